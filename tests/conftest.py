@@ -1,24 +1,26 @@
 """What every test needs: one event loop, and nothing of the reader's own catalog."""
 
 import signal
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def anyio_backend():
+def anyio_backend() -> str:
     return "asyncio"
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _interrupts_are_heard():
+def _interrupts_are_heard() -> None:
     """A run that was started in the background ignores interrupts, and so would what it starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_one_elses_catalog(tmp_path_factory):
+def _no_one_elses_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A test that names no catalog gets one in a scratch directory, never the reader's own."""
     scratch = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:

@@ -3,8 +3,10 @@
 import ast
 import inspect
 import typing
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,7 @@ PUBLIC = (
 )
 
 
-def bound(statements):
+def bound(statements: Any) -> Iterator[Any]:
     """The names that statements bind, and whether each comes from a module of ours."""
     for statement in statements:
         match statement:
@@ -44,7 +46,7 @@ def bound(statements):
                 yield from bound(body)
 
 
-def offered(module):
+def offered(module: Any) -> Any:
     """The public names of a module: its own, and in a package those that it gathers too."""
     path = Path(module.__file__)
     body = ast.parse(path.read_text()).body
@@ -57,13 +59,13 @@ def offered(module):
     }
 
 
-def in_order(name):
+def in_order(name: Any) -> Any:
     """Constants, then classes, then the rest."""
     return (not name.isupper(), not name[0].isupper(), name)
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_a_module_offers_exactly_what_it_lists(name):
+def test_a_module_offers_exactly_what_it_lists(name: Any) -> None:
     module = import_module(name)
     assert offered(module) == set(module.__all__)
     for one in module.__all__:
@@ -72,24 +74,24 @@ def test_a_module_offers_exactly_what_it_lists(name):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_what_is_listed_is_sorted_and_listed_once(name):
+def test_what_is_listed_is_sorted_and_listed_once(name: Any) -> None:
     listed = import_module(name).__all__
     assert list(listed) == sorted(set(listed), key=in_order)
 
 
-def test_the_client_offers_every_record_it_gives():
+def test_the_client_offers_every_record_it_gives() -> None:
     client, records = import_module("explorer.client"), import_module("explorer.client.records")
     assert set(records.__all__) <= set(client.__all__)
     assert all(getattr(client, name) is getattr(records, name) for name in records.__all__)
 
 
-def parts_of(annotation):
+def parts_of(annotation: Any) -> Iterator[Any]:
     yield annotation
     for part in typing.get_args(annotation):
         yield from parts_of(part)
 
 
-def functions_of(kind):
+def functions_of(kind: Any) -> Iterator[Any]:
     """Its public methods, its properties, and how it is made."""
     for name, member in inspect.getmembers(kind):
         function = member.fget if isinstance(member, property) else member
@@ -98,7 +100,7 @@ def functions_of(kind):
 
 
 @pytest.mark.parametrize("kind", [AsyncCatalog, Catalog, AsyncGraphs, Graphs])
-def test_every_type_in_a_signature_can_be_imported_from_a_public_place(kind):
+def test_every_type_in_a_signature_can_be_imported_from_a_public_place(kind: Any) -> None:
     client, graph = import_module("explorer.client"), import_module("explorer.graph")
     places = (client, graph, metadata, aspects, query)
     known = {name: getattr(place, name) for place in places for name in place.__all__}

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +30,9 @@ from explorer.tui.tables import check
         ("textual_serve", "serve", ("explorer.tui", "--serve")),
     ],
 )
-def test_a_missing_extra_is_named_and_ends_a_program_with_1(tmp_path, package, extra, arguments):
+def test_a_missing_extra_is_named_and_ends_a_program_with_1(
+    tmp_path: Path, package: str, extra: str, arguments: Any
+) -> None:
     # As where it is not installed: the first of that name on the path cannot be imported.
     (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError({package!r})")
     (tmp_path / "x.xlsx").write_bytes(b"")
@@ -47,7 +51,7 @@ def test_a_missing_extra_is_named_and_ends_a_program_with_1(tmp_path, package, e
     assert done.returncode == 1
 
 
-def test_parquet_names_its_extra(tmp_path, monkeypatch):
+def test_parquet_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from explorer.errors import MissingExtra
 
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)

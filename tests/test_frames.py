@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -40,16 +40,16 @@ MARA = Urn.parse("urn:li:corpuser:mara")
 DAY_MILLIS = 86_400_000
 
 
-def entity(urn, **aspects):
+def entity(urn: Any, **aspects: Any) -> Any:
     return Entity(urn, {name: AspectRead(name, 0, value) for name, value in aspects.items()})
 
 
-def usage(*points):
+def usage(*points: Any) -> Any:
     return Timeseries("datasetUsageStatistics", 10_000, points)
 
 
 @pytest.fixture
-def schema():
+def schema() -> Any:
     field = {"type": {"type": {"com.linkedin.schema.StringType": {}}}, "nativeDataType": "text"}
     ingested = {
         "fields": [
@@ -70,7 +70,7 @@ def schema():
 TAG = {"tag": "urn:li:tag:PII"}
 
 
-def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page():
+def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page() -> None:
     chart = Urn.of("chart", "looker", "1")
     page = SearchPage(
         "orders", 20, 42, (Hit(ORDERS, (Match("name", "x"), Match("name", "y"))), Hit(chart))
@@ -103,7 +103,7 @@ def test_hits_are_rows_in_order_ranked_from_the_start_of_the_page():
     assert frame["description"].isna().tolist() == [False, True]
 
 
-def test_columns_are_rows_with_both_texts_apart(schema):
+def test_columns_are_rows_with_both_texts_apart(schema: Any) -> None:
     frame = frames.schema_frame(schema)
     assert list(frame["path"]) == ["a", "a.b"]
     assert list(frame["depth"]) == [0, 1]
@@ -115,7 +115,7 @@ def test_columns_are_rows_with_both_texts_apart(schema):
     assert below["tags"] == "PII"
 
 
-def test_owners_and_edges_are_called_by_the_names_known():
+def test_owners_and_edges_are_called_by_the_names_known() -> None:
     owners = [Owner(str(MARA), "DATAOWNER"), Owner("somebody", "NONE")]
     frame = frames.owners_frame(owners, {MARA: "Mara Lind"})
     assert list(frame["name"]) == ["Mara Lind", "somebody"]
@@ -131,7 +131,7 @@ def test_owners_and_edges_are_called_by_the_names_known():
     assert frame["platform"].tolist() == [pd.NA, "hive"]
 
 
-def test_usage_is_a_series_in_utc_and_what_is_not_said_is_missing():
+def test_usage_is_a_series_in_utc_and_what_is_not_said_is_missing() -> None:
     series = usage(
         {"timestampMillis": 0, "totalSqlQueries": 5, "fieldCounts": [_used("a", 2), _used("b", 1)]},
         {"timestampMillis": DAY_MILLIS, "uniqueUserCount": 3},
@@ -147,7 +147,7 @@ def test_usage_is_a_series_in_utc_and_what_is_not_said_is_missing():
     assert columns.groupby("path")["count"].sum().to_dict() == {"a": 2, "b": 1}
 
 
-def test_profiles_are_a_series_for_the_table_and_one_for_its_columns():
+def test_profiles_are_a_series_for_the_table_and_one_for_its_columns() -> None:
     series = Timeseries(
         "datasetProfile",
         10_000,
@@ -183,12 +183,12 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns():
     assert columns["unique_count"].tolist() == [pd.NA]
 
 
-def test_a_moment_far_outside_the_calendar_is_kept():
+def test_a_moment_far_outside_the_calendar_is_kept() -> None:
     frame = frames.usage_frame(usage({"timestampMillis": 253_402_300_800_000 * 10}))
     assert frame.index.asi8.tolist() == [253_402_300_800_000 * 10]
 
 
-def test_a_point_of_another_shape_is_told_as_the_servers_fault():
+def test_a_point_of_another_shape_is_told_as_the_servers_fault() -> None:
     with pytest.raises(ServerFault, match="DatasetUsageStatistics"):
         frames.usage_frame(usage({"timestampMillis": "yesterday"}))
 
@@ -199,16 +199,16 @@ class Flow(NamedTuple):
     relationship: str
 
 
-def versions(*found):
+def versions(*found: Any) -> Any:
     return Versions(ORDERS, "status", found)
 
 
-def diff(before, after):
+def diff(before: Any, after: Any) -> Any:
     found = difference(before, after)
     return AspectDiff(ORDERS, "status", Version(1, before), Version(0, after), found)
 
 
-def test_entities_are_rows_with_all_that_a_list_tells():
+def test_entities_are_rows_with_all_that_a_list_tells() -> None:
     said = entity(
         ORDERS,
         datasetProperties={"description": "ingested"},
@@ -226,7 +226,7 @@ def test_entities_are_rows_with_all_that_a_list_tells():
     assert frame["owners"].isna().all()
 
 
-def test_edges_of_lineage_say_both_ends():
+def test_edges_of_lineage_say_both_ends() -> None:
     chart = Urn.of("chart", "looker", "1")
     summaries = {
         ORDERS: entity(
@@ -243,7 +243,7 @@ def test_edges_of_lineage_say_both_ends():
     assert frame["relationship"].tolist() == ["Consumes", pd.NA]
 
 
-def test_versions_stand_at_the_moment_they_were_written_oldest_first():
+def test_versions_stand_at_the_moment_they_were_written_oldest_first() -> None:
     frame = frames.versions_frame(
         versions(Version(0, {"b": "ü"}, AuditStamp(DAY_MILLIS, str(MARA)), "run-2"), Version(1, {}))
     )
@@ -255,7 +255,7 @@ def test_versions_stand_at_the_moment_they_were_written_oldest_first():
     assert frame["value"].tolist() == ["{}", '{"b":"ü"}']
 
 
-def test_changes_are_rows_with_texts_as_they_are():
+def test_changes_are_rows_with_texts_as_they_are() -> None:
     frame = frames.changes_frame(diff({"a": "x\n", "b": 1}, {"a": "y", "c": [1]}))
     assert frame["path"].tolist() == ["/a", "/b", "/c"]
     assert frame["kind"].tolist() == ["changed", "removed", "added"]
@@ -263,7 +263,7 @@ def test_changes_are_rows_with_texts_as_they_are():
     assert frame["after"].tolist() == ["y", pd.NA, "[1]"]
 
 
-def change(origin="edited", millis=DAY_MILLIS):
+def change(origin: str = "edited", millis: Any = DAY_MILLIS) -> Any:
     stamp = AuditStamp(millis, str(MARA)) if millis else None
     return ColumnChange("a", origin, None, "text", 3, stamp, "run-1")
 
@@ -280,7 +280,7 @@ EVENT = ChangeEvent(
 )
 
 
-def test_changes_of_columns_say_who_and_when():
+def test_changes_of_columns_say_who_and_when() -> None:
     frame = frames.column_changes_frame([change(), change("ingested", 0)], {MARA: "Mara Berg"})
     assert frame["time"].tolist() == [pd.Timestamp("1970-01-02", tz="UTC"), pd.NaT]
     assert frame["who"].tolist() == ["Mara Berg", pd.NA]
@@ -292,7 +292,7 @@ def test_changes_of_columns_say_who_and_when():
     ]
 
 
-def test_events_and_runs_are_rows_in_order():
+def test_events_and_runs_are_rows_in_order() -> None:
     events = frames.events_frame([EVENT, replace(EVENT, value=None)], {ORDERS: "Orders"})
     assert events["name"].tolist() == ["Orders", "Orders"]
     assert events["who"].tolist() == ["mara", "mara"]
@@ -301,7 +301,7 @@ def test_events_and_runs_are_rows_in_order():
     assert runs.iloc[0].tolist() == ["nightly", pd.Timestamp("1970-01-02", tz="UTC"), 3]
 
 
-def test_users_and_queries_are_rows_for_each_window():
+def test_users_and_queries_are_rows_for_each_window() -> None:
     window = {
         "timestampMillis": DAY_MILLIS,
         "userCounts": [{"user": str(MARA), "count": 3}, {"userEmail": "x@y.example", "count": 1}],
@@ -364,7 +364,7 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("name", sorted(FULL))
-def test_no_rows_have_the_columns_and_dtypes_of_some(name):
+def test_no_rows_have_the_columns_and_dtypes_of_some(name: Any) -> None:
     some, none = FULL[name](), EMPTY[name]()
     assert len(some) == 1
     assert none.empty
@@ -377,7 +377,7 @@ DTYPES = r"(?:string|bool|int64|Int64|Float64)\b|datetime64\S+ UTC\]"
 
 
 @pytest.mark.parametrize("name", sorted([*FULL, "schema_frame"]))
-def test_every_column_stands_in_the_docstring_with_its_dtype(name, schema):
+def test_every_column_stands_in_the_docstring_with_its_dtype(name: Any, schema: Any) -> None:
     frame = frames.schema_frame(schema) if name == "schema_frame" else FULL[name]()
     documented = {}
     for line in getattr(frames, name).__doc__.splitlines():
@@ -390,11 +390,11 @@ def test_every_column_stands_in_the_docstring_with_its_dtype(name, schema):
 
 
 @pytest.mark.parametrize("name", sorted(FULL))
-def test_all_times_have_one_resolution(name):
+def test_all_times_have_one_resolution(name: Any) -> None:
     frame = FULL[name]()
     kinds = {frame.index.dtype, *frame.dtypes}
     assert {str(kind) for kind in kinds if "datetime" in str(kind)} <= {"datetime64[ms, UTC]"}
 
 
-def _used(path, count):
+def _used(path: Any, count: Any) -> Any:
     return {"fieldPath": path, "count": count}

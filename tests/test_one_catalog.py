@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.worker import WorkerCancelled
@@ -39,7 +41,7 @@ needs_data = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """An embedded catalog with nothing in it, and its service ended at the end."""
     directory = tmp_path_factory.mktemp("one") / "catalog"
     command = [sys.executable, "-m", "explorer.cli.service", "--no-sample"]
@@ -53,14 +55,14 @@ def directory(tmp_path_factory):
     service.wait(20)
 
 
-async def settle(pilot):
+async def settle(pilot: Any) -> None:
     for _ in range(3):
         await pilot.pause()
         with suppress(WorkerCancelled):
             await pilot.app.workers.wait_for_complete()
 
 
-def command(directory, *arguments):
+def command(directory: Any, *arguments: Any) -> Any:
     done = subprocess.run(
         [sys.executable, "-m", "explorer.cli", *arguments, "--data-dir", str(directory)],
         capture_output=True,
@@ -76,14 +78,14 @@ FILLED_IN = ("ownerTypes", "domainAssociations")
 
 
 @pytest.fixture(scope="module")
-def loaded(directory):
+def loaded(directory: Any) -> Any:
     """The same, with the real files in it."""
     command(directory, "load", *(str(DATA / name) for name in FILES))
     return directory
 
 
 @needs_data
-def test_every_aspect_of_the_real_files_is_read_back_equal(loaded):
+def test_every_aspect_of_the_real_files_is_read_back_equal(loaded: Any) -> None:
     registry = load_registry()
     written = {}
     points = {}
@@ -111,7 +113,7 @@ def test_every_aspect_of_the_real_files_is_read_back_equal(loaded):
 
 @needs_data
 @pytest.mark.anyio
-async def test_the_terminal_a_script_and_a_notebook_see_one_catalog(loaded):
+async def test_the_terminal_a_script_and_a_notebook_see_one_catalog(loaded: Any) -> None:
     text = "Written in one, read in all"
     app = CatalogApp(lambda: AsyncCatalog(data_dir=loaded), urn=CREATED)
     async with app.run_test(size=(120, 36)) as pilot:
@@ -130,7 +132,7 @@ async def test_the_terminal_a_script_and_a_notebook_see_one_catalog(loaded):
 
 @needs_data
 @pytest.mark.anyio
-async def test_a_nested_schema_of_three_hundred_fields_scrolls_as_a_tree(loaded):
+async def test_a_nested_schema_of_three_hundred_fields_scrolls_as_a_tree(loaded: Any) -> None:
     app = CatalogApp(lambda: AsyncCatalog(data_dir=loaded), urn=LARGE)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

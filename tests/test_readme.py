@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 
 
-def test_every_promise_about_text_names_a_test_that_there_is():
+def test_every_promise_about_text_names_a_test_that_there_is() -> None:
     section = README.read_text().split("## How your text is kept safe")[1].split("\n## ")[0]
     promises = section.strip().split("\n- ")
     assert len(promises) > 5

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 HERE = Path(__file__).parents[1] / "screenshots"
 
 
-def load(name):
+def load(name: Any) -> Any:
     spec = importlib.util.spec_from_file_location(f"screenshots_{name}", HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -24,7 +25,7 @@ def load(name):
 said = load("said")
 
 
-def framed(kind, data):
+def framed(kind: Any, data: Any) -> Any:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -36,7 +37,7 @@ DOT = (
 )
 
 
-def test_a_picture_carries_its_text_and_stays_a_picture():
+def test_a_picture_carries_its_text_and_stays_a_picture() -> None:
     text = "│ Größe ▆\n\n│ two"
     first = said.with_text(DOT, "another")
     kept = said.with_text(first, text)
@@ -47,7 +48,7 @@ def test_a_picture_carries_its_text_and_stays_a_picture():
     assert kept == DOT.replace(framed(b"IEND", b""), framed(b"iTXt", body) + framed(b"IEND", b""))
 
 
-def test_every_journey_has_a_picture_that_says_what_it_shows():
+def test_every_journey_has_a_picture_that_says_what_it_shows() -> None:
     source = (HERE / "journeys.py").read_text()
     carrying = {
         path.stem: said.text_in(path.read_bytes())
@@ -60,7 +61,7 @@ def test_every_journey_has_a_picture_that_says_what_it_shows():
     assert all(f'"{name.removesuffix("-80x24")}"' in source for name in carrying)
 
 
-def test_moments_and_the_order_of_questions_make_no_difference():
+def test_moments_and_the_order_of_questions_make_no_difference() -> None:
     log = "│ 10:00:0{}   200       {} ms      46,461 B  GET  /{} │"
     one = "\n".join(["╭ 2 ╮", log.format(3, 12, "b"), log.format(2, 7, "a"), "│ GET /b", "╰─╯"])
     two = "\n".join(["╭ 2 ╮", log.format(5, 140, "a"), log.format(4, 9, "b"), "│ GET /a", "╰─╯"])
@@ -75,7 +76,7 @@ def test_moments_and_the_order_of_questions_make_no_difference():
 
 
 @pytest.fixture
-def copied(tmp_path):
+def copied(tmp_path: Path) -> Any:
     """The script beside some of the pictures."""
     if shutil.which("faketime") is None:
         if os.environ.get("REQUIRE_TERMINAL"):
@@ -86,7 +87,7 @@ def copied(tmp_path):
     return tmp_path
 
 
-def checked(directory, *names):
+def checked(directory: Any, *names: Any) -> Any:
     return subprocess.run(
         (sys.executable, str(directory / "take.py"), "--check", *names),
         capture_output=True,
@@ -97,7 +98,7 @@ def checked(directory, *names):
     )
 
 
-def test_a_screen_that_changed_is_told_and_only_that(copied):
+def test_a_screen_that_changed_is_told_and_only_that(copied: Any) -> None:
     picture = copied / "settings.png"
     before = said.text_in(picture.read_bytes())
     picture.write_bytes(said.with_text(picture.read_bytes(), before.replace("catalog", "stock", 1)))
@@ -114,7 +115,7 @@ def test_a_screen_that_changed_is_told_and_only_that(copied):
     assert "There is no export.png: take it with «python screenshots/take.py export»." in lines
 
 
-def test_a_name_that_is_none_is_told(copied):
+def test_a_name_that_is_none_is_told(copied: Any) -> None:
     ran = checked(copied, "nothing")
     assert ran.returncode == 2
     assert "no nothing; there are welcome, find" in ran.stderr

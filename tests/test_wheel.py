@@ -4,6 +4,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.wheel
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory):
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Any:
     scratch = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(scratch)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
@@ -23,7 +24,7 @@ def unpacked(tmp_path_factory):
     return scratch / "site"
 
 
-def run(unpacked, *arguments):
+def run(unpacked: Any, *arguments: Any) -> Any:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=unpacked,
@@ -34,7 +35,7 @@ def run(unpacked, *arguments):
     ).stdout
 
 
-def test_the_data_of_the_package_is_in_it(unpacked):
+def test_the_data_of_the_package_is_in_it(unpacked: Any) -> None:
     files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert {"explorer/metadata/registry.json", "explorer/py.typed"} <= files
     assert "explorer/LICENSE" in files
@@ -48,7 +49,7 @@ def test_the_data_of_the_package_is_in_it(unpacked):
     assert run(unpacked, "-c", where).strip() == str(unpacked)
 
 
-def test_the_sample_and_the_service_work_from_it(unpacked):
+def test_the_sample_and_the_service_work_from_it(unpacked: Any) -> None:
     code = (
         "import datetime\nfrom explorer.sample import sample_proposals\n"
         "print(sum(1 for _ in sample_proposals(datetime.date(2026, 1, 2))))"
@@ -58,11 +59,11 @@ def test_the_sample_and_the_service_work_from_it(unpacked):
 
 
 @pytest.mark.parametrize("module", ["explorer.cli", "explorer.tui"])
-def test_its_commands_start(unpacked, module):
+def test_its_commands_start(unpacked: Any, module: str) -> None:
     assert "Usage: catalog" in run(unpacked, "-m", module, "--help")
 
 
-def test_its_commands_are_named_in_it(unpacked):
+def test_its_commands_are_named_in_it(unpacked: Any) -> None:
     (entries,) = unpacked.glob("*.dist-info/entry_points.txt")
     assert "catalog = explorer.cli:main" in entries.read_text()
     assert "catalog-tui = explorer.tui.command:main" in entries.read_text()

@@ -18,6 +18,7 @@ import tempfile
 import termios
 import time
 from pathlib import Path
+from typing import Any
 
 EMPTY = """
 from textual.app import App
@@ -30,14 +31,14 @@ Empty().run()
 SECONDS = 20
 
 
-def run(*command):
+def run(*command: Any) -> Any:
     """Seconds until a command ends."""
     begin = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - begin
 
 
-def first_frame(environment, *command):
+def first_frame(environment: Any, *command: Any) -> Any:
     """Seconds until the word «catalog» is on the screen, and the bytes sent until then."""
     begin = time.perf_counter()
     child, terminal = pty.fork()
@@ -55,13 +56,13 @@ def first_frame(environment, *command):
     return took
 
 
-def report(name, seconds, baseline):
+def report(name: Any, seconds: Any, baseline: Any) -> None:
     """One line: the median in milliseconds, and how many times the baseline's."""
     median = statistics.median(seconds)
     print(f"{name:<34} {median * 1000:7.0f} ms   x {median / statistics.median(baseline):.2f}")
 
 
-def main(rounds):
+def main(rounds: Any) -> None:
     """Time everything in turns, so that a busy moment hits all alike."""
     python = sys.executable
     here = Path(python).parent

@@ -9,7 +9,9 @@ that was tried. REQUIRE_BROWSER=1 makes a missing browser a failure.
 
 import os
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -108,7 +110,9 @@ _CONTRASTS = """() => {
 class Page:
     """A widget's module on a page; `page` is playwright's."""
 
-    def __init__(self, browser, esm, css, state, theme, width, height):
+    def __init__(
+        self, browser: Any, esm: Any, css: Any, state: Any, theme: Any, width: Any, height: Any
+    ) -> None:
         self._context = browser.new_context(viewport={"width": width, "height": height})
         self.page = self._context.new_page()
         self.page.set_default_timeout(10_000)
@@ -122,56 +126,56 @@ class Page:
         self.page.evaluate(_START, {"esm": esm, "css": css, "state": state})
 
     @property
-    def sent(self):
+    def sent(self) -> Any:
         """What the page sent to the kernel, in order, without what names each message."""
         return [
             {key: value for key, value in one.items() if key not in ("seq", "view")}
             for one in self.page.evaluate("window.sent")
         ]
 
-    def get(self, name):
+    def get(self, name: Any) -> Any:
         return self.page.evaluate("(name) => window.model.get(name)", name)
 
-    def set(self, **values):
+    def set(self, **values: Any) -> None:
         """What the kernel sets."""
         for pair in values.items():
             self.page.evaluate("([name, value]) => window.model.set(name, value)", list(pair))
 
-    def tell(self, message):
+    def tell(self, message: Any) -> None:
         """A message of the kernel's."""
         self.page.evaluate("(message) => window.tell(message)", message)
 
-    def contrasts(self):
+    def contrasts(self) -> Any:
         """Each text that can be seen and its contrast, the palest first."""
         return sorted(map(tuple, self.page.evaluate(_CONTRASTS)))
 
-    def foreign_classes(self):
+    def foreign_classes(self) -> Any:
         """The classes on the page whose names are not reserved for this package's widgets."""
         names = self.page.locator("[class]").evaluate_all(
             "(all) => all.flatMap((one) => [...one.classList])"
         )
         return [name for name in names if not name.startswith(("cx-", "catalog-"))]
 
-    def picture(self, name):
+    def picture(self, name: Any) -> None:
         """A picture of the page, where BROWSER_PICTURES names a directory."""
         directory = os.environ.get("BROWSER_PICTURES")
         if directory:
             self.page.screenshot(path=f"{directory}/{name}.png")
 
-    def close(self):
+    def close(self) -> None:
         self._context.close()
 
-    def _heard(self, message):
+    def _heard(self, message: Any) -> None:
         if message.type == "error":
             self.problems.append(f"console: {message.text}")
 
-    def _asked(self, request):
+    def _asked(self, request: Any) -> None:
         if not request.url.startswith(("blob:", "data:", "about:")):
             self.problems.append(f"request: {request.url}")
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser() -> Iterator[Any]:
     missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip
     named = (os.environ.get("CHROMIUM"), *_NAMES)
     found = next((path for name in named if name and (path := shutil.which(name))), None)
@@ -190,11 +194,19 @@ def browser():
 
 
 @pytest.fixture
-def open_widget(browser):
+def open_widget(browser: Any) -> Iterator[Any]:
     """Opens a widget's module with a state; after the test no page may have had a problem."""
     pages = []
 
-    def open_one(esm, css, state, *, theme="light", width=1000, height=760):
+    def open_one(
+        esm: Any,
+        css: Any,
+        state: Any,
+        *,
+        theme: str = "light",
+        width: int = 1000,
+        height: int = 760,
+    ) -> Any:
         pages.append(Page(browser, esm, css, state, theme, width, height))
         return pages[-1]
 

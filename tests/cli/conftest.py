@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,38 +21,38 @@ COMMAND = (sys.executable, "-m", "explorer.cli")
 class Ran:
     """What a command wrote and how it ended."""
 
-    def __init__(self, code, out, err):
+    def __init__(self, code: Any, out: Any, err: Any) -> None:
         self.code = code
         self.out = out.decode()
         self.err = err.decode()
 
     @property
-    def json(self):
+    def json(self) -> Any:
         return json.loads(self.out)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
-def environment(**more):
+def environment(**more: Any) -> Any:
     kept = {key: value for key, value in os.environ.items() if key != "CATALOG_URL"}
     return {**kept, "COLUMNS": "80", **more}
 
 
 @pytest.fixture(scope="session")
-def command():
+def command() -> Any:
     """The words that start the command, for tests that start it themselves."""
     return COMMAND
 
 
 @pytest.fixture(scope="session")
-def data():
+def data() -> Any:
     """The folder of small metadata files."""
     return DATA
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The address of a service that `catalog serve` runs on an empty directory."""
     directory = tmp_path_factory.mktemp("served") / "catalog"
     with subprocess.Popen(
@@ -70,10 +72,10 @@ def served(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def process(served):
+def process(served: Any) -> Any:
     """Runs the command in a process of its own: `process("search", "orders")`."""
 
-    def run(*arguments, stdin=b"", url=served, **variables):
+    def run(*arguments: Any, stdin: bytes = b"", url: Any = served, **variables: Any) -> Any:
         done = subprocess.run(
             (*COMMAND, *arguments, *(("--url", url) if url else ())),
             input=stdin,
@@ -88,10 +90,10 @@ def process(served):
 
 
 @pytest.fixture(scope="module")
-def catalog(served):
+def catalog(served: Any) -> Any:
     """Runs the command as `process` does, in this process and so in a tenth of the time."""
 
-    def run(*arguments, stdin=b"", url=served, **variables):
+    def run(*arguments: Any, stdin: bytes = b"", url: Any = served, **variables: Any) -> Any:
         streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
         streams["stdin"] = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
         with pytest.MonkeyPatch.context() as patch:
@@ -106,13 +108,13 @@ def catalog(served):
     return run
 
 
-def _written(stream):
+def _written(stream: Any) -> Any:
     stream.flush()
     return stream.buffer.getvalue()
 
 
 @pytest.fixture(scope="module")
-def shop(catalog):
+def shop(catalog: Any) -> Any:
     """The service with the small shop's metadata loaded, and the command that asks it."""
     files = ("snapshots.json", "changes.json", "changes_as_json.json", "usage.json")
     ran = catalog("load", *(str(DATA / name) for name in files))
@@ -121,7 +123,7 @@ def shop(catalog):
 
 
 @pytest.fixture(scope="module")
-def warehouse(catalog, tmp_path_factory):
+def warehouse(catalog: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The service with a warehouse's lineage, and the command that asks it: raw → (left, right) →
     mart → a chart → a dashboard; raw → a job → copy; one ↔ two; mart also from a ghost."""
     mart = "urn:li:dataset:(urn:li:dataPlatform:hive,lake.mart,PROD)"
@@ -141,7 +143,7 @@ def warehouse(catalog, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def mill(catalog):
+def mill(catalog: Any) -> Any:
     """The service with a mill's metadata, and the command that asks it: a dataset with two
     versions of its schema, with usage and profiles of the first days of 2026; one whose paths have
     types in them; a chart."""

@@ -3,6 +3,8 @@
 import sqlite3
 import threading
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +14,12 @@ from explorer.server.data_directory import open_catalog
 
 
 @pytest.fixture
-def directory(tmp_path):
+def directory(tmp_path: Path) -> Any:
     (tmp_path / "data").mkdir()
     return tmp_path / "data"
 
 
-def write(catalog, name):
+def write(catalog: Any, name: Any) -> None:
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.urn import Urn
 
@@ -25,12 +27,14 @@ def write(catalog, name):
     catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result()
 
 
-def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(catalog, directory, tmp_path):
+def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(
+    catalog: Any, directory: Any, tmp_path: Path
+) -> None:
     served = open_catalog(directory, load_registry())
     written = []
     begun, enough = threading.Event(), threading.Event()
 
-    def fill():
+    def fill() -> None:
         while not enough.is_set():
             name = f"t{len(written)}"
             write(served, name)
@@ -60,7 +64,7 @@ def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(catalog, directo
         copy.close()
 
 
-def test_the_copy_holds_every_row(catalog, directory, tmp_path):
+def test_the_copy_holds_every_row(catalog: Any, directory: Any, tmp_path: Path) -> None:
     served = open_catalog(directory, load_registry())
     for n in range(20):
         write(served, f"t{n % 7}")
@@ -69,7 +73,7 @@ def test_the_copy_holds_every_row(catalog, directory, tmp_path):
     ran = catalog("backup", str(tmp_path / "deep" / "copy"), "--data-dir", str(directory), url=None)
     assert ran.code == 0, ran
 
-    def rows(path):
+    def rows(path: Any) -> Any:
         with closing(sqlite3.connect(path)) as file:
             return list(file.iterdump())
 
@@ -79,7 +83,7 @@ def test_the_copy_holds_every_row(catalog, directory, tmp_path):
     assert tokens.stat().st_mode & 0o777 == 0o600
 
 
-def test_nothing_is_written_over(catalog, directory, tmp_path):
+def test_nothing_is_written_over(catalog: Any, directory: Any, tmp_path: Path) -> None:
     open_catalog(directory, load_registry()).close()
     (tmp_path / "there").mkdir()
     ran = catalog("backup", str(tmp_path / "there"), "--data-dir", str(directory), url=None)
@@ -88,7 +92,9 @@ def test_nothing_is_written_over(catalog, directory, tmp_path):
     assert list((tmp_path / "there").iterdir()) == []
 
 
-def test_a_directory_without_a_catalog_is_told(catalog, directory, tmp_path):
+def test_a_directory_without_a_catalog_is_told(
+    catalog: Any, directory: Any, tmp_path: Path
+) -> None:
     ran = catalog("backup", str(tmp_path / "copy"), "--data-dir", str(directory), url=None)
     assert ran.code == 3
     assert "no catalog" in ran.err

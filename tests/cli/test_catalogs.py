@@ -8,7 +8,10 @@ import subprocess
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +19,11 @@ from explorer import instance
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory, process):
+def own(tmp_path_factory: pytest.TempPathFactory, process: Any) -> Iterator[Any]:
     """Runs the command on a catalog of this machine's own, which it starts itself."""
     directory = tmp_path_factory.mktemp("own") / "catalog"
 
-    def run(*arguments, stdin=b""):
+    def run(*arguments: Any, stdin: bytes = b"") -> Any:
         return process(*arguments, "--data-dir", str(directory), stdin=stdin, url=None)
 
     run.directory = directory
@@ -33,15 +36,17 @@ def own(tmp_path_factory, process):
             time.sleep(0.05)
 
 
-def test_without_a_server_the_catalog_of_this_machine_is_started_and_stays(own):
+def test_without_a_server_the_catalog_of_this_machine_is_started_and_stays(own: Any) -> None:
     assert own("search", "orders", "--json").json["total"] > 10
     first = instance.find(own.directory)
     assert own("search", "customers").code == 0
     assert instance.find(own.directory).pid == first.pid
 
 
-def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_again(own):
-    def total():
+def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_again(
+    own: Any,
+) -> None:
+    def total() -> Any:
         return own("search", "--json", "--count", "1").json["total"]
 
     before = total()
@@ -68,7 +73,7 @@ def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_ag
     assert total() == before + 1
 
 
-def test_removing_the_sample_asks_and_takes_no_for_an_answer(own, command):
+def test_removing_the_sample_asks_and_takes_no_for_an_answer(own: Any, command: Any) -> None:
     import pty
 
     parent, child = pty.openpty()
@@ -89,7 +94,7 @@ def test_removing_the_sample_asks_and_takes_no_for_an_answer(own, command):
     assert own("search", "--json", "--count", "1").json["total"] > 10
 
 
-def test_a_directory_that_is_no_directory_is_exit_3(process, tmp_path):
+def test_a_directory_that_is_no_directory_is_exit_3(process: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = process("search", "x", url=None, CATALOG_DATA_DIR=str(tmp_path / "file"))
     assert ran.code == 3
@@ -97,7 +102,7 @@ def test_a_directory_that_is_no_directory_is_exit_3(process, tmp_path):
 
 
 @contextlib.contextmanager
-def serving(command, *arguments):
+def serving(command: Any, *arguments: Any) -> Iterator[Any]:
     process = subprocess.Popen(
         (*command, "serve", "--port", "0", *arguments),
         stdout=subprocess.PIPE,
@@ -110,7 +115,9 @@ def serving(command, *arguments):
             process.kill()
 
 
-def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(command, tmp_path):
+def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
+    command: Any, tmp_path: Path
+) -> None:
     with serving(command, "--data-dir", str(tmp_path / "a"), "--base-path", "/meta") as (
         address,
         process,
@@ -124,7 +131,7 @@ def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(command, tm
         assert b"Traceback" not in err
 
 
-def test_a_directory_is_served_once(command, tmp_path, process):
+def test_a_directory_is_served_once(command: Any, tmp_path: Path, process: Any) -> None:
     with serving(command, "--data-dir", str(tmp_path / "a")) as (address, _):
         ran = process("serve", "--port", "0", "--data-dir", str(tmp_path / "a"), url=None)
         assert ran.code == 3
@@ -134,7 +141,9 @@ def test_a_directory_is_served_once(command, tmp_path, process):
         assert own.json["total"] == 0
 
 
-def test_aspects_of_ones_own_are_served_from_a_registry_file(command, tmp_path, process):
+def test_aspects_of_ones_own_are_served_from_a_registry_file(
+    command: Any, tmp_path: Path, process: Any
+) -> None:
     registry = tmp_path / "own.json"
     registry.write_text(
         json.dumps(
@@ -158,22 +167,22 @@ def test_aspects_of_ones_own_are_served_from_a_registry_file(command, tmp_path, 
 
 
 @pytest.fixture
-def gate():
+def gate() -> Iterator[Any]:
     """The address of a proxy that wants a token for everything, and then has nothing."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"] or 0))
             self.do_GET()
 
-        def do_GET(self):
+        def do_GET(self) -> None:
             body = b'{"value": {"entities": [], "numEntities": 0, "from": 0}}'
             self.send_response(200 if "Authorization" in self.headers else 401)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -184,7 +193,9 @@ def gate():
         thread.join()
 
 
-def test_a_token_that_others_could_read_is_warned_of_once_on_standard_error(catalog, gate):
+def test_a_token_that_others_could_read_is_warned_of_once_on_standard_error(
+    catalog: Any, gate: Any
+) -> None:
     url = "http://catalog.example"
     for proxied in ({"HTTP_PROXY": gate}, {"ALL_PROXY": gate}):
         ran = catalog("search", "x", "--json", url=url, CATALOG_TOKEN="t", **proxied)

@@ -5,6 +5,8 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from explorer.server.search.document import Document
 
 
 @pytest.fixture
-def kept(tmp_path):
+def kept(tmp_path: Path) -> Any:
     """The directory of a small catalog that nobody serves."""
     directory = tmp_path / "kept"
     directory.mkdir()
@@ -31,21 +33,21 @@ def kept(tmp_path):
 
 
 @pytest.fixture
-def check(catalog):
+def check(catalog: Any) -> Any:
     """Runs `catalog check` on a directory."""
 
-    def run(directory):
+    def run(directory: Any) -> Any:
         return catalog("check", "--data-dir", str(directory), url=None)
 
     return run
 
 
-def test_a_whole_catalog_is_consistent(kept, check):
+def test_a_whole_catalog_is_consistent(kept: Any, check: Any) -> None:
     ran = check(kept)
     assert (ran.code, ran.out, ran.err) == (0, f"{kept} is consistent\n", "")
 
 
-def test_what_differs_is_told_with_what_to_do(kept, check):
+def test_what_differs_is_told_with_what_to_do(kept: Any, check: Any) -> None:
     with sqlite3.connect(kept / "catalog.db") as database:
         database.execute("UPDATE log SET urn = 'urn:li:tag:PII\x1b[2J' WHERE offset = 1")
     database.close()
@@ -58,7 +60,7 @@ def test_what_differs_is_told_with_what_to_do(kept, check):
     assert "reindex" not in ran.err
 
 
-def test_a_search_index_that_differs_can_be_made_anew(kept, check):
+def test_a_search_index_that_differs_can_be_made_anew(kept: Any, check: Any) -> None:
     opened = open_catalog(kept, load_registry())
     opened.index.apply(
         opened.store.log_bounds().head,
@@ -70,12 +72,12 @@ def test_a_search_index_that_differs_can_be_made_anew(kept, check):
     assert "catalog reindex" in ran.err
 
 
-def test_an_index_that_is_only_behind_is_brought_up_to_date(kept, check):
+def test_an_index_that_is_only_behind_is_brought_up_to_date(kept: Any, check: Any) -> None:
     shutil.rmtree(kept / "search")
     assert check(kept).code == 0
 
 
-def test_it_works_only_when_nobody_holds_the_directory(kept, check):
+def test_it_works_only_when_nobody_holds_the_directory(kept: Any, check: Any) -> None:
     with hold(kept) as held:
         held.announce("http://127.0.0.1:1", "0")
         ran = check(kept)
@@ -84,14 +86,14 @@ def test_it_works_only_when_nobody_holds_the_directory(kept, check):
     assert f"is served already by process {os.getpid()}" in ran.err
 
 
-def test_a_directory_without_a_catalog_is_left_as_it_is(tmp_path, check):
+def test_a_directory_without_a_catalog_is_left_as_it_is(tmp_path: Path, check: Any) -> None:
     ran = check(tmp_path)
     assert ran.code == 3
     assert f"no catalog in {tmp_path}" in ran.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_finds_it(process, kept, command, tmp_path):
+def test_the_command_line_finds_it(process: Any, kept: Any, command: Any, tmp_path: Path) -> None:
     served = tmp_path / "served"
     with subprocess.Popen(
         (*command, "serve", "--port", "0", "--data-dir", str(served)),
@@ -108,7 +110,9 @@ def test_the_command_line_finds_it(process, kept, command, tmp_path):
     assert process("check", url=None, CATALOG_DATA_DIR=str(kept)).code == 0
 
 
-def test_a_file_of_the_index_that_does_not_match_its_checksum_is_told(kept, check):
+def test_a_file_of_the_index_that_does_not_match_its_checksum_is_told(
+    kept: Any, check: Any
+) -> None:
     fast = next((kept / "search").glob("*.fast"))
     raw = bytearray(fast.read_bytes())
     raw[len(raw) // 2] ^= 1
@@ -124,7 +128,9 @@ def test_a_file_of_the_index_that_does_not_match_its_checksum_is_told(kept, chec
     assert fast.read_bytes() == raw
 
 
-def test_a_damaged_database_is_told_before_anything_else_with_what_to_do(kept, check):
+def test_a_damaged_database_is_told_before_anything_else_with_what_to_do(
+    kept: Any, check: Any
+) -> None:
     whole = (kept / "catalog.db").read_bytes()
     with sqlite3.connect(kept / "catalog.db") as database:
         (root,) = database.execute(

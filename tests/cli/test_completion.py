@@ -7,6 +7,9 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +19,10 @@ DEADLINE_SECONDS = 40.0
 
 
 @pytest.fixture(scope="module")
-def offers(shop, process, served):
+def offers(shop: Any, process: Any, served: Any) -> Any:
     """Asks for what a shell is offered for a line: kind, text and what is said of each."""
 
-    def ask(line, shell="zsh", **variables):
+    def ask(line: Any, shell: str = "zsh", **variables: Any) -> Any:
         known = {"CATALOG_URL": served, "CATALOG_LINE": line, "CATALOG_BREAKS": BREAKS}
         known["CATALOG_COMPLETION_SECONDS"] = "30"
         ran = process("completion", shell, "--answer", url=None, **known | variables)
@@ -29,11 +32,11 @@ def offers(shop, process, served):
     return ask
 
 
-def texts(rows):
+def texts(rows: Any) -> Any:
     return [row[1] for row in rows]
 
 
-def test_commands_options_types_and_aspects_are_offered_without_a_server(offers):
+def test_commands_options_types_and_aspects_are_offered_without_a_server(offers: Any) -> None:
     nobody = {"CATALOG_URL": "http://127.0.0.1:9"}
     assert "schema" in texts(offers("catalog sch", **nobody))
     assert "--undocumented" in texts(offers("catalog schema --un", **nobody))
@@ -45,13 +48,13 @@ def test_commands_options_types_and_aspects_are_offered_without_a_server(offers)
     assert "schemaMetadata" not in aspects
 
 
-def test_a_urn_is_found_by_the_name_of_what_it_is_of(offers):
+def test_a_urn_is_found_by_the_name_of_what_it_is_of(offers: Any) -> None:
     rows = offers("catalog get event")
     assert ["named", EVENTS] in [row[:2] for row in rows]
     assert any("kafka" in row[2] for row in rows if row[1] == EVENTS)
 
 
-def test_a_urn_is_completed_a_part_at_a_time(offers):
+def test_a_urn_is_completed_a_part_at_a_time(offers: Any) -> None:
     assert "urn:li:dataset:" in texts(offers("catalog get urn:li:data"))
     platforms = texts(offers("catalog get 'urn:li:dataset:"))
     assert "urn:li:dataset:(urn:li:dataPlatform:kafka," in platforms
@@ -59,7 +62,7 @@ def test_a_urn_is_completed_a_part_at_a_time(offers):
     assert texts(whole) == [EVENTS]
 
 
-def test_filters_columns_and_folders_are_completed(offers):
+def test_filters_columns_and_folders_are_completed(offers: Any) -> None:
     assert "platform:" in texts(offers("catalog search --filter platf"))
     assert "tags:Finance" in texts(offers("catalog search --filter tags:F"))
     assert "--filter=tags:Finance" in texts(offers("catalog search --filter=tags:F"))
@@ -68,8 +71,10 @@ def test_filters_columns_and_folders_are_completed(offers):
     assert "/prod" in texts(offers("catalog browse /p"))
 
 
-def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed(offers):
-    def bash(line):
+def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed(
+    offers: Any,
+) -> None:
+    def bash(line: Any) -> Any:
         return texts(offers(line, shell="bash"))
 
     tail = "kafka,shop.events,PROD"
@@ -79,7 +84,9 @@ def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed
     assert bash("catalog search --filter tags:Fin") == ["Finance"]
 
 
-def test_where_no_server_answers_nothing_is_offered_and_nothing_said(process, tmp_path):
+def test_where_no_server_answers_nothing_is_offered_and_nothing_said(
+    process: Any, tmp_path: Path
+) -> None:
     for variables in (
         {"CATALOG_URL": "http://127.0.0.1:9"},
         {"CATALOG_URL": "http://192.0.2.1:8080"},
@@ -96,7 +103,7 @@ def test_where_no_server_answers_nothing_is_offered_and_nothing_said(process, tm
     assert not (tmp_path / "none").exists()
 
 
-def test_a_token_is_never_asked_for(process, served, tmp_path):
+def test_a_token_is_never_asked_for(process: Any, served: Any, tmp_path: Path) -> None:
     (tmp_path / "profiles.toml").write_text(
         f'[profiles.team]\nurl = "{served}"\ntoken = "ask"\n', encoding="utf-8"
     )
@@ -110,7 +117,7 @@ def test_a_token_is_never_asked_for(process, served, tmp_path):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_says_how_to_keep_it(catalog, shell):
+def test_the_script_says_how_to_keep_it(catalog: Any, shell: str) -> None:
     ran = catalog("completion", shell, url=None)
     assert ran.code == 0
     assert f"catalog completion {shell}" in ran.out.splitlines()[0] + ran.out.splitlines()[1]
@@ -119,7 +126,7 @@ def test_the_script_says_how_to_keep_it(catalog, shell):
 class Terminal:
     """A shell on a terminal, whose `catalog` keeps the words it was called with."""
 
-    def __init__(self, words, directory, **variables):
+    def __init__(self, words: Any, directory: Any, **variables: Any) -> None:
         self._said = directory / "said"
         programs = directory / "bin"
         programs.mkdir()
@@ -147,10 +154,10 @@ class Terminal:
         if self._process == 0:
             os.execvpe(words[0], words, environment)
 
-    def type(self, text):
+    def type(self, text: Any) -> None:
         os.write(self._screen, text.encode())
 
-    def read_until(self, done):
+    def read_until(self, done: Any) -> Any:
         """What the terminal shows until something holds."""
         shown = b""
         end = time.monotonic() + DEADLINE_SECONDS
@@ -160,24 +167,24 @@ class Terminal:
                 shown += os.read(self._screen, 65_536)
         return shown.decode(errors="replace")
 
-    def called(self, typed):
+    def called(self, typed: Any) -> Any:
         """The words that `catalog` is called with once a line with TABs in it is typed."""
         self._said.unlink(missing_ok=True)
         self.type(f"{typed}\n")
         self.read_until(lambda _: self._said.exists())
         return self._said.read_text(encoding="utf-8").splitlines()
 
-    def close(self):
+    def close(self) -> None:
         os.kill(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
         os.close(self._screen)
 
 
 @pytest.fixture
-def terminal(shop, served, tmp_path):
+def terminal(shop: Any, served: Any, tmp_path: Path) -> Iterator[Any]:
     opened = []
 
-    def open_terminal(name, *options):
+    def open_terminal(name: Any, *options: Any) -> Any:
         if shutil.which(name) is None:
             pytest.skip(f"{name} is not installed here")
         found = Terminal((name, *options), tmp_path, CATALOG_URL=served)
@@ -189,7 +196,7 @@ def terminal(shop, served, tmp_path):
         one.close()
 
 
-def test_bash_completes_names_urns_and_filters_on_a_terminal(terminal):
+def test_bash_completes_names_urns_and_filters_on_a_terminal(terminal: Any) -> None:
     shell = terminal("bash", "--norc", "--noprofile", "-i")
     shell.type('PS1="ready> "; eval "$(catalog completion bash)"; echo lo""aded\n')
     shell.read_until(lambda shown: b"loaded" in shown)
@@ -209,7 +216,7 @@ def test_bash_completes_names_urns_and_filters_on_a_terminal(terminal):
     ]
 
 
-def test_bash_lists_several_and_leaves_what_was_typed(terminal):
+def test_bash_lists_several_and_leaves_what_was_typed(terminal: Any) -> None:
     shell = terminal("bash", "--norc", "--noprofile", "-i")
     shell.type('PS1="ready> "; eval "$(catalog completion bash)"; echo lo""aded\n')
     shell.read_until(lambda shown: b"loaded" in shown)
@@ -219,7 +226,7 @@ def test_bash_lists_several_and_leaves_what_was_typed(terminal):
     assert shell.called("_nothing_more") == ["get", "shop_nothing_more"]
 
 
-def test_zsh_completes_names_urns_and_filters_on_a_terminal(terminal):
+def test_zsh_completes_names_urns_and_filters_on_a_terminal(terminal: Any) -> None:
     shell = terminal("zsh", "-f", "-i")
     shell.type('PS1="ready> "; eval "$(catalog completion zsh)"; echo lo""aded\n')
     shell.read_until(lambda shown: b"loaded" in shown)

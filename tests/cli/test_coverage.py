@@ -4,6 +4,8 @@ import csv
 import io
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import uvicorn
@@ -20,7 +22,7 @@ STOCK = str(Urn.dataset("snowflake", "stock"))
 STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
 
 
-def schema(**texts):
+def schema(**texts: Any) -> Any:
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -39,7 +41,7 @@ def schema(**texts):
     }
 
 
-def shop():
+def shop() -> Any:
     """The orders, made into stock, used; one column of each is described."""
     owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
     made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
@@ -60,7 +62,7 @@ def shop():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The address of a service with two tables."""
     opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -82,11 +84,11 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def coverage(catalog, site):
+def coverage(catalog: Any, site: Any) -> Any:
     return lambda *arguments, stdin=b"": catalog("coverage", *arguments, url=site, stdin=stdin)
 
 
-def test_tables_and_columns_are_shown_apart(coverage):
+def test_tables_and_columns_are_shown_apart(coverage: Any) -> None:
     ran = coverage()
     assert ran.code == 0
     lines = [line.split() for line in ran.out.splitlines()]
@@ -94,7 +96,7 @@ def test_tables_and_columns_are_shown_apart(coverage):
     assert lines[2] == ["columns", "4", "2", "50", "0", "2"]
 
 
-def test_the_numbers_are_under_stable_keys(coverage):
+def test_the_numbers_are_under_stable_keys(coverage: Any) -> None:
     told = coverage("--by", "owner", "--json").json
     whole = {"total": 4, "documented": 2, "edited": 0, "ingested": 2, "percent": 50.0}
     assert told["columns"] == whole
@@ -105,7 +107,7 @@ def test_the_numbers_are_under_stable_keys(coverage):
     }
 
 
-def test_groups_are_lines_for_people_and_programs(coverage):
+def test_groups_are_lines_for_people_and_programs(coverage: Any) -> None:
     people = coverage("--by", "platform")
     assert {line.split()[0] for line in people.out.splitlines()[1:]} == {"hive", "snowflake"}
     rows = list(csv.DictReader(io.StringIO(coverage("--by", "owner", "--csv").out)))
@@ -113,7 +115,7 @@ def test_groups_are_lines_for_people_and_programs(coverage):
     assert "(no owner)" in coverage("--by", "owner").out
 
 
-def test_a_part_is_chosen_by_urn_and_by_filter(coverage):
+def test_a_part_is_chosen_by_urn_and_by_filter(coverage: Any) -> None:
     assert coverage("-", "--json", stdin=STOCK.encode()).json["tables"]["percent"] == 100.0
     assert coverage("--filter", "owners:ann", "--json").json["tables"]["total"] == 1
 
@@ -131,11 +133,11 @@ def test_a_part_is_chosen_by_urn_and_by_filter(coverage):
         (["--json", "--csv"], 2),
     ],
 )
-def test_the_gate_decides_the_exit_code(coverage, arguments, code):
+def test_the_gate_decides_the_exit_code(coverage: Any, arguments: Any, code: int) -> None:
     assert coverage(*arguments).code == code
 
 
-def test_what_falls_short_is_said_and_marked(coverage):
+def test_what_falls_short_is_said_and_marked(coverage: Any) -> None:
     ran = coverage("--fail-under", "80", "--only", "columns", "--json")
     assert ran.json["gate"] == {"fail_under": 80.0, "only": "columns", "reached": False}
     assert "columns: 50% documented, below 80%" in ran.err

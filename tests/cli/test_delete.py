@@ -5,6 +5,8 @@ import os
 import pty
 import select
 import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 
 
 @pytest.fixture
-def tables(shop, request):
+def tables(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Two tables of this test's own; the second is made from the first."""
     names = [f"{request.node.name}.{n}" for n in ("a", "b")]
     urns = [f"urn:li:dataset:(urn:li:dataPlatform:hive,gone.{name},PROD)" for name in names]
@@ -33,7 +35,7 @@ def tables(shop, request):
     shop("delete", *urns, "--hard", "--yes")
 
 
-def answered(arguments, answer):
+def answered(arguments: Any, answer: Any) -> Any:
     """Run a command on a terminal, where the question is answered."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
@@ -56,11 +58,11 @@ def answered(arguments, answer):
     return process.returncode, seen.decode()
 
 
-def exists(shop, urn):
+def exists(shop: Any, urn: Any) -> Any:
     return shop("get", urn).code == 0
 
 
-def test_what_is_hidden_is_brought_back(shop, tables):
+def test_what_is_hidden_is_brought_back(shop: Any, tables: Any) -> None:
     urn, _ = tables
     dry = shop("delete", urn, "--soft", "--dry-run", "--json")
     assert dry.json["deleted"][0]["written"] is False
@@ -80,7 +82,7 @@ def test_what_is_hidden_is_brought_back(shop, tables):
     assert "removed: search" not in shop("get", urn).out
 
 
-def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop, tables):
+def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Any, tables: Any) -> None:
     urn, other = tables
     ran = shop("delete", urn, "--hard", "--dry-run", "--json")
     assert ran.code == 0, ran
@@ -94,7 +96,7 @@ def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop, tables):
     assert not exists(shop, urn)
 
 
-def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop, tables):
+def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop: Any, tables: Any) -> None:
     ran = shop("delete", *tables, "--hard")
     assert (ran.code, "give --yes" in ran.err) == (2, True), ran
     ran = shop("delete", "-", "--hard", stdin=tables[0].encode())
@@ -102,7 +104,9 @@ def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop, tables):
     assert exists(shop, tables[0])
 
 
-def test_on_a_terminal_it_asks_and_only_yes_deletes(shop, tables, served, command):
+def test_on_a_terminal_it_asks_and_only_yes_deletes(
+    shop: Any, tables: Any, served: Any, command: Any
+) -> None:
     urn, _ = tables
     words = (*command, "delete", urn, "--hard", "--url", served)
     for answer in (b"n\n", b"\n"):
@@ -116,7 +120,7 @@ def test_on_a_terminal_it_asks_and_only_yes_deletes(shop, tables, served, comman
 
 
 @pytest.mark.parametrize("how", [["--soft"], ["--hard", "--yes"]])
-def test_of_several_one_that_fails_loses_no_other(shop, tables, how):
+def test_of_several_one_that_fails_loses_no_other(shop: Any, tables: Any, how: Any) -> None:
     urn, _ = tables
     nowhere = urn.replace("gone.", "never.")
     ran = shop("delete", nowhere, urn, *how, "--json")
@@ -130,12 +134,12 @@ def test_of_several_one_that_fails_loses_no_other(shop, tables, how):
     ("arguments", "words"),
     [([ORDERS], "say how"), ([ORDERS, "--soft", "--hard"], "say how"), (["--soft"], "Missing")],
 )
-def test_how_must_be_said(shop, arguments, words):
+def test_how_must_be_said(shop: Any, arguments: Any, words: str) -> None:
     ran = shop("delete", *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
 
-def test_what_does_not_exist_cannot_be_restored(shop):
+def test_what_does_not_exist_cannot_be_restored(shop: Any) -> None:
     urn = "urn:li:tag:never-there"
     ran = shop("restore", urn)
     assert (ran.code, ran.out, urn in ran.err) == (1, "", True), ran

@@ -1,6 +1,8 @@
 """What should no longer be used is marked, with why, until when and what instead."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ MOMENT = 1_909_008_000_000
 
 
 @pytest.fixture
-def table(shop, request):
+def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,deprecated.{request.node.name},PROD)"
     change = {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}}
     assert shop("load", "-", stdin=json.dumps([change]).encode()).code == 0
@@ -18,7 +20,7 @@ def table(shop, request):
     shop("delete", urn, "--hard", "--yes")
 
 
-def test_a_deprecation_is_said_shown_and_taken_back(shop, table):
+def test_a_deprecation_is_said_shown_and_taken_back(shop: Any, table: Any) -> None:
     words = ["--note", 'Goes "soon".', "--until", "2030-06-30", "--replacement", ORDERS]
     dry = shop("deprecate", table, *words, "--dry-run", "--json")
     assert shop("deprecate", table, "--json").json == [{"urn": table, "deprecation": None}]
@@ -35,7 +37,7 @@ def test_a_deprecation_is_said_shown_and_taken_back(shop, table):
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None
 
 
-def test_of_several_one_that_fails_loses_no_other(shop, table):
+def test_of_several_one_that_fails_loses_no_other(shop: Any, table: Any) -> None:
     nowhere = table.replace("test_", "nowhere_")
     ran = shop("deprecate", nowhere, table, "--note", "Gone.")
     assert (ran.code, nowhere in ran.err) == (1, True), ran
@@ -51,12 +53,14 @@ def test_of_several_one_that_fails_loses_no_other(shop, table):
         (["--dry-run"], "something to be changed"),
     ],
 )
-def test_wrong_use_is_exit_2(shop, arguments, words):
+def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
     ran = shop("deprecate", ORDERS, *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
 
-def test_a_replacement_that_is_no_urn_is_refused_before_anything_is_written(shop, table):
+def test_a_replacement_that_is_no_urn_is_refused_before_anything_is_written(
+    shop: Any, table: Any
+) -> None:
     ran = shop("deprecate", table, "--note", "x", "--replacement", "orders")
     assert (ran.code, "urn:li:" in ran.err) == (1, True), ran
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None

@@ -1,7 +1,9 @@
 """Descriptions are written from an editor, from a pipe or an option; what was typed is not lost."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,15 +18,15 @@ SCISSORS = "# ------------------------ >8 ------------------------"
 
 
 @pytest.fixture
-def state(tmp_path):
+def state(tmp_path: Path) -> Any:
     return {"CATALOG_STATE_DIR": str(tmp_path / "state")}
 
 
 @pytest.fixture
-def editor(tmp_path):
+def editor(tmp_path: Path) -> Any:
     """Makes an editor of a shell script, which gets the file as $1."""
 
-    def make(script):
+    def make(script: Any) -> Any:
         path = tmp_path / "editor"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o700)
@@ -34,7 +36,7 @@ def editor(tmp_path):
 
 
 @pytest.fixture
-def table(shop, request):
+def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A table with an ingested description that nobody has written over."""
     name = request.node.name.translate(str.maketrans("[]-.,() ", "________"))[:60]
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,written.{name},PROD)"
@@ -45,18 +47,18 @@ def table(shop, request):
     shop("delete", urn, "--hard", "--yes")
 
 
-def edited(shop, urn):
+def edited(shop: Any, urn: Any) -> Any:
     held = shop("get", urn, "--json").json["aspects"].get("editableDatasetProperties")
     return held["value"]["description"] if held else None
 
 
-def kept(state):
+def kept(state: Any) -> Any:
     return sorted((Path(state["CATALOG_STATE_DIR"]) / "texts").glob("*"))
 
 
 def test_the_editor_gets_the_text_and_below_it_what_ingestion_says(
-    shop, table, state, editor, tmp_path
-):
+    shop: Any, table: Any, state: Any, editor: Any, tmp_path: Path
+) -> None:
     shop("describe", table, "--text", "As it was.", **state)
     ran = shop(
         "describe",
@@ -75,7 +77,9 @@ def test_the_editor_gets_the_text_and_below_it_what_ingestion_says(
 
 
 @pytest.mark.parametrize("script", ["true", 'touch "$1"'])
-def test_a_text_left_as_it_was_is_not_written(shop, table, state, editor, script):
+def test_a_text_left_as_it_was_is_not_written(
+    shop: Any, table: Any, state: Any, editor: Any, script: str
+) -> None:
     shop("describe", table, "--text", HOSTILE.replace("\0", ""), **state)
     before = shop("get", table, "--json").json
     ran = shop("describe", table, "--edit", **state, **editor(script))
@@ -84,14 +88,16 @@ def test_a_text_left_as_it_was_is_not_written(shop, table, state, editor, script
     assert kept(state) == []
 
 
-def test_an_emptied_text_is_not_written(shop, table, state, editor):
+def test_an_emptied_text_is_not_written(shop: Any, table: Any, state: Any, editor: Any) -> None:
     shop("describe", table, "--text", "Stays.", **state)
     ran = shop("describe", table, "--edit", **state, **editor(': > "$1"'))
     assert (ran.code, "emptied" in ran.err) == (1, True), ran
     assert edited(shop, table) == "Stays."
 
 
-def test_a_failing_editor_writes_nothing_and_what_was_typed_stays(shop, table, state, editor):
+def test_a_failing_editor_writes_nothing_and_what_was_typed_stays(
+    shop: Any, table: Any, state: Any, editor: Any
+) -> None:
     ran = shop("describe", table, "--edit", **state, **editor("exit 3"))
     assert (ran.code, ran.out, kept(state)) == (1, "", []), ran
     script = 'echo typed > "$1"; exit 3'
@@ -103,12 +109,14 @@ def test_a_failing_editor_writes_nothing_and_what_was_typed_stays(shop, table, s
     assert edited(shop, table) is None
 
 
-def test_a_missing_editor_is_said(shop, table, state):
+def test_a_missing_editor_is_said(shop: Any, table: Any, state: Any) -> None:
     ran = shop("describe", table, "--edit", **state, VISUAL="no-such-editor")
     assert (ran.code, "no-such-editor" in ran.err, kept(state)) == (1, True, []), ran
 
 
-def test_without_the_line_that_ends_the_text_nothing_is_written(shop, table, state, editor):
+def test_without_the_line_that_ends_the_text_nothing_is_written(
+    shop: Any, table: Any, state: Any, editor: Any
+) -> None:
     ran = shop("describe", table, "--edit", **state, **editor("sed -i '/>8/d' \"$1\""))
     assert (ran.code, ">8" in ran.err, len(kept(state))) == (1, True, 1), ran
     assert edited(shop, table) is None
@@ -118,8 +126,8 @@ def test_without_the_line_that_ends_the_text_nothing_is_written(shop, table, sta
 
 
 def test_in_a_conflict_both_texts_stay_and_the_typed_one_is_in_a_named_file(
-    shop, table, state, editor, command, served
-):
+    shop: Any, table: Any, state: Any, editor: Any, command: Any, served: Any
+) -> None:
     theirs = " ".join((*command, "describe", f"'{table}'", "--url", served, "--text"))
     script = f"{theirs} Theirs; sed -i '1s/.*/Mine, and long./' \"$1\""
     ran = shop("describe", table, "--edit", **state, **editor(script))
@@ -134,14 +142,18 @@ def test_in_a_conflict_both_texts_stay_and_the_typed_one_is_in_a_named_file(
     assert (again.code, edited(shop, table)) == (0, "Mine, and long.")
 
 
-def test_force_writes_over_what_came_in_between(shop, table, state, editor, command, served):
+def test_force_writes_over_what_came_in_between(
+    shop: Any, table: Any, state: Any, editor: Any, command: Any, served: Any
+) -> None:
     theirs = " ".join((*command, "describe", f"'{table}'", "--url", served, "--text"))
     script = f"{theirs} Theirs; sed -i '1s/.*/Mine./' \"$1\""
     ran = shop("describe", table, "--edit", "--force", **state, **editor(script))
     assert (ran.code, edited(shop, table)) == (0, "Mine."), ran
 
 
-def test_what_was_typed_is_kept_when_the_server_goes_away(table, catalog, served, state, editor):
+def test_what_was_typed_is_kept_when_the_server_goes_away(
+    table: Any, catalog: Any, served: Any, state: Any, editor: Any
+) -> None:
     ran = catalog(
         "describe", ORDERS, "--stdin", stdin=b"Typed long.\r", url="http://127.0.0.1:1", **state
     )
@@ -152,7 +164,9 @@ def test_what_was_typed_is_kept_when_the_server_goes_away(table, catalog, served
     assert (again.code, edited(catalog, table)) == (0, "Typed long.\r")
 
 
-def test_a_dry_run_shows_a_diff_and_writes_nothing(shop, table, state, editor):
+def test_a_dry_run_shows_a_diff_and_writes_nothing(
+    shop: Any, table: Any, state: Any, editor: Any
+) -> None:
     shop("describe", table, "--text", "One.\nTwo.", **state)
     ran = shop("describe", table, "--text", "One.\r\nTwo.\nThree.", "--dry-run", **state)
     lines = ran.out.splitlines()
@@ -169,7 +183,9 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(shop, table, state, editor):
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "no end", "one\n", "two\n\n", "\r", " lead", "a\r\n"])
-def test_hostile_text_goes_through_standard_input_byte_for_byte(shop, table, state, text):
+def test_hostile_text_goes_through_standard_input_byte_for_byte(
+    shop: Any, table: Any, state: Any, text: Any
+) -> None:
     end = b"\r\n" if text.endswith("\r") else b"\n"
     ran = shop("describe", table, "--stdin", stdin=text.encode() + end, **state)
     if not text.strip():
@@ -180,13 +196,17 @@ def test_hostile_text_goes_through_standard_input_byte_for_byte(shop, table, sta
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "no end", "one\n", "a\r\nb\r\n", f"a\n{SCISSORS}\nx"])
-def test_hostile_text_goes_through_an_editor_byte_for_byte(shop, table, state, editor, text):
+def test_hostile_text_goes_through_an_editor_byte_for_byte(
+    shop: Any, table: Any, state: Any, editor: Any, text: Any
+) -> None:
     assert shop("describe", table, "--stdin", stdin=text.encode() + b"\n", **state).code == 0
     ran = shop("describe", table, "--edit", **state, **editor("sed -i '1s/^/Before it /' \"$1\""))
     assert (ran.code, edited(shop, table)) == (0, f"Before it {text}"), ran
 
 
-def test_what_cannot_be_described_is_said_before_the_editor_opens(shop, state, editor, tmp_path):
+def test_what_cannot_be_described_is_said_before_the_editor_opens(
+    shop: Any, state: Any, editor: Any, tmp_path: Path
+) -> None:
     shown = editor(f"touch {tmp_path}/opened")
     urn = "urn:li:corpuser:mara"
     ran = shop("describe", urn, "--edit", **state, **shown)
@@ -205,6 +225,6 @@ def test_what_cannot_be_described_is_said_before_the_editor_opens(shop, state, e
         (["--force"], "nothing to write"),
     ],
 )
-def test_wrong_use_is_exit_2(shop, arguments, words):
+def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
     ran = shop("describe", ORDERS, *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran

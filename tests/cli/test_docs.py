@@ -5,8 +5,10 @@ import io
 import json
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -26,7 +28,7 @@ STOCK = str(Urn.dataset("hive", "shop.stock"))
 FORMATS = ("csv", "json", "md", "xlsx")
 
 
-def schema(*paths):
+def schema(*paths: Any) -> Any:
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -46,7 +48,7 @@ def schema(*paths):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Where a service with two tables answers."""
     opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -73,7 +75,7 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def site(address):
+def site(address: Any) -> Any:
     """The same, where people have described two columns of the orders and nothing else."""
     texts = {"total": "=1+1, said\r\nso", "id": "The key.", "=odd": ""}
     infos = [{"fieldPath": path, "description": text} for path, text in texts.items()]
@@ -83,10 +85,10 @@ def site(address):
 
 
 @pytest.fixture
-def docs(catalog, site, tmp_path):
+def docs(catalog: Any, site: Any, tmp_path: Path) -> Any:
     """Runs `catalog docs` against that service, with a journal of its own."""
 
-    def run(*arguments, stdin=b""):
+    def run(*arguments: Any, stdin: bytes = b"") -> Any:
         return catalog(
             "docs", *arguments, url=site, stdin=stdin, CATALOG_STATE_DIR=str(tmp_path / "state")
         )
@@ -95,17 +97,17 @@ def docs(catalog, site, tmp_path):
 
 
 @pytest.fixture
-def held(site):
+def held(site: Any) -> Any:
     """What people wrote of a column of the orders, as the service has it now."""
 
-    def read(column):
+    def read(column: Any) -> Any:
         with Catalog(site) as client:
             return client.entity(ORDERS).schema.column(column).edited
 
     return read
 
 
-def edited(path, **texts):
+def edited(path: Any, **texts: Any) -> Any:
     """An exported CSV file with other texts for these columns."""
     lines = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
     for row in lines:
@@ -118,14 +120,16 @@ def edited(path, **texts):
 
 
 @pytest.fixture
-def exported(docs, tmp_path):
+def exported(docs: Any, tmp_path: Path) -> Any:
     path = tmp_path / "orders.csv"
     assert docs("export", ORDERS, "--output", str(path)).code == 0
     return path
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_exported_is_imported_without_a_change(docs, tmp_path, form):
+def test_what_is_exported_is_imported_without_a_change(
+    docs: Any, tmp_path: Path, form: Any
+) -> None:
     path = str(tmp_path / f"all.{form}")
     ran = docs("export", "-o", path)
     assert ran.code == 0, ran
@@ -136,7 +140,7 @@ def test_what_is_exported_is_imported_without_a_change(docs, tmp_path, form):
     assert "nothing to write" in ran.err
 
 
-def test_the_exact_texts_are_in_the_file(docs):
+def test_the_exact_texts_are_in_the_file(docs: Any) -> None:
     ran = docs("export", ORDERS, "--format", "json")
     rows = {row["column"]: row for row in ran.json["rows"]}
     assert list(rows) == ["", "id", "total", "=odd"]
@@ -145,12 +149,12 @@ def test_the_exact_texts_are_in_the_file(docs):
     assert rows["=odd"]["edited"] == ""
 
 
-def test_urns_come_from_standard_input_too(docs):
+def test_urns_come_from_standard_input_too(docs: Any) -> None:
     ran = docs("export", "-", "--format", "json", stdin=f"{STOCK}\n{STOCK}\n".encode())
     assert [row["column"] for row in ran.json["rows"]] == ["", "sku"]
 
 
-def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(docs, exported):
+def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(docs: Any, exported: Any) -> None:
     before = exported.read_bytes()
     refused = docs("export", STOCK, "-o", str(exported))
     assert refused.code == 1
@@ -160,7 +164,9 @@ def test_a_file_that_is_there_is_kept_unless_it_may_be_replaced(docs, exported):
     assert exported.read_bytes() != before
 
 
-def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(docs, exported, held):
+def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(
+    docs: Any, exported: Any, held: Any
+) -> None:
     path = edited(exported, id="The number.", **{"'=odd": "Odd."})
     shown = docs("diff", path)
     assert shown.code == 0
@@ -180,7 +186,9 @@ def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(docs, ex
     assert docs("diff", path, "--json").json["counts"] == {"unchanged": 4}
 
 
-def test_an_edit_of_an_import_can_be_taken_back(docs, exported, held, catalog, site, tmp_path):
+def test_an_edit_of_an_import_can_be_taken_back(
+    docs: Any, exported: Any, held: Any, catalog: Any, site: Any, tmp_path: Path
+) -> None:
     docs("import", edited(exported, id="The number."))
     state = str(tmp_path / "state")
     ran = catalog("undo", url=site, CATALOG_STATE_DIR=state)
@@ -188,7 +196,9 @@ def test_an_edit_of_an_import_can_be_taken_back(docs, exported, held, catalog, s
     assert held("id") == "The key."
 
 
-def test_an_empty_cell_keeps_the_text_unless_it_is_said_that_it_clears(docs, exported, held):
+def test_an_empty_cell_keeps_the_text_unless_it_is_said_that_it_clears(
+    docs: Any, exported: Any, held: Any
+) -> None:
     path = edited(exported, id="")
     kept = docs("import", path)
     assert (kept.code, held("id")) == (0, "The key.")
@@ -197,14 +207,14 @@ def test_an_empty_cell_keeps_the_text_unless_it_is_said_that_it_clears(docs, exp
     assert (cleared.code, held("id")) == (0, "")
 
 
-def test_the_sign_for_clearing_needs_no_option(docs, exported, held):
+def test_the_sign_for_clearing_needs_no_option(docs: Any, exported: Any, held: Any) -> None:
     assert docs("import", edited(exported, id="!clear")).code == 0
     assert held("id") == ""
 
 
 def test_a_conflict_is_left_and_reported_and_written_only_by_force(
-    docs, exported, held, site, tmp_path
-):
+    docs: Any, exported: Any, held: Any, site: Any, tmp_path: Path
+) -> None:
     with Catalog(site) as client:
         client.describe(ORDERS, "theirs", column="id")
     path, report = edited(exported, id="mine", total="Sum."), tmp_path / "left.csv"
@@ -224,7 +234,9 @@ def test_a_conflict_is_left_and_reported_and_written_only_by_force(
     assert held("id") == "mine"
 
 
-def test_lines_that_fit_nowhere_stop_nothing_and_fail_the_command(docs, exported, held):
+def test_lines_that_fit_nowhere_stop_nothing_and_fail_the_command(
+    docs: Any, exported: Any, held: Any
+) -> None:
     text = (
         exported.read_text(encoding="utf-8-sig") + f'"{STOCK}",,gone,,,x,,\r\nrubbish,,,,,y,,\r\n'
     )
@@ -240,13 +252,13 @@ def test_lines_that_fit_nowhere_stop_nothing_and_fail_the_command(docs, exported
     ]
 
 
-def test_the_diff_is_also_a_table_for_programs(docs, exported):
+def test_the_diff_is_also_a_table_for_programs(docs: Any, exported: Any) -> None:
     ran = docs("diff", edited(exported, id="=new"), "--csv")
     (row,) = csv.DictReader(io.StringIO(ran.out))
     assert (row["kind"], row["theirs"], row["mine"]) == ("changed", "The key.", "'=new")
 
 
-def test_hostile_text_reaches_no_terminal(docs, exported):
+def test_hostile_text_reaches_no_terminal(docs: Any, exported: Any) -> None:
     ran = docs("diff", edited(exported, id="\x1b]0;owned\x07 [red]x[/]"))
     assert "\x1b" not in ran.out
     assert "[red]x[/]" in ran.out
@@ -265,20 +277,22 @@ def test_hostile_text_reaches_no_terminal(docs, exported):
         (["diff", "nowhere.csv"], 2, "nowhere.csv"),
     ],
 )
-def test_wrong_use_is_said_in_a_sentence(docs, arguments, code, words):
+def test_wrong_use_is_said_in_a_sentence(docs: Any, arguments: Any, code: int, words: str) -> None:
     ran = docs(*arguments)
     assert ran.code == code, ran
     assert words in ran.err
 
 
-def test_what_the_json_of_a_file_says_is_one_value(docs, exported):
+def test_what_the_json_of_a_file_says_is_one_value(docs: Any, exported: Any) -> None:
     told = json.loads(docs("import", str(exported), "--json", "--dry-run").out)
     assert set(told) == {
         "file", "counts", "changes", "dry_run", "applied", "failed", "untried", "stopped",
     }  # fmt: skip
 
 
-def test_what_was_not_written_before_the_server_went_is_in_the_report(exported, site, tmp_path):
+def test_what_was_not_written_before_the_server_went_is_in_the_report(
+    exported: Any, site: Any, tmp_path: Path
+) -> None:
     """Also that which would have been written; a second import finds it again."""
     path = edited(exported, id="The number.", total="Sum.")
     with Catalog(site) as client:

@@ -3,6 +3,9 @@
 import json
 import shlex
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +31,9 @@ COMMANDS = sorted({name.split()[0] for name in WRITES})
 
 
 @pytest.mark.parametrize("arguments", WRITES.values(), ids=WRITES)
-def test_a_read_only_profile_refuses_before_anything_is_asked(catalog, tmp_path, arguments):
+def test_a_read_only_profile_refuses_before_anything_is_asked(
+    catalog: Any, tmp_path: Path, arguments: Any
+) -> None:
     places = {
         "CATALOG_CONFIG_DIR": str(tmp_path / "config"),
         "CATALOG_STATE_DIR": str(tmp_path / "state"),
@@ -46,7 +51,7 @@ def test_a_read_only_profile_refuses_before_anything_is_asked(catalog, tmp_path,
     assert not (tmp_path / "opened").exists()
 
 
-def test_a_read_only_profile_still_shows(shop, served, tmp_path):
+def test_a_read_only_profile_still_shows(shop: Any, served: Any, tmp_path: Path) -> None:
     config = {"CATALOG_CONFIG_DIR": str(tmp_path)}
     shop("profile", "add", "museum", "--url", served, "--read-only", url=None, **config)
     for command in ("describe", "tag", "term", "own", "domain", "link", "deprecate"):
@@ -55,7 +60,7 @@ def test_a_read_only_profile_still_shows(shop, served, tmp_path):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_examples_and_fits_eighty_columns(catalog, name):
+def test_help_has_examples_and_fits_eighty_columns(catalog: Any, name: Any) -> None:
     ran = catalog(name, "--help", url=None)
     assert ran.code == 0
     assert f"catalog {name}" in ran.out.partition("Examples")[2]
@@ -63,7 +68,7 @@ def test_help_has_examples_and_fits_eighty_columns(catalog, name):
 
 
 @pytest.fixture
-def shell(shop, command, served, tmp_path):
+def shell(shop: Any, command: Any, served: Any, tmp_path: Path) -> Iterator[Any]:
     """Runs lines in bash, where `catalog` is the command and $T a table of this test's own."""
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,story.{tmp_path.name},PROD)"
     upstream = {"upstreams": [{"dataset": ORDERS, "type": "TRANSFORMED"}]}
@@ -80,7 +85,7 @@ def shell(shop, command, served, tmp_path):
     ]
     assert shop("load", "-", stdin=json.dumps(loaded).encode()).code == 0
 
-    def run(lines):
+    def run(lines: Any) -> Any:
         begin = f'set -eo pipefail\ncatalog() {{ {shlex.join(command)} "$@"; }}\n'
         done = subprocess.run(
             ["bash", "-c", begin + lines],
@@ -105,7 +110,7 @@ def shell(shop, command, served, tmp_path):
     shop("delete", urn, "--hard", "--yes")
 
 
-def test_a_steward_rewrites_a_description_in_an_editor_and_thinks_better_of_it(shell):
+def test_a_steward_rewrites_a_description_in_an_editor_and_thinks_better_of_it(shell: Any) -> None:
     shown = shell(
         """
         printf '#!/bin/sh\\necho "One row an order." > "$1"\\n' > mine; chmod +x mine
@@ -120,7 +125,7 @@ def test_a_steward_rewrites_a_description_in_an_editor_and_thinks_better_of_it(s
     assert "+One row an order." in shown
 
 
-def test_a_script_tags_what_a_list_names(shell):
+def test_a_script_tags_what_a_list_names(shell: Any) -> None:
     shown = shell(
         """
         printf '%s\\nurn:li:tag:Nowhere\\n' "$T" > urns.txt
@@ -131,7 +136,7 @@ def test_a_script_tags_what_a_list_names(shell):
     assert shown == ["urn:li:tag:Story"]
 
 
-def test_a_term_is_put_on_and_taken_off(shell):
+def test_a_term_is_put_on_and_taken_off(shell: Any) -> None:
     shown = shell(
         """
         catalog term "$T" --add Story
@@ -143,7 +148,7 @@ def test_a_term_is_put_on_and_taken_off(shell):
     assert shown == ["urn:li:glossaryTerm:Story"]
 
 
-def test_a_table_changes_hands(shell):
+def test_a_table_changes_hands(shell: Any) -> None:
     shown = shell(
         """
         catalog own "$T" --add mara:DATA_STEWARD
@@ -156,12 +161,12 @@ def test_a_table_changes_hands(shell):
     assert len(shown) == 2
 
 
-def test_what_is_made_from_a_table_moves_into_a_domain(shell):
+def test_what_is_made_from_a_table_moves_into_a_domain(shell: Any) -> None:
     shown = shell('catalog domain "$T" story; echo "$T" | catalog domain - --urns')
     assert shown == ["urn:li:domain:story"]
 
 
-def test_a_link_is_added_and_the_old_one_removed(shell):
+def test_a_link_is_added_and_the_old_one_removed(shell: Any) -> None:
     shown = shell(
         """
         catalog link "$T" add https://x.org/old --label Old
@@ -173,7 +178,7 @@ def test_a_link_is_added_and_the_old_one_removed(shell):
     assert [line.split() for line in shown] == [["label", "url"], ["New", "https://x.org/new"]]
 
 
-def test_a_table_is_deprecated_and_saved_by_undo(shell):
+def test_a_table_is_deprecated_and_saved_by_undo(shell: Any) -> None:
     shown = shell(
         """
         catalog deprecate "$T" --note "Stops in June." --until 2030-06-30 --json | grep -c Stops
@@ -184,7 +189,7 @@ def test_a_table_is_deprecated_and_saved_by_undo(shell):
     assert shown == ["1", '"deprecation": null']
 
 
-def test_a_table_is_hidden_brought_back_and_deleted_for_good(shell):
+def test_a_table_is_hidden_brought_back_and_deleted_for_good(shell: Any) -> None:
     shown = shell(
         """
         catalog delete "$T" --hard < /dev/null && exit 9 || test $? = 2

@@ -2,6 +2,9 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,11 +15,11 @@ from explorer.server.data_directory import bootstrap_proposals, open_catalog
 
 
 @pytest.fixture
-def serving(command):
+def serving(command: Any) -> Iterator[Any]:
     """Serve a directory; gives the address and what ends it."""
     started = []
 
-    def start(directory):
+    def start(directory: Any) -> Any:
         process = subprocess.Popen(
             (*command, "serve", "--port", "0", "--data-dir", str(directory)),
             stdout=subprocess.PIPE,
@@ -24,7 +27,7 @@ def serving(command):
         )
         started.append(process)
 
-        def stop():
+        def stop() -> None:
             process.terminate()
             process.communicate(timeout=20)
 
@@ -36,7 +39,7 @@ def serving(command):
         process.communicate()
 
 
-def holdings(directory):
+def holdings(directory: Any) -> Any:
     """Every latest aspect and every document over time, with what is told of its run."""
     catalog = open_catalog(directory, load_registry())
     try:
@@ -57,20 +60,20 @@ def holdings(directory):
     return aspects, points
 
 
-def told_of_run(system):
+def told_of_run(system: Any) -> Any:
     """Which run brought it and when it was seen; each catalog adds what it counts of its own."""
     told = json.loads(system)
     return told["runId"], told["lastObserved"]
 
 
-def of_every_eighth_entity(proposals):
+def of_every_eighth_entity(proposals: Any) -> Iterator[Any]:
     seen = {}
     for proposal in proposals:
         if seen.setdefault(proposal.urn, len(seen)) % 8 == 0:
             yield proposal.from_run("some-run", 5)
 
 
-def fill(directory):
+def fill(directory: Any) -> None:
     from datetime import date
 
     directory.mkdir()
@@ -81,7 +84,7 @@ def fill(directory):
         catalog.close()
 
 
-def test_what_was_exported_and_loaded_is_equal(catalog, serving, tmp_path):
+def test_what_was_exported_and_loaded_is_equal(catalog: Any, serving: Any, tmp_path: Path) -> None:
     fill(tmp_path / "one")
     address, stop = serving(tmp_path / "one")
     removed = "urn:li:dataset:(urn:li:dataPlatform:hive,zz.removed,PROD)"
@@ -124,7 +127,7 @@ def test_what_was_exported_and_loaded_is_equal(catalog, serving, tmp_path):
     assert (removed, "status") in two[0]
 
 
-def test_the_key_aspect_of_each_entity_comes_first(shop):
+def test_the_key_aspect_of_each_entity_comes_first(shop: Any) -> None:
     changes = shop("export").json
     registry = load_registry()
     seen = set()
@@ -135,7 +138,7 @@ def test_the_key_aspect_of_each_entity_comes_first(shop):
     assert len(seen) > 1
 
 
-def test_it_is_narrowed_by_type_platform_and_removal(shop):
+def test_it_is_narrowed_by_type_platform_and_removal(shop: Any) -> None:
     everything = {change["entityUrn"] for change in shop("export").json}
     datasets = {change["entityUrn"] for change in shop("export", "--entity", "dataset").json}
     assert datasets == {urn for urn in everything if urn.startswith("urn:li:dataset:")}
@@ -149,7 +152,7 @@ def test_it_is_narrowed_by_type_platform_and_removal(shop):
     assert "no entity" in wrong.err
 
 
-def test_a_file_is_there_whole_or_not_at_all(catalog, tmp_path):
+def test_a_file_is_there_whole_or_not_at_all(catalog: Any, tmp_path: Path) -> None:
     file = tmp_path / "all.json"
     file.write_text("before")
     ran = catalog("export", str(file), "--entity", "nonsense")

@@ -2,11 +2,13 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:hive,health.orders,PROD)"
 
 
-def proposal(urn, aspect, value):
+def proposal(urn: Any, aspect: Any, value: Any) -> Any:
     return {
         "entityType": urn.split(":")[2],
         "entityUrn": urn,
@@ -16,7 +18,7 @@ def proposal(urn, aspect, value):
     }
 
 
-def test_an_entitys_page_names_what_fails_and_what_is_open(shop, tmp_path):
+def test_an_entitys_page_names_what_fails_and_what_is_open(shop: Any, tmp_path: Path) -> None:
     assertion, incident = "urn:li:assertion:cli-rows", "urn:li:incident:cli-late"
     told = {"dataset": TABLE, "scope": "DATASET_ROWS", "operator": "NOT_NULL"}
     run = {

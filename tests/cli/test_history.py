@@ -2,12 +2,13 @@
 
 import csv
 import io
+from typing import Any
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,no.where,PROD)"
 
 
-def test_every_version_says_what_it_changed(mill):
+def test_every_version_says_what_it_changed(mill: Any) -> None:
     ran = mill("history", FLOUR, "--aspect", "editableSchemaMetadata")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -20,7 +21,7 @@ def test_every_version_says_what_it_changed(mill):
     assert "2 versions shown" in ran.err
 
 
-def test_all_aspects_are_read_where_none_is_named_newest_first(mill):
+def test_all_aspects_are_read_where_none_is_named_newest_first(mill: Any) -> None:
     found = mill("history", FLOUR, "--json").json
     times = [version["time"] for version in found["versions"]]
     assert times == sorted(times, reverse=True)
@@ -33,7 +34,7 @@ def test_all_aspects_are_read_where_none_is_named_newest_first(mill):
     assert [row["time"] for row in rows] == times
 
 
-def test_a_columns_history_has_ingested_and_edited_texts(mill):
+def test_a_columns_history_has_ingested_and_edited_texts(mill: Any) -> None:
     found = mill("history", FLOUR, "--column", "weight", "--json").json
     said = [(change["origin"], change["before"], change["after"]) for change in found["changes"]]
     assert ("edited", "Net weight.", "Net weight, in kilograms.") in said
@@ -43,7 +44,7 @@ def test_a_columns_history_has_ingested_and_edited_texts(mill):
     assert "nobody ever described it" in mill("history", FLOUR, "--column", "origin.mill").err
 
 
-def test_a_difference_is_shown_place_by_place(mill):
+def test_a_difference_is_shown_place_by_place(mill: Any) -> None:
     ran = mill("diff", FLOUR, "--aspect", "schemaMetadata")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -58,7 +59,7 @@ def test_a_difference_is_shown_place_by_place(mill):
     assert (found["older"]["version"], found["newer"]["version"]) == (1, 0)
 
 
-def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill):
+def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill: Any) -> None:
     back = mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "0", "--newer", "-1")
     assert "  +Without the sack." in back.out.splitlines()
     same = mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "0")
@@ -67,7 +68,7 @@ def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill):
     assert same.err.count("\n") == 1
 
 
-def test_what_is_not_there_is_said(mill):
+def test_what_is_not_there_is_said(mill: Any) -> None:
     assert "has one version only" in mill("diff", FLOUR, "--aspect", "datasetProperties").err
     assert mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "9").code == 1
     assert mill("history", NOWHERE).code == 1

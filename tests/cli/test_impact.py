@@ -3,9 +3,10 @@
 import csv
 import io
 import subprocess
+from typing import Any
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
 
 
@@ -13,7 +14,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 DASHBOARD = "urn:li:dashboard:(looker,lake)"
 
 
-def test_the_most_used_comes_first_with_its_queries(warehouse):
+def test_the_most_used_comes_first_with_its_queries(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"))
     assert ran.code == 0
     header, first, *_ = ran.out.splitlines()
@@ -26,14 +27,14 @@ def test_the_most_used_comes_first_with_its_queries(warehouse):
     ]
 
 
-def test_only_the_first_are_shown_and_the_rest_is_counted(warehouse):
+def test_only_the_first_are_shown_and_the_rest_is_counted(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"), "--top", "1")
     assert len(ran.out.splitlines()) == 2
     assert ran.err.splitlines()[0] == "7 affected by raw"
     assert ran.err.splitlines()[-1] == "1 of 7 shown; --top shows more"
 
 
-def test_of_a_column_is_said_how_sure_it_is(warehouse):
+def test_of_a_column_is_said_how_sure_it_is(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"), "--column", "email")
     known = {line.split()[0]: line for line in ran.out.splitlines()}
     assert "said" in known["right"]
@@ -43,7 +44,7 @@ def test_of_a_column_is_said_how_sure_it_is(warehouse):
     assert "raw.email" in ran.err
 
 
-def test_groups_say_how_many_they_are(warehouse):
+def test_groups_say_how_many_they_are(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"), "--by", "owner", "--top", "2")
     lines = ran.out.splitlines()
     assert "Lake Keeper  1 · 12 queries" in lines
@@ -51,7 +52,7 @@ def test_groups_say_how_many_they_are(warehouse):
     assert lines[-1] == "… 4 more"
 
 
-def test_programs_get_json_csv_and_urns(warehouse):
+def test_programs_get_json_csv_and_urns(warehouse: Any) -> None:
     found = warehouse("impact", table("raw"), "--column", "email", "--json").json
     assert found["column"] == "email"
     assert found["total"] == len(found["affected"])
@@ -74,12 +75,12 @@ def test_programs_get_json_csv_and_urns(warehouse):
     assert "1 of 7 shown" in urns.err
 
 
-def test_a_filter_says_what_counts(warehouse):
+def test_a_filter_says_what_counts(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"), "--filter", "type:dashboard or queries>10", "--urns")
     assert ran.out.split() == [table("mart"), DASHBOARD]
 
 
-def test_nothing_affected_is_said(warehouse):
+def test_nothing_affected_is_said(warehouse: Any) -> None:
     ran = warehouse("impact", table("raw"), "--filter", "name:nobody", "--fail-if-any")
     assert (ran.code, ran.out) == (0, "")
     assert "nothing is affected by raw" in ran.err
@@ -89,10 +90,12 @@ def test_nothing_affected_is_said(warehouse):
     assert warehouse("impact", CHART, "--column", "x").code == 1
 
 
-def test_in_a_shell_a_build_fails_when_a_dashboard_would_break(warehouse, served, command):
+def test_in_a_shell_a_build_fails_when_a_dashboard_would_break(
+    warehouse: Any, served: Any, command: Any
+) -> None:
     catalog = " ".join(command)
 
-    def build(column):
+    def build(column: Any) -> Any:
         script = (
             f"{catalog} impact '{table('right')}' --column {column} --no-usage --fail-if-any"
             f" --filter type:dashboard --urns --url {served} | tee /dev/stderr | wc -l; "

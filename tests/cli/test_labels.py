@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,15 +14,15 @@ NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:hive,labelled.nowhere,PROD)"
 PII, OLD, ODD = "urn:li:tag:PII", "urn:li:tag:Old", "urn:li:tag:Odd \x1b[31m=tag"
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,labelled.{name},PROD)"
 
 
 @pytest.fixture(scope="module")
-def labels(shop):
+def labels(shop: Any) -> Any:
     """The labels that are put on; gives what loads one more entity with its aspects."""
 
-    def load(urn, **aspects):
+    def load(urn: Any, **aspects: Any) -> Any:
         changes = [
             {"entityUrn": urn, "aspectName": name, "aspect": {"json": value}}
             for name, value in aspects.items()
@@ -39,11 +41,11 @@ def labels(shop):
 
 
 @pytest.fixture
-def fresh(shop, labels, request):
+def fresh(shop: Any, labels: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Makes a new table of this test's own."""
     made = []
 
-    def make(**aspects):
+    def make(**aspects: Any) -> Any:
         made.append(table(f"{request.node.name.split('[')[0]}{len(made)}"))
         return labels(made[-1], status={"removed": False}, **aspects)
 
@@ -52,7 +54,7 @@ def fresh(shop, labels, request):
         shop("delete", *made, "--hard", "--yes")
 
 
-def test_tags_are_put_on_and_taken_off_and_others_stay(shop, fresh):
+def test_tags_are_put_on_and_taken_off_and_others_stay(shop: Any, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": "urn:li:tag:Finance"}, {"tag": OLD}]})
     ran = shop("tag", urn, "--add", "PII", "--remove", "Old", "--remove", "Missing", "--json")
     assert ran.code == 0, ran
@@ -64,7 +66,7 @@ def test_tags_are_put_on_and_taken_off_and_others_stay(shop, fresh):
     assert shop("tag", urn, "--urns").out == f"urn:li:tag:Finance\n{PII}\n"
 
 
-def test_a_tag_that_is_there_already_changes_nothing(shop, fresh):
+def test_a_tag_that_is_there_already_changes_nothing(shop: Any, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": PII}]})
     ran = shop("tag", urn, "--add", "PII", "--json")
     assert (ran.code, ran.json["edits"][0]["changed"]) == (0, False)
@@ -75,7 +77,9 @@ def test_a_tag_that_is_there_already_changes_nothing(shop, fresh):
     ("command", "name", "urn"),
     [("tag", "PII", PII), ("term", "Revenue", "urn:li:glossaryTerm:Revenue")],
 )
-def test_a_column_is_labelled_by_its_plain_path(shop, labels, command, name, urn):
+def test_a_column_is_labelled_by_its_plain_path(
+    shop: Any, labels: Any, command: str, name: str, urn: Any
+) -> None:
     key = f"{command}s"
     edit = shop(command, EVENTS, "--column", "payload.kind", "--add", name, "--json").json
     assert edit["edits"][0]["column"].endswith("payload.[type=string].kind")
@@ -86,7 +90,7 @@ def test_a_column_is_labelled_by_its_plain_path(shop, labels, command, name, urn
     assert shop(command, EVENTS, "--column", "payload.kind", "--json").json[0][key] == []
 
 
-def test_owners_have_kinds(shop, fresh):
+def test_owners_have_kinds(shop: Any, fresh: Any) -> None:
     urn = fresh()
     ran = shop("own", urn, "--add", "jdoe", "--add", "ann:data_steward", "--json")
     assert ran.code == 0, ran
@@ -106,7 +110,7 @@ def test_owners_have_kinds(shop, fresh):
     assert shop("own", urn, "--urns").out == f"{group}\n"
 
 
-def test_a_domain_is_put_in_and_taken_out(shop, fresh):
+def test_a_domain_is_put_in_and_taken_out(shop: Any, fresh: Any) -> None:
     one, two = fresh(), fresh()
     ran = shop("domain", one, two, "finance", "--json")
     assert [edit["after"] for edit in ran.json["edits"]] == [["urn:li:domain:finance"]] * 2
@@ -126,7 +130,9 @@ def test_a_domain_is_put_in_and_taken_out(shop, fresh):
         ["domain", "--none"],
     ],
 )
-def test_a_dry_run_says_what_the_real_run_does_and_writes_nothing(shop, fresh, arguments):
+def test_a_dry_run_says_what_the_real_run_does_and_writes_nothing(
+    shop: Any, fresh: Any, arguments: Any
+) -> None:
     command, *options = arguments
     urn = fresh(
         globalTags={"tags": [{"tag": OLD}]},
@@ -143,7 +149,7 @@ def test_a_dry_run_says_what_the_real_run_does_and_writes_nothing(shop, fresh, a
     assert planned["after"] == real[-1]["after"]
 
 
-def test_one_that_fails_loses_no_other(shop, fresh):
+def test_one_that_fails_loses_no_other(shop: Any, fresh: Any) -> None:
     one, two = fresh(), fresh()
     given = f"{one}\n\nno urn\r\n{NOWHERE}\n{one}\n".encode()
     ran = shop("tag", "-", two, "--add", "PII", "--json", stdin=given)
@@ -155,18 +161,18 @@ def test_one_that_fails_loses_no_other(shop, fresh):
     assert shop("tag", two, "--urns").out == f"{PII}\n"
 
 
-def test_a_server_that_cannot_be_reached_ends_it_at_once(catalog):
+def test_a_server_that_cannot_be_reached_ends_it_at_once(catalog: Any) -> None:
     ran = catalog("tag", ORDERS, EVENTS, "--add", "PII", "--json", url="http://127.0.0.1:1")
     assert (ran.code, ran.json["edits"]) == (3, [])
     assert "2 of 2 were not written" in ran.err
 
 
-def test_no_urns_on_standard_input_is_said(shop):
+def test_no_urns_on_standard_input_is_said(shop: Any) -> None:
     ran = shop("tag", "-", "--add", "PII", stdin=b"\n")
     assert (ran.code, "no URN on standard input" in ran.err) == (1, True)
 
 
-def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop, fresh):
+def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop: Any, fresh: Any) -> None:
     urn = fresh()
     ran = shop("tag", urn, "--add", ODD)
     assert (ran.code, "\x1b" in ran.out + ran.err) == (0, False), ran
@@ -178,7 +184,7 @@ def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop, fresh):
     assert shop("tag", urn, "--json").json[0]["tags"] == []
 
 
-def test_the_table_is_as_wide_as_the_terminal(shop, fresh):
+def test_the_table_is_as_wide_as_the_terminal(shop: Any, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": f"urn:li:tag:Number{n}"} for n in range(20)]})
     lines = shop("tag", urn, ORDERS).out.splitlines()
     assert lines[0].split() == ["name", "tags"]
@@ -199,7 +205,7 @@ def test_the_table_is_as_wide_as_the_terminal(shop, fresh):
         (["domain", ORDERS, "finance", "--none"], "give one of them"),
     ],
 )
-def test_wrong_use_is_exit_2(shop, arguments, words):
+def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
     ran = shop(*arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
@@ -216,7 +222,7 @@ def test_wrong_use_is_exit_2(shop, arguments, words):
     ],
 )
 def test_what_cannot_be_done_is_exit_1_and_nothing_on_standard_output(
-    shop, labels, arguments, words
-):
+    shop: Any, labels: Any, arguments: Any, words: Any
+) -> None:
     ran = shop(*arguments)
     assert (ran.code, ran.out, words in ran.err) == (1, "", True), ran

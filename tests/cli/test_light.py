@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import click
 import pytest
@@ -15,7 +16,7 @@ HEAVY = (
 )
 
 
-def loaded_by(code):
+def loaded_by(code: Any) -> Any:
     """The heavy packages that a program has loaded when it ends."""
     script = (
         f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n"
@@ -31,7 +32,7 @@ def loaded_by(code):
     "arguments",
     [["--help"], ["search", "--help"], ["lineage", "--help"], ["browse", "--help"], ["--version"]],
 )
-def test_help_loads_nothing_heavy(arguments):
+def test_help_loads_nothing_heavy(arguments: Any) -> None:
     heavy, shown = loaded_by(f"from explorer.cli.command import run; run({arguments!r})")
     assert heavy == []
     assert "catalog" in shown
@@ -49,11 +50,11 @@ def test_help_loads_nothing_heavy(arguments):
         "import explorer.query",
     ],
 )
-def test_importing_the_package_loads_nothing_heavy(code):
+def test_importing_the_package_loads_nothing_heavy(code: str) -> None:
     assert loaded_by(code) == ([], "")
 
 
-def test_the_package_offers_the_catalog_that_shows_itself():
+def test_the_package_offers_the_catalog_that_shows_itself() -> None:
     import explorer
     from explorer.notebook import Catalog
 
@@ -63,7 +64,7 @@ def test_the_package_offers_the_catalog_that_shows_itself():
         _ = explorer.Catalogue
 
 
-def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself():
+def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself() -> None:
     root = command.catalog
     context = click.Context(root)
     for heading, commands in SECTIONS.items():

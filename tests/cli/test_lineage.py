@@ -4,15 +4,17 @@ import csv
 import io
 import json
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
 
 
-def column(name, path):
+def column(name: Any, path: Any) -> str:
     return f"urn:li:schemaField:({table(name)},{path})"
 
 
@@ -20,7 +22,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 DASHBOARD = "urn:li:dashboard:(looker,lake)"
 
 
-def test_the_tree_has_the_entity_in_its_middle(warehouse):
+def test_the_tree_has_the_entity_in_its_middle(warehouse: Any) -> None:
     ran = warehouse("lineage", table("mart"))
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -36,7 +38,7 @@ def test_the_tree_has_the_entity_in_its_middle(warehouse):
     assert ran.err == "4 upstream, 2 downstream in 3 hops\n"
 
 
-def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse):
+def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Any) -> None:
     ran = warehouse("lineage", table("raw"), "--down", "--hops", "2")
     lines = ran.out.splitlines()
     assert lines[0] == "● raw  dataset · hive"
@@ -48,7 +50,7 @@ def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse):
     assert "it goes on: --hops 3 shows more" in ran.err
 
 
-def test_a_cycle_is_said_and_ends(warehouse):
+def test_a_cycle_is_said_and_ends(warehouse: Any) -> None:
     ran = warehouse("lineage", table("one"), "--down", "--hops", "9")
     assert ran.out.splitlines() == [
         "● lake.one  dataset · hive",
@@ -58,14 +60,14 @@ def test_a_cycle_is_said_and_ends(warehouse):
     assert "a cycle: lake.one → lake.two → lake.one" in ran.err
 
 
-def test_a_limit_shows_the_nearest_and_says_how_many_there_are(warehouse):
+def test_a_limit_shows_the_nearest_and_says_how_many_there_are(warehouse: Any) -> None:
     ran = warehouse("lineage", table("raw"), "--limit", "2", "--hops", "9")
     assert len(ran.out.splitlines()) == 3
     assert "2 of 7 shown (0 upstream, 7 downstream) in 9 hops" in ran.err
     assert "… 1 more" in ran.out
 
 
-def test_columns_are_connected_and_a_guess_is_marked(warehouse):
+def test_columns_are_connected_and_a_guess_is_marked(warehouse: Any) -> None:
     ran = warehouse("lineage", table("raw"), "--column", "email", "--down")
     assert ran.out.splitlines() == [
         "● raw.email  column · hive",
@@ -78,7 +80,7 @@ def test_columns_are_connected_and_a_guess_is_marked(warehouse):
     assert named.out == ran.out
 
 
-def test_a_filter_steps_over_what_it_leaves_out(warehouse):
+def test_a_filter_steps_over_what_it_leaves_out(warehouse: Any) -> None:
     ran = warehouse("lineage", table("raw"), "--filter", "type:dashboard", "--hops", "9")
     assert ran.out.splitlines() == [
         "● raw  dataset · hive",
@@ -91,7 +93,7 @@ def test_a_filter_steps_over_what_it_leaves_out(warehouse):
     assert "no field of what lineage leads to named 'rowCount'" in wrong.err
 
 
-def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse):
+def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse: Any) -> None:
     graph = warehouse("lineage", table("raw"), "--json", "--hops", "9").json
     assert {edge["target"] for edge in graph["edges"] if edge["source"] == table("raw")} == {
         table("left"),
@@ -112,13 +114,13 @@ def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse):
 @pytest.mark.parametrize(
     ("form", "begins"), [("mermaid", "flowchart LR"), ("dot", "digraph"), ("graphml", "<?xml")]
 )
-def test_graphs_are_written_for_other_programs(warehouse, form, begins):
+def test_graphs_are_written_for_other_programs(warehouse: Any, form: str, begins: str) -> None:
     ran = warehouse("lineage", table("mart"), "--format", form)
     assert ran.out.startswith(begins)
     assert "By day" in ran.out
 
 
-def test_a_picture_that_is_cut_is_said_to_be(warehouse, tmp_path):
+def test_a_picture_that_is_cut_is_said_to_be(warehouse: Any, tmp_path: Path) -> None:
     wide = [
         {
             "entityType": "chart",
@@ -147,7 +149,7 @@ def test_a_picture_that_is_cut_is_said_to_be(warehouse, tmp_path):
     assert "9 of 160 shown" in drawn.err
 
 
-def test_names_are_text_and_nothing_else(warehouse, tmp_path):
+def test_names_are_text_and_nothing_else(warehouse: Any, tmp_path: Path) -> None:
     hostile = {
         "entityType": "dataset",
         "entityUrn": table("hostile"),
@@ -163,7 +165,7 @@ def test_names_are_text_and_nothing_else(warehouse, tmp_path):
     assert "a]0;x[red]b" in warehouse("lineage", table("hostile")).out
 
 
-def test_a_table_fits_the_terminal(warehouse):
+def test_a_table_fits_the_terminal(warehouse: Any) -> None:
     ran = warehouse("lineage", table("mart"), "--format", "table")
     header, *rows = ran.out.splitlines()
     assert header.split() == ["name", "type", "hops", "side", "state"]
@@ -171,7 +173,7 @@ def test_a_table_fits_the_terminal(warehouse):
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
-def test_nothing_there_and_nobody_there_are_different_things(warehouse):
+def test_nothing_there_and_nobody_there_are_different_things(warehouse: Any) -> None:
     nothing = warehouse("lineage", DASHBOARD, "--down")
     assert (nothing.code, nothing.out.strip()) == (0, "● The lake  dashboard · looker")
     assert "nothing downstream in 3 hops" in nothing.err
@@ -187,11 +189,13 @@ def test_nothing_there_and_nobody_there_are_different_things(warehouse):
 @pytest.mark.parametrize(
     "options", [("--json", "--csv"), ("--urns", "--format", "dot"), ("--hops", "0")]
 )
-def test_forms_exclude_each_other(warehouse, options):
+def test_forms_exclude_each_other(warehouse: Any, options: Any) -> None:
     assert warehouse("lineage", table("raw"), *options).code == 2
 
 
-def test_in_a_shell_what_is_downstream_is_read_one_by_one(warehouse, served, command):
+def test_in_a_shell_what_is_downstream_is_read_one_by_one(
+    warehouse: Any, served: Any, command: Any
+) -> None:
     catalog = " ".join(command)
     script = (
         f"{catalog} lineage '{table('raw')}' --down --urns --filter type:chart --url {served} |"

@@ -4,7 +4,7 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -33,7 +33,9 @@ CUSTOMERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.customers,PROD)"
         ("lines.jsonl", 2, 1),
     ],
 )
-def test_every_form_of_file_goes_in_and_is_counted(catalog, data, name, aspects, entities):
+def test_every_form_of_file_goes_in_and_is_counted(
+    catalog: Any, data: Any, name: str, aspects: int, entities: int
+) -> None:
     ran = catalog("load", str(data / name))
     assert ran.code == 0, ran
     noun = "entity" if entities == 1 else "entities"
@@ -41,7 +43,7 @@ def test_every_form_of_file_goes_in_and_is_counted(catalog, data, name, aspects,
     assert ran.err == ""
 
 
-def test_what_went_in_is_read_back(shop):
+def test_what_went_in_is_read_back(shop: Any) -> None:
     got = shop("get", ORDERS, "--json").json["aspects"]
     assert got["datasetProperties"]["value"]["name"] == "orders"
     assert got["ownership"]["value"]["owners"][0]["owner"] == "urn:li:corpuser:mara"
@@ -49,7 +51,7 @@ def test_what_went_in_is_read_back(shop):
     assert "shipping.address.zip" in paths
 
 
-def test_standard_input_is_a_file_too(catalog, data):
+def test_standard_input_is_a_file_too(catalog: Any, data: Any) -> None:
     ran = catalog("load", "-", "--json", stdin=(data / "changes.json").read_bytes())
     assert ran.code == 0
     assert ran.json["files"] == [
@@ -57,7 +59,9 @@ def test_standard_input_is_a_file_too(catalog, data):
     ]
 
 
-def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_else(catalog, data):
+def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_else(
+    catalog: Any, data: Any
+) -> None:
     ran = catalog("load", str(data / "partly_bad.json"))
     assert ran.code == 1
     assert "2 aspects of 1 entity, 3 refused" in ran.out
@@ -70,7 +74,9 @@ def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_els
     assert got["globalTags"]["value"]["tags"][0]["tag"] == "urn:li:tag:Finance"
 
 
-def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(catalog, tmp_path):
+def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(
+    catalog: Any, tmp_path: Path
+) -> None:
     bad = [{"entityUrn": f"no urn {at}", "aspectName": "status"} for at in range(23)]
     (tmp_path / "bad.json").write_text(json.dumps(bad))
     report = tmp_path / "report.jsonl"
@@ -85,7 +91,7 @@ def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(catalog, tmp_pa
     assert all(line["reason"] for line in lines)
 
 
-def test_a_file_that_cannot_be_read_loses_no_other(catalog, data, tmp_path):
+def test_a_file_that_cannot_be_read_loses_no_other(catalog: Any, data: Any, tmp_path: Path) -> None:
     ran = catalog(
         "load",
         str(tmp_path / "missing.json"),
@@ -102,12 +108,12 @@ def test_a_file_that_cannot_be_read_loses_no_other(catalog, data, tmp_path):
     assert "directory" in reasons[2]
 
 
-def record(at, value):
+def record(at: Any, value: Any) -> Any:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,batch.t{at},PROD)"
     return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": {"json": value}}
 
 
-def test_more_than_a_batch_goes_in_around_a_bad_one(catalog, tmp_path):
+def test_more_than_a_batch_goes_in_around_a_bad_one(catalog: Any, tmp_path: Path) -> None:
     changes = [record(at, {"description": f"number {at}"}) for at in range(250)]
     changes[120] = record(120, {"description": ["a list"]})
     (tmp_path / "many.json").write_text(json.dumps(changes))
@@ -119,7 +125,9 @@ def test_more_than_a_batch_goes_in_around_a_bad_one(catalog, tmp_path):
     assert "batch.t120" in refusal["urn"]
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(catalog, data, tmp_path):
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
+    catalog: Any, data: Any, tmp_path: Path
+) -> None:
     report = tmp_path / "no such folder" / "report.jsonl"
     ran = catalog("load", str(data / "changes.json"), "--report", str(report))
     assert ran.code == 1
@@ -127,7 +135,9 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(catalog
     assert ran.out == ""
 
 
-def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(catalog, data):
+def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(
+    catalog: Any, data: Any
+) -> None:
     ran = catalog("load", str(data / "changes.json"), "--json", url="http://127.0.0.1:1")
     assert ran.code == 3
     assert "127.0.0.1:1" in ran.json["stopped"]
@@ -135,12 +145,14 @@ def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(catalog, da
     assert ran.err.startswith("error: ")
 
 
-def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(catalog, tmp_path):
+def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(
+    catalog: Any, tmp_path: Path
+) -> None:
     class HangsUp(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         asked: ClassVar = []
 
-        def do_POST(self):
+        def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.asked.append(self.path)
             self.close_connection = len(self.asked) > 2
@@ -150,7 +162,7 @@ def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(catal
                 self.end_headers()
                 self.wfile.write(b"{}")
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     file = tmp_path / "many.json"
@@ -169,7 +181,7 @@ def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(catal
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")
-def test_the_real_files_go_in_whole(catalog):
+def test_the_real_files_go_in_whole(catalog: Any) -> None:
     ran = catalog("load", *(str(REAL / name) for name in REAL_FILES), "--json")
     assert ran.code == 0, ran.err
     assert ran.json["refused"] == []
@@ -180,13 +192,15 @@ def test_the_real_files_go_in_whole(catalog):
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")
-def test_json_that_is_no_metadata_is_refused(catalog):
+def test_json_that_is_no_metadata_is_refused(catalog: Any) -> None:
     ran = catalog("load", str(REAL / "model_registry.json"))
     assert ran.code == 1
     assert "expected proposedSnapshot, aspectName or buckets" in ran.err
 
 
-def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_alone(catalog, data):
+def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_alone(
+    catalog: Any, data: Any
+) -> None:
     ran = catalog("load", str(data / "connectors.json"), "--json")
     assert ran.code != 0
     (file,) = ran.json["files"]
@@ -218,7 +232,9 @@ def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_a
     assert "urn:li:document:handbook.returns" in catalog("search", "returns", "--json").out
 
 
-def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(catalog, data):
+def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(
+    catalog: Any, data: Any
+) -> None:
     """Tableau, Looker, Snowflake, dbt, Kafka, Airflow, Glue, BigQuery, MLflow, Unity, Power BI,
     Feast; structured properties before their definition, forms, assertions, incidents, contracts,
     queries, process instances; snapshots, proposals and both forms of patches."""
@@ -228,7 +244,7 @@ def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(catalog, dat
     sales = "urn:li:dataset:(urn:li:dataPlatform:snowflake,test_db.test_schema.sales,PROD)"
     customers = "urn:li:dataset:(urn:li:dataPlatform:dbt,jaffle.marts.customers,PROD)"
 
-    def found(*filters):
+    def found(*filters: Any) -> Any:
         words = [word for text in filters for word in ("--filter", text)]
         return catalog("search", "--urns", *words).out.split()
 

@@ -1,9 +1,10 @@
 """The ways from one entity to another."""
 
 import subprocess
+from typing import Any
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
 
 
@@ -11,7 +12,7 @@ DASHBOARD = "urn:li:dashboard:(looker,lake)"
 KEEPER = "urn:li:corpuser:lakekeeper"
 
 
-def test_all_shortest_ways_are_drawn_with_kinds(warehouse):
+def test_all_shortest_ways_are_drawn_with_kinds(warehouse: Any) -> None:
     ran = warehouse("path", table("raw"), table("mart"), COLUMNS="120")
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -21,7 +22,7 @@ def test_all_shortest_ways_are_drawn_with_kinds(warehouse):
     assert ran.err == "2 shortest ways, 2 hops, downstream: mart is made from raw\n"
 
 
-def test_a_long_way_is_broken_between_entities(warehouse):
+def test_a_long_way_is_broken_between_entities(warehouse: Any) -> None:
     lines = warehouse("path", table("right"), DASHBOARD, COLUMNS="60").out.splitlines()
     assert lines == [
         "right (View · hive) → mart (dataset · hive)",
@@ -29,13 +30,13 @@ def test_a_long_way_is_broken_between_entities(warehouse):
     ]
 
 
-def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse):
+def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse: Any) -> None:
     ran = warehouse("path", table("mart"), table("right"))
     assert ran.out == "mart (dataset · hive) ← right (View · hive)\n"
     assert "upstream: mart is made from right" in ran.err
 
 
-def test_no_way_is_exit_1_and_a_sentence(warehouse):
+def test_no_way_is_exit_1_and_a_sentence(warehouse: Any) -> None:
     ran = warehouse("path", table("one"), table("mart"))
     assert (ran.code, ran.out) == (1, "")
     assert "there is no way from lake.one to mart along lineage" in ran.err
@@ -46,7 +47,7 @@ def test_no_way_is_exit_1_and_a_sentence(warehouse):
     assert "there is no urn:li:dataset" in nobody.err
 
 
-def test_other_relationships_lead_elsewhere(warehouse):
+def test_other_relationships_lead_elsewhere(warehouse: Any) -> None:
     assert warehouse("path", table("mart"), KEEPER).code == 1
     ran = warehouse("path", KEEPER, table("mart"), "--relationship", "OwnedBy")
     assert ran.out == "Lake Keeper (person) — OwnedBy — mart (dataset · hive)\n"
@@ -57,7 +58,7 @@ def test_other_relationships_lead_elsewhere(warehouse):
     assert "did you mean OwnedBy" in wrong.err
 
 
-def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse):
+def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse: Any) -> None:
     found = warehouse("path", table("raw"), table("mart"), "--json").json
     assert [[step["name"] for step in way] for way in found["ways"]] == [
         ["raw", "left", "mart"],
@@ -71,7 +72,9 @@ def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse):
     assert urns == [table("raw"), table("left"), table("mart")]
 
 
-def test_in_a_shell_the_step_before_the_dashboard_is_found(warehouse, served, command):
+def test_in_a_shell_the_step_before_the_dashboard_is_found(
+    warehouse: Any, served: Any, command: Any
+) -> None:
     catalog = " ".join(command)
     script = (
         f"{catalog} path '{table('raw')}' '{DASHBOARD}' --urns --url {served}"

@@ -3,6 +3,8 @@
 import os
 import shlex
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,13 +52,13 @@ _STORIES = {
 
 
 @pytest.fixture
-def run(mill, served, command, tmp_path):
+def run(mill: Any, served: Any, command: Any, tmp_path: Path) -> Any:
     """Runs a line in a shell that finds `catalog` and the service."""
     program = tmp_path / "catalog"
     program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
 
-    def in_shell(line):
+    def in_shell(line: Any) -> Any:
         return subprocess.run(
             ("bash", "-c", f'PATH={shlex.quote(str(tmp_path))}:"$PATH"; set -o pipefail; {line}'),
             env={**os.environ, "CATALOG_URL": served},
@@ -70,13 +72,13 @@ def run(mill, served, command, tmp_path):
 
 
 @pytest.mark.parametrize("name", _STORIES)
-def test_a_command_takes_part_in_a_pipe(run, name):
+def test_a_command_takes_part_in_a_pipe(run: Any, name: Any) -> None:
     line, expected = _STORIES[name]
     ran = run(line)
     assert ran.stdout.split() == expected, ran.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_fault_to_speak_of(run):
+def test_a_reader_that_leaves_early_is_no_fault_to_speak_of(run: Any) -> None:
     ran = run("catalog schema '" + FLOUR + "' --csv | head -1")
     assert ran.stdout.startswith("path,")
     assert "error" not in ran.stderr

@@ -6,7 +6,9 @@ import os
 import pty
 import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ URL = "https://catalog.example.com"
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(tmp_path: Path) -> Any:
     """The variables of a reader who has a home, and a keyring in it."""
     return {
         "CATALOG_CONFIG_DIR": str(tmp_path / "config"),
@@ -28,30 +30,30 @@ def home(tmp_path):
 
 
 @pytest.fixture
-def profile(catalog, home):
+def profile(catalog: Any, home: Any) -> Any:
     """`catalog profile …` for that reader."""
 
-    def run(*arguments, stdin=b"", **variables):
+    def run(*arguments: Any, stdin: bytes = b"", **variables: Any) -> Any:
         return catalog("profile", *arguments, url=None, stdin=stdin, **{**home, **variables})
 
     return run
 
 
 @pytest.fixture
-def ask(catalog, home):
+def ask(catalog: Any, home: Any) -> Any:
     """Any command for that reader, with no address named."""
 
-    def run(*arguments, **variables):
+    def run(*arguments: Any, **variables: Any) -> Any:
         return catalog(*arguments, url=None, **{**home, **variables})
 
     return run
 
 
-def listed(profile):
+def listed(profile: Any) -> Any:
     return {one["name"]: one for one in profile("list", "--json").json}
 
 
-def test_a_profile_is_added_listed_used_and_removed(profile):
+def test_a_profile_is_added_listed_used_and_removed(profile: Any) -> None:
     added = profile("add", "prod", "--url", URL, "--read-only", "--timeout", "2.5")
     assert (added.code, added.out, added.err) == (0, "", "prod is kept\n")
     assert listed(profile)["prod"] == {
@@ -78,7 +80,7 @@ def test_a_profile_is_added_listed_used_and_removed(profile):
     assert list(listed(profile)) == ["embedded"]
 
 
-def test_a_name_in_use_is_replaced_only_when_told_to(profile):
+def test_a_name_in_use_is_replaced_only_when_told_to(profile: Any) -> None:
     profile("add", "prod", "--url", URL, "--use")
     again = profile("add", "prod", "--url", "http://other")
     assert again.code == 1
@@ -111,7 +113,7 @@ def test_a_name_in_use_is_replaced_only_when_told_to(profile):
         (("test", "a"), 1, "no profile named"),
     ],
 )
-def test_what_cannot_be_done_is_said(profile, arguments, code, told):
+def test_what_cannot_be_done_is_said(profile: Any, arguments: Any, code: int, told: str) -> None:
     ran = profile(*arguments)
     assert (ran.code, ran.out) == (code, "")
     assert told in ran.err
@@ -119,7 +121,9 @@ def test_what_cannot_be_done_is_said(profile, arguments, code, told):
     assert list(listed(profile)) == ["embedded"]
 
 
-def test_a_token_in_a_file_is_read_from_standard_input_and_goes_with_its_profile(profile, tmp_path):
+def test_a_token_in_a_file_is_read_from_standard_input_and_goes_with_its_profile(
+    profile: Any, tmp_path: Path
+) -> None:
     added = profile(
         "add", "prod", "--url", URL, "--token-in-file", "--token-stdin", stdin=b"s3cret\n"
     )
@@ -134,7 +138,9 @@ def test_a_token_in_a_file_is_read_from_standard_input_and_goes_with_its_profile
     assert not file.exists()
 
 
-def test_a_text_that_is_no_token_is_refused_and_nothing_is_kept(profile, tmp_path):
+def test_a_text_that_is_no_token_is_refused_and_nothing_is_kept(
+    profile: Any, tmp_path: Path
+) -> None:
     arguments = ("add", "prod", "--url", URL, "--token-in-file", "--token-stdin")
     for given in (b"", b"two words", b"\xff\xfe"):
         ran = profile(*arguments, stdin=given)
@@ -144,7 +150,7 @@ def test_a_text_that_is_no_token_is_refused_and_nothing_is_kept(profile, tmp_pat
     assert list(listed(profile)) == ["embedded"]
 
 
-def test_a_replaced_profile_takes_its_old_token_away(profile, tmp_path):
+def test_a_replaced_profile_takes_its_old_token_away(profile: Any, tmp_path: Path) -> None:
     arguments = ("add", "prod", "--url", URL)
     profile(*arguments, "--token-in-file", "--token-stdin", stdin=b"s3cret")
     ran = profile(*arguments, "--token-from", "env:PROD", "--replace")
@@ -153,8 +159,10 @@ def test_a_replaced_profile_takes_its_old_token_away(profile, tmp_path):
     assert listed(profile)["prod"]["token_from"] == "environment:PROD"
 
 
-def test_a_token_goes_through_the_systems_keyring(process, home, served, tmp_path):
-    def run(*arguments, stdin=b"", **variables):
+def test_a_token_goes_through_the_systems_keyring(
+    process: Any, home: Any, served: Any, tmp_path: Path
+) -> None:
+    def run(*arguments: Any, stdin: bytes = b"", **variables: Any) -> Any:
         return process("profile", *arguments, url=None, stdin=stdin, **{**home, **variables})
 
     arguments = ("add", "prod", "--url", served, "--token-from", "keyring", "--token-stdin")
@@ -173,7 +181,7 @@ def test_a_token_goes_through_the_systems_keyring(process, home, served, tmp_pat
     assert json.loads((tmp_path / "keyring.json").read_text()) == {}
 
 
-def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile, served):
+def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile: Any, served: Any) -> None:
     profile("add", "here", "--url", served)
     tested = profile("test", "here", "--json")
     assert tested.code == 0, tested
@@ -188,8 +196,8 @@ def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile, served
 
 
 def test_a_server_that_does_not_answer_is_exit_3_and_one_that_refuses_exit_1(
-    profile, command, tmp_path
-):
+    profile: Any, command: Any, tmp_path: Path
+) -> None:
     profile("add", "away", "--url", "http://127.0.0.1:1")
     assert profile("test", "away").code == 3
     with serving(command, tmp_path / "closed", "ann") as (address, token):
@@ -202,7 +210,7 @@ def test_a_server_that_does_not_answer_is_exit_3_and_one_that_refuses_exit_1(
         assert "urn:li:corpuser:ann" in let_in.out
 
 
-def test_every_command_asks_the_server_of_its_profile(profile, ask, served):
+def test_every_command_asks_the_server_of_its_profile(profile: Any, ask: Any, served: Any) -> None:
     profile("add", "here", "--url", served)
     profile("add", "away", "--url", "http://127.0.0.1:1", "--use")
     assert ask("search", "x", "--json").code == 3
@@ -213,7 +221,9 @@ def test_every_command_asks_the_server_of_its_profile(profile, ask, served):
     assert (two.code, "--url and --profile name two catalogs" in two.err) == (2, True)
 
 
-def test_a_profile_that_is_only_read_is_not_written_to(profile, ask, served, catalog):
+def test_a_profile_that_is_only_read_is_not_written_to(
+    profile: Any, ask: Any, served: Any, catalog: Any
+) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,only.read,PROD)"
     value = {"json": {"description": "As it was."}}
     change = {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": value}
@@ -224,7 +234,9 @@ def test_a_profile_that_is_only_read_is_not_written_to(profile, ask, served, cat
         assert (refused.code, "read-only" in refused.err) == (1, True), refused
 
 
-def test_what_was_read_is_there_offline_and_nothing_else(profile, ask, served, tmp_path):
+def test_what_was_read_is_there_offline_and_nothing_else(
+    profile: Any, ask: Any, served: Any, tmp_path: Path
+) -> None:
     profile("add", "here", "--url", served, "--use")
     kept = {"CATALOG_CACHE_DIR": str(tmp_path / "cache")}
     urn = "urn:li:tag:OfflineOne"
@@ -238,13 +250,13 @@ def test_what_was_read_is_there_offline_and_nothing_else(profile, ask, served, t
     assert written.code in (1, 3)
 
 
-def test_using_a_profile_that_the_environment_overrides_is_said(profile):
+def test_using_a_profile_that_the_environment_overrides_is_said(profile: Any) -> None:
     profile("add", "prod", "--url", URL)
     assert "CATALOG_URL is set" in profile("use", "prod", CATALOG_URL="http://x").err
     assert "is set" not in profile("use", "prod").err
 
 
-def test_a_damaged_file_is_exit_3_with_its_line(profile, ask, tmp_path):
+def test_a_damaged_file_is_exit_3_with_its_line(profile: Any, ask: Any, tmp_path: Path) -> None:
     path = tmp_path / "config" / "profiles.toml"
     path.parent.mkdir()
     path.write_text("[profiles.a]\nurl = \n")
@@ -255,7 +267,7 @@ def test_a_damaged_file_is_exit_3_with_its_line(profile, ask, tmp_path):
     assert path.read_text() == "[profiles.a]\nurl = \n"
 
 
-def test_the_shell_completes_the_names_of_profiles(process, home, profile):
+def test_the_shell_completes_the_names_of_profiles(process: Any, home: Any, profile: Any) -> None:
     profile("add", "prod", "--url", URL)
     completed = process(
         "completion",
@@ -269,7 +281,7 @@ def test_the_shell_completes_the_names_of_profiles(process, home, profile):
     assert "prod" in completed.out.split()
 
 
-def test_the_token_to_keep_is_asked_for_unseen(command, home, tmp_path):
+def test_the_token_to_keep_is_asked_for_unseen(command: Any, home: Any, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         (*command, "profile", "add", "prod", "--url", URL, "--token-in-file"),
@@ -294,7 +306,7 @@ def test_the_token_to_keep_is_asked_for_unseen(command, home, tmp_path):
 
 
 @contextlib.contextmanager
-def serving(command, directory, actor):
+def serving(command: Any, directory: Any, actor: Any) -> Iterator[Any]:
     """A service that knows one user; gives its address and that user's token."""
     made = subprocess.run(
         (*command, "token", "create", "one", "--actor", actor, "--data-dir", str(directory)),

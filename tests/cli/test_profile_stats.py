@@ -2,12 +2,13 @@
 
 import csv
 import io
+from typing import Any
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
 
 
-def test_the_newest_profile_is_shown_column_by_column(mill):
+def test_the_newest_profile_is_shown_column_by_column(mill: Any) -> None:
     ran = mill("profile-stats", FLOUR)
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -20,13 +21,13 @@ def test_the_newest_profile_is_shown_column_by_column(mill):
     assert max(map(len, lines)) <= 80
 
 
-def test_where_there_is_room_a_column_is_one_line(mill):
+def test_where_there_is_room_a_column_is_one_line(mill: Any) -> None:
     lines = mill("profile-stats", FLOUR, COLUMNS="140").out.splitlines()
     (row,) = [line for line in lines if line.startswith("weight")]
     assert row.split()[-4:] == ["12.250", "12", "1.50,", "=2+2"]
 
 
-def test_programs_get_the_numbers_as_profiling_wrote_them(mill):
+def test_programs_get_the_numbers_as_profiling_wrote_them(mill: Any) -> None:
     found = mill("profile-stats", FLOUR, "--json").json
     assert (found["rows"], found["size_bytes"]) == (90, 2_500_000)
     assert found["measured_at"].startswith("2026-01-02T00:00:00")
@@ -42,7 +43,7 @@ def test_programs_get_the_numbers_as_profiling_wrote_them(mill):
     )
 
 
-def test_a_column_has_a_line_for_each_profile_newest_first(mill):
+def test_a_column_has_a_line_for_each_profile_newest_first(mill: Any) -> None:
     ran = mill("profile-stats", FLOUR, "--column", "weight")
     header, *rows = ran.out.splitlines()
     assert header.split() == [
@@ -64,13 +65,13 @@ def test_a_column_has_a_line_for_each_profile_newest_first(mill):
     assert "weight" in wrong.err
 
 
-def test_a_period_shows_how_the_table_grew(mill):
+def test_a_period_shows_how_the_table_grew(mill: Any) -> None:
     found = mill("profile-stats", FLOUR, "--from", "2026-01-01", "--csv").out
     rows = list(csv.DictReader(io.StringIO(found)))
     assert [row["rows"] for row in rows] == ["90", "100"]
 
 
-def test_what_was_never_profiled_is_said(mill):
+def test_what_was_never_profiled_is_said(mill: Any) -> None:
     ran = mill("profile-stats", GRAIN)
     assert (ran.code, ran.out) == (0, "")
     assert "never profiled" in ran.err

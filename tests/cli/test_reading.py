@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:hive,no.where,PROD)"
 
 
-def test_a_search_is_a_table_that_says_how_many_there_are(shop):
+def test_a_search_is_a_table_that_says_how_many_there_are(shop: Any) -> None:
     ran = shop("search", "shop", "--entity", "dataset", "--count", "2")
     assert ran.code == 0
     header, *rows = ran.out.splitlines()
@@ -21,7 +22,7 @@ def test_a_search_is_a_table_that_says_how_many_there_are(shop):
     assert "2 of 3 shown; --start 2 for what follows" in ran.err
 
 
-def test_where_there_is_room_a_hit_is_one_line(shop):
+def test_where_there_is_room_a_hit_is_one_line(shop: Any) -> None:
     ran = shop("search", "surrogate", "--entity", "dataset", COLUMNS="120")
     assert ran.out.split()[:5] == ["name", "type", "platform", "description", "matched"]
     (row,) = [line for line in ran.out.splitlines() if line.startswith("orders")]
@@ -31,7 +32,7 @@ def test_where_there_is_room_a_hit_is_one_line(shop):
     assert "field" in row
 
 
-def test_a_search_for_scripts_is_json_or_urns(shop):
+def test_a_search_for_scripts_is_json_or_urns(shop: Any) -> None:
     found = shop("search", "orders", "--entity", "dataset", "--json").json
     (hit,) = [hit for hit in found["hits"] if hit["urn"] == ORDERS]
     assert found["total"] >= len(found["hits"]) >= 1
@@ -45,7 +46,7 @@ def test_a_search_for_scripts_is_json_or_urns(shop):
     assert urns == [hit["urn"] for hit in found["hits"]]
 
 
-def test_a_search_says_why_each_was_found(shop):
+def test_a_search_says_why_each_was_found(shop: Any) -> None:
     ran = shop("search", "orders", "--entity", "dataset", "--why", "--count", "1")
     first, reason, *fields = ran.out.splitlines()
     assert first.split()[:2] == ["1", "orders"]
@@ -54,8 +55,8 @@ def test_a_search_says_why_each_was_found(shop):
     assert "id: shop.orders  weight 10" in [one.strip() for one in fields]
 
 
-def test_filters_narrow_by_bare_names_and_leave_out(shop):
-    def urns(*filters):
+def test_filters_narrow_by_bare_names_and_leave_out(shop: Any) -> None:
+    def urns(*filters: Any) -> Any:
         words = [word for text in filters for word in ("--filter", text)]
         return set(shop("search", "shop", "--entity", "dataset", "--urns", *words).out.split())
 
@@ -69,7 +70,7 @@ def test_filters_narrow_by_bare_names_and_leave_out(shop):
     assert ORDERS in urns(several, "createdAt<2100-01-01 or not createdAt:*", "name=~ORDERS")
 
 
-def test_what_is_wrong_in_a_filter_is_pointed_at(shop):
+def test_what_is_wrong_in_a_filter_is_pointed_at(shop: Any) -> None:
     ran = shop("search", "--filter", "tags:PII", "--filter", "tags:PII and platfrom:hive")
     assert (ran.code, ran.out) == (1, "")
     sentence, text, carets = ran.err.splitlines()
@@ -81,8 +82,8 @@ def test_what_is_wrong_in_a_filter_is_pointed_at(shop):
     assert wrong.splitlines()[1:] == ["name, -nmae", " " * 7 + "^^^^"]
 
 
-def test_a_result_can_be_put_in_order(shop):
-    def urns(*words):
+def test_a_result_can_be_put_in_order(shop: Any) -> None:
+    def urns(*words: Any) -> Any:
         return shop(
             "search", "--entity", "dataset", "--urns", "--count", "1000", *words
         ).out.split()
@@ -93,13 +94,13 @@ def test_a_result_can_be_put_in_order(shop):
     assert urns("--sort", "-urn") == rising[::-1]
 
 
-def test_nothing_found_is_said_and_is_no_error(shop):
+def test_nothing_found_is_said_and_is_no_error(shop: Any) -> None:
     ran = shop("search", "zyxwvutsrq")
     assert (ran.code, ran.out) == (0, "")
     assert "nothing found for zyxwvutsrq" in ran.err
 
 
-def test_a_slip_is_corrected_and_said_on_standard_error(shop):
+def test_a_slip_is_corrected_and_said_on_standard_error(shop: Any) -> None:
     ran = shop("search", "surogate", "--entity", "dataset", "--urns")
     assert ran.out.split() == [ORDERS]
     assert "no match for surogate; these are the results for surrogate" in ran.err
@@ -108,8 +109,8 @@ def test_a_slip_is_corrected_and_said_on_standard_error(shop):
     assert shop("search", "surrogate", "--json").json["corrected"] is None
 
 
-def test_people_states_and_use_narrow_and_order(shop):
-    def urns(*words):
+def test_people_states_and_use_narrow_and_order(shop: Any) -> None:
+    def urns(*words: Any) -> Any:
         return shop("search", "--entity", "dataset", "--urns", *words).out.split()
 
     assert urns("shop", "--filter", 'owner:"mara lind"') == [ORDERS]
@@ -121,7 +122,7 @@ def test_people_states_and_use_narrow_and_order(shop):
     assert "the states are documented" in shop("search", "--filter", "is:good").err
 
 
-def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
+def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop: Any) -> None:
     ran = shop("get", ORDERS)
     assert ran.code == 0
     lines = [line.rstrip() for line in ran.out.splitlines()]
@@ -141,13 +142,13 @@ def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop):
     assert max(map(len, lines)) <= 80
 
 
-def test_columns_with_types_in_their_paths_are_a_tree_too(shop):
+def test_columns_with_types_in_their_paths_are_a_tree_too(shop: Any) -> None:
     lines = shop("get", EVENTS).out.splitlines()
     assert any(line.startswith("payload ") and "record" in line for line in lines)
     assert any(line.startswith("  kind ") and "string" in line for line in lines)
 
 
-def test_raw_aspects_are_json_as_stored(shop):
+def test_raw_aspects_are_json_as_stored(shop: Any) -> None:
     whole = shop("get", ORDERS, "--json").json
     assert whole["urn"] == ORDERS
     assert whole["entityName"] == "dataset"
@@ -158,7 +159,7 @@ def test_raw_aspects_are_json_as_stored(shop):
     assert one["globalTags"]["version"] == 0
 
 
-def test_an_aspect_for_people_says_version_and_value(shop):
+def test_an_aspect_for_people_says_version_and_value(shop: Any) -> None:
     ran = shop("get", ORDERS, "--aspect", "globalTags")
     assert ran.out.startswith("globalTags · latest version")
     assert '"tag": "urn:li:tag:Finance"' in ran.out
@@ -177,7 +178,7 @@ def test_an_aspect_for_people_says_version_and_value(shop):
         (["search", "orders", "--entity", "datset"], "datset"),
     ],
 )
-def test_what_cannot_be_done_is_exit_1_and_one_line(shop, arguments, words):
+def test_what_cannot_be_done_is_exit_1_and_one_line(shop: Any, arguments: Any, words: Any) -> None:
     ran = shop(*arguments)
     assert ran.code == 1
     assert ran.out == ""
@@ -186,7 +187,7 @@ def test_what_cannot_be_done_is_exit_1_and_one_line(shop, arguments, words):
     assert words in line
 
 
-def test_a_description_is_written_from_an_option_and_marked(shop):
+def test_a_description_is_written_from_an_option_and_marked(shop: Any) -> None:
     urn = fresh(shop, "option")
     ran = shop("describe", urn, "--text", "Written *here*.")
     assert ran.code == 0
@@ -199,7 +200,7 @@ def test_a_description_is_written_from_an_option_and_marked(shop):
     assert "First text." in page
 
 
-def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop):
+def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop: Any) -> None:
     urn = fresh(shop, "stdin")
     text = "# Title\n\n\ttabs, ünïcode, \\ and “quotes”\n\n"
     assert shop("describe", urn, "--text", "-", stdin=text.encode()).code == 0
@@ -207,7 +208,7 @@ def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(sho
     assert got["value"]["description"] == text.removesuffix("\n")
 
 
-def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop):
+def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop: Any) -> None:
     ran = shop("describe", EVENTS, "--column", "payload.kind", "--text", "What happened.", "--json")
     path = "[version=2.0].[type=struct].[type=struct].payload.[type=string].kind"
     assert ran.json["column"] == path
@@ -218,7 +219,7 @@ def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop
     assert "✎ What happened." in row
 
 
-def test_an_empty_text_takes_a_description_back(shop):
+def test_an_empty_text_takes_a_description_back(shop: Any) -> None:
     urn = fresh(shop, "taken_back")
     shop("describe", urn, "--text", "For a while.")
     assert shop("describe", urn, "--text", "").code == 0
@@ -227,14 +228,14 @@ def test_an_empty_text_takes_a_description_back(shop):
     assert "First text." in page
 
 
-def test_an_empty_input_takes_nothing_back(shop):
+def test_an_empty_input_takes_nothing_back(shop: Any) -> None:
     urn = fresh(shop, "kept")
     shop("describe", urn, "--text", "To stay.")
     assert shop("describe", urn, "--text", "-", stdin=b"\n").code == 1
     assert "To stay." in shop("get", urn).out
 
 
-def fresh(shop, name):
+def fresh(shop: Any, name: Any) -> Any:
     import json
 
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,described.{name},PROD)"
@@ -244,14 +245,14 @@ def fresh(shop, name):
     return urn
 
 
-def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(shop):
+def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(shop: Any) -> None:
     ran = shop("describe", ORDERS, stdin=b"the next line of somebody's loop\n")
     assert ran.code == 0
     assert "somebody" not in shop("get", ORDERS).out
 
 
-def test_a_search_may_name_several_types_and_be_csv(shop):
-    def types(*words):
+def test_a_search_may_name_several_types_and_be_csv(shop: Any) -> None:
+    def types(*words: Any) -> Any:
         found = shop("search", "--count", "1000", "--json", *words).json
         return {hit["type"] for hit in found["hits"]}
 
@@ -268,7 +269,7 @@ def test_a_search_may_name_several_types_and_be_csv(shop):
     assert "shown" in ran.err
 
 
-def test_a_result_has_one_form(shop):
+def test_a_result_has_one_form(shop: Any) -> None:
     ran = shop("search", "shop", "--json", "--urns")
     assert (ran.code, ran.out) == (2, "")
     assert "--json and --urns exclude each other" in ran.err

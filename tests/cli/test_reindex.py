@@ -1,12 +1,15 @@
 """`catalog reindex`: the search index made anew from what is stored."""
 
+from pathlib import Path
+from typing import Any
+
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.data_directory import open_catalog
 
 
-def fill(directory, count):
+def fill(directory: Any, count: Any) -> Any:
     directory.mkdir()
     catalog = open_catalog(directory, load_registry())
     for n in range(count):
@@ -17,7 +20,7 @@ def fill(directory, count):
     return catalog
 
 
-def test_an_index_that_lost_everything_is_made_anew(catalog, tmp_path):
+def test_an_index_that_lost_everything_is_made_anew(catalog: Any, tmp_path: Path) -> None:
     directory = tmp_path / "data"
     filled = fill(directory, 5)
     # It believes to hold all that the log has, and lacks two of it.
@@ -35,7 +38,7 @@ def test_an_index_that_lost_everything_is_made_anew(catalog, tmp_path):
     mended.close()
 
 
-def test_it_is_refused_while_somebody_serves_the_catalog(catalog, tmp_path):
+def test_it_is_refused_while_somebody_serves_the_catalog(catalog: Any, tmp_path: Path) -> None:
     from explorer.instance import hold
 
     directory = tmp_path / "data"
@@ -50,7 +53,7 @@ def test_it_is_refused_while_somebody_serves_the_catalog(catalog, tmp_path):
     kept.close()
 
 
-def test_a_directory_without_a_catalog_is_told(catalog, tmp_path):
+def test_a_directory_without_a_catalog_is_told(catalog: Any, tmp_path: Path) -> None:
     ran = catalog("reindex", "--data-dir", str(tmp_path), url=None)
     assert ran.code == 3
     assert "no catalog" in ran.err

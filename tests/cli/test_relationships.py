@@ -3,9 +3,10 @@
 import csv
 import io
 import subprocess
+from typing import Any
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
 
 
@@ -13,7 +14,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 KEEPER = "urn:li:corpuser:lakekeeper"
 
 
-def test_relationships_stand_under_their_names_with_counts(warehouse):
+def test_relationships_stand_under_their_names_with_counts(warehouse: Any) -> None:
     ran = warehouse("relationships", table("mart"))
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -27,7 +28,7 @@ def test_relationships_stand_under_their_names_with_counts(warehouse):
     assert max(map(len, lines)) <= 80
 
 
-def test_a_direction_and_names_narrow(warehouse):
+def test_a_direction_and_names_narrow(warehouse: Any) -> None:
     ran = warehouse("relationships", KEEPER, "--direction", "in", "--type", "OwnedBy", "--urns")
     assert ran.out.split() == [table("mart")]
     none = warehouse("relationships", KEEPER, "--direction", "out", "--type", "OwnedBy")
@@ -35,14 +36,14 @@ def test_a_direction_and_names_narrow(warehouse):
     assert "no outgoing relationships of Lake Keeper" in none.err
 
 
-def test_what_is_cut_is_counted(warehouse):
+def test_what_is_cut_is_counted(warehouse: Any) -> None:
     ran = warehouse("relationships", table("mart"), "--type", "DownstreamOf", "--limit", "1")
     assert "→ DownstreamOf  4 outgoing" in ran.out
     assert "… 3 more" in ran.out
     assert "1 of 4 shown" in ran.err
 
 
-def test_programs_get_json_and_csv(warehouse):
+def test_programs_get_json_and_csv(warehouse: Any) -> None:
     found = warehouse("relationships", table("mart"), "--json").json
     assert found["counts"]["outgoing"]["OwnedBy"] == 1
     assert found["counts"]["incoming"] == {"Consumes": 1}
@@ -54,7 +55,7 @@ def test_programs_get_json_and_csv(warehouse):
     assert (row["urn"], row["relationship"], row["name"]) == (CHART, "Consumes", "By day")
 
 
-def test_what_is_not_there_is_said(warehouse):
+def test_what_is_not_there_is_said(warehouse: Any) -> None:
     nobody = warehouse("relationships", "urn:li:tag:nobody")
     assert (nobody.code, nobody.out) == (1, "")
     assert "there is no urn:li:tag:nobody" in nobody.err
@@ -63,7 +64,9 @@ def test_what_is_not_there_is_said(warehouse):
     assert warehouse("relationships", KEEPER, "--json", "--csv").code == 2
 
 
-def test_in_a_shell_what_somebody_owns_is_counted(warehouse, served, command):
+def test_in_a_shell_what_somebody_owns_is_counted(
+    warehouse: Any, served: Any, command: Any
+) -> None:
     script = (
         f"{' '.join(command)} relationships {KEEPER} --direction in --type OwnedBy --urns"
         f" --url {served} | grep -c dataset"

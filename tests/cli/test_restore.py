@@ -8,6 +8,7 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX pro
 EVENTS = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "sqlite3.connect"}
 
 
-def write(directory, *names):
+def write(directory: Any, *names: Any) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     opened = open_catalog(directory, load_registry())
     for name in names:
@@ -35,7 +36,7 @@ def write(directory, *names):
     opened.close()
 
 
-def held_in(directory):
+def held_in(directory: Any) -> Any:
     """The tags that a catalog holds, as the store and as a search has them."""
     opened = open_catalog(directory, load_registry())
     try:
@@ -49,14 +50,14 @@ def held_in(directory):
     return {urn.removeprefix("urn:li:tag:") for urn in stored}
 
 
-def _everything():
+def _everything() -> Any:
     from explorer.query.filters import Filter
 
     return Filter()
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     place = tmp_path_factory.mktemp("prepared")
     write(place / "data", "old")
     data_directory.back_up(place / "data", place / "backup")
@@ -65,15 +66,15 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture
-def directory(prepared, tmp_path):
+def directory(prepared: Any, tmp_path: Path) -> Any:
     """A data directory with two tags, one of them newer than the backup."""
     shutil.copytree(prepared / "backup", tmp_path / "backup")
     return shutil.copytree(prepared / "data", tmp_path / "data")
 
 
 @pytest.fixture
-def restore(catalog, directory):
-    def run(backup):
+def restore(catalog: Any, directory: Any) -> Any:
+    def run(backup: Any) -> Any:
         return catalog("restore", str(backup), "--data-dir", str(directory), url=None)
 
     return run
@@ -81,8 +82,8 @@ def restore(catalog, directory):
 
 @pytest.mark.parametrize("named", ["", "catalog.db"])
 def test_the_catalog_of_a_backup_takes_the_place_of_the_present_one(
-    restore, directory, tmp_path, named
-):
+    restore: Any, directory: Any, tmp_path: Path, named: str
+) -> None:
     ran = restore(tmp_path / "backup" / named)
     assert (ran.code, ran.out) == (0, ""), ran
     assert "1 entities" in ran.err
@@ -94,7 +95,7 @@ def test_the_catalog_of_a_backup_takes_the_place_of_the_present_one(
     assert held_in(tmp_path / "backup") == {"old", "new"}
 
 
-def test_what_was_not_in_the_file_yet_is_kept_too(directory, tmp_path):
+def test_what_was_not_in_the_file_yet_is_kept_too(directory: Any, tmp_path: Path) -> None:
     served = open_catalog(directory, load_registry())
     change = served.intake.check(Proposal(Urn.of("tag", "last"), "tagProperties", {"name": "last"}))
     served.store.write(lambda tx: served.intake.apply(tx, change, 1)).result()
@@ -109,7 +110,7 @@ def test_what_was_not_in_the_file_yet_is_kept_too(directory, tmp_path):
     assert held_in(tmp_path / "backup") == {"old", "new", "last"}
 
 
-def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path, directory):
+def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path: Path, directory: Any) -> None:
     create_token(directory / "tokens.json", "a", "urn:li:corpuser:a")
     data_directory.back_up(directory, tmp_path / "closed")
     restored = data_directory.restore(tmp_path / "other", tmp_path / "closed")
@@ -120,7 +121,7 @@ def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path, directory)
     assert tokens.stat().st_mode & 0o777 == 0o600
 
 
-def test_tokens_that_are_there_stay(tmp_path, directory):
+def test_tokens_that_are_there_stay(tmp_path: Path, directory: Any) -> None:
     create_token(tmp_path / "backup" / "tokens.json", "revoked", "urn:li:corpuser:a")
     create_token(directory / "tokens.json", "good", "urn:li:corpuser:a")
     before = (directory / "tokens.json").read_bytes()
@@ -128,7 +129,9 @@ def test_tokens_that_are_there_stay(tmp_path, directory):
     assert (directory / "tokens.json").read_bytes() == before
 
 
-def test_it_is_refused_while_somebody_serves_the_catalog(restore, directory, tmp_path):
+def test_it_is_refused_while_somebody_serves_the_catalog(
+    restore: Any, directory: Any, tmp_path: Path
+) -> None:
     with hold(directory) as held:
         held.announce("http://127.0.0.1:1", "0")
         ran = restore(tmp_path / "backup")
@@ -138,7 +141,9 @@ def test_it_is_refused_while_somebody_serves_the_catalog(restore, directory, tmp
 
 
 @pytest.mark.parametrize("damage", ["page", "header", "text", "empty"])
-def test_a_damaged_backup_is_refused_and_nothing_changes(restore, directory, tmp_path, damage):
+def test_a_damaged_backup_is_refused_and_nothing_changes(
+    restore: Any, directory: Any, tmp_path: Path, damage: str
+) -> None:
     file = tmp_path / "backup" / "catalog.db"
     raw = bytearray(file.read_bytes())
     match damage:
@@ -158,7 +163,9 @@ def test_a_damaged_backup_is_refused_and_nothing_changes(restore, directory, tmp
     assert not [*directory.glob("catalog.db.re*")]
 
 
-def test_what_is_neither_a_backup_nor_a_urn_is_told(restore, directory, tmp_path, catalog):
+def test_what_is_neither_a_backup_nor_a_urn_is_told(
+    restore: Any, directory: Any, tmp_path: Path, catalog: Any
+) -> None:
     ran = restore(tmp_path / "nothing")
     assert ran.code == 1
     assert "there is no backup at" in ran.err
@@ -168,13 +175,13 @@ def test_what_is_neither_a_backup_nor_a_urn_is_told(restore, directory, tmp_path
     assert "--data-dir" in ran.err
 
 
-def killed_at(event, work):
+def killed_at(event: Any, work: Any) -> Any:
     """Do work in a process that is killed at its nth change of the file system; whether it was."""
     child = os.fork()
     if not child:
         left = [event]
 
-        def count(name, given):
+        def count(name: Any, given: Any) -> None:
             if name in EVENTS and not (name == "open" and given[1] == "r"):
                 left[0] -= 1
                 if left[0] == 0:
@@ -192,7 +199,9 @@ def killed_at(event, work):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(directory, tmp_path):
+def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(
+    directory: Any, tmp_path: Path
+) -> None:
     seen = []
     event = 0
     is_killed = True
@@ -222,7 +231,7 @@ def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(directory, tmp_
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_killed_backup_leaves_no_copy_behind(directory, tmp_path):
+def test_a_killed_backup_leaves_no_copy_behind(directory: Any, tmp_path: Path) -> None:
     event = 0
     is_killed = True
     place = tmp_path / "backups"
@@ -240,7 +249,7 @@ def test_a_killed_backup_leaves_no_copy_behind(directory, tmp_path):
     assert event > 5
 
 
-def test_a_backup_under_way_is_left_alone_by_the_next(directory, tmp_path):
+def test_a_backup_under_way_is_left_alone_by_the_next(directory: Any, tmp_path: Path) -> None:
     data_directory.back_up(directory, tmp_path / "backups" / "one")
     running = tmp_path / "backups" / ".other.1234.catalog-backup"
     with hold(running):
@@ -250,7 +259,9 @@ def test_a_backup_under_way_is_left_alone_by_the_next(directory, tmp_path):
     assert not running.exists()
 
 
-def test_a_backup_on_read_only_media_is_checked_and_restored(directory, tmp_path):
+def test_a_backup_on_read_only_media_is_checked_and_restored(
+    directory: Any, tmp_path: Path
+) -> None:
     with tempfile.TemporaryDirectory() as outside:
         # Not below the directories of pytest, which only their owner may enter.
         Path(outside).chmod(0o755)
@@ -262,7 +273,7 @@ def test_a_backup_on_read_only_media_is_checked_and_restored(directory, tmp_path
         target.mkdir()
         target.chmod(0o777)
 
-        def use():
+        def use() -> None:
             if os.getuid() == 0:
                 os.setuid(65534)
             assert not os.access(media, os.W_OK)

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,11 @@ FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
 
 
-def names(ran):
+def names(ran: Any) -> Any:
     return [line.split()[0] for line in ran.out.splitlines()[1:]]
 
 
-def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill):
+def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Any) -> None:
     ran = mill("schema", FLOUR)
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -39,13 +41,15 @@ def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill):
         (("--tag", "Nobody"), []),
     ],
 )
-def test_columns_can_be_narrowed_and_then_have_their_whole_paths(mill, words, shown):
+def test_columns_can_be_narrowed_and_then_have_their_whole_paths(
+    mill: Any, words: Any, shown: Any
+) -> None:
     ran = mill("schema", FLOUR, *words)
     assert names(ran) == shown
     assert f"{len(shown)} of 5 shown" in ran.err
 
 
-def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since(mill):
+def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since(mill: Any) -> None:
     ran = mill("schema", FLOUR, "--version", "1", "--json")
     columns = ran.json["columns"]
     assert [column["path"] for column in columns] == ["sack_id", "weight", "origin"]
@@ -55,7 +59,7 @@ def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since
     assert mill("schema", FLOUR, "--version", "7").code == 1
 
 
-def test_programs_get_exact_paths_first(mill):
+def test_programs_get_exact_paths_first(mill: Any) -> None:
     rows = list(csv.reader(io.StringIO(mill("schema", GRAIN, "--csv").out)))
     assert rows[0][:3] == ["path", "name", "type"]
     assert rows[3][:2] == [
@@ -66,13 +70,13 @@ def test_programs_get_exact_paths_first(mill):
     assert (column["ingested"], column["edited"]) == ("In kilograms.", "Net weight, in kilograms.")
 
 
-def test_no_spreadsheet_takes_a_text_for_a_formula(mill):
+def test_no_spreadsheet_takes_a_text_for_a_formula(mill: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(mill("schema", FLOUR, "--csv").out)))
     assert (rows[4]["path"], rows[4]["description"]) == ("'=sum", "'=1+1")
     assert mill("schema", FLOUR, "--json").json["columns"][4]["path"] == "=sum"
 
 
-def test_what_has_no_columns_is_said(mill):
+def test_what_has_no_columns_is_said(mill: Any) -> None:
     chart = mill("schema", "urn:li:chart:(metabase,mill.1)")
     assert (chart.code, chart.out) == (1, "")
     assert "only a dataset has columns, and this is a chart" in chart.err
@@ -80,7 +84,7 @@ def test_what_has_no_columns_is_said(mill):
     assert nowhere.code == 1
 
 
-def test_the_urn_may_come_from_standard_input(mill):
+def test_the_urn_may_come_from_standard_input(mill: Any) -> None:
     assert names(mill("schema", "-", stdin=f"{FLOUR}\n".encode()))[0] == "sack_id"
     two = mill("schema", "-", stdin=f"{FLOUR}\n{GRAIN}\n".encode())
     assert (two.code, two.out) == (2, "")
@@ -88,7 +92,7 @@ def test_the_urn_may_come_from_standard_input(mill):
     assert mill("get", "-", stdin=b"\n").code == 2
 
 
-def test_no_name_or_text_reaches_the_terminal_as_a_command(mill, tmp_path):
+def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Any, tmp_path: Path) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.husk,PROD)"
     kind = {"type": {"com.linkedin.schema.StringType": {}}}
     columns = [

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ HOSTILE = "[red]x[/red] [link=file:///etc]y[/link] \x1b]0;title\x07\x1b[2J\x9b31
 CONTROLS = "\x07\x1b\x9b\u202e"
 
 
-def on_a_terminal(arguments, *, asked="", answer="", **variables):
+def on_a_terminal(arguments: Any, *, asked: str = "", answer: str = "", **variables: Any) -> Any:
     """Run a command on a terminal of 80 columns; what it wrote there, and its exit code.
 
     `answer` is typed once `asked` is on the screen.
@@ -53,14 +54,16 @@ def on_a_terminal(arguments, *, asked="", answer="", **variables):
     return seen.decode(), process.returncode
 
 
-def test_there_are_no_colours_in_a_pipe(shop, process):
+def test_there_are_no_colours_in_a_pipe(shop: Any, process: Any) -> None:
     for arguments in (["search", "orders"], ["get", ORDERS]):
         ran = process(*arguments)
         assert ran.code == 0
         assert "\x1b" not in ran.out + ran.err
 
 
-def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(shop, served, command):
+def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(
+    shop: Any, served: Any, command: Any
+) -> None:
     arguments = (*command, "get", ORDERS, "--url", served)
     coloured, code = on_a_terminal(arguments)
     assert code == 0
@@ -69,7 +72,7 @@ def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(shop, served, 
     assert "\x1b[3" not in plain
 
 
-def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop):
+def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop: Any) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hostile,PROD)"
     field = {"fieldPath": "c", "description": HOSTILE, "nativeDataType": HOSTILE}
     field["type"] = {"type": {"com.linkedin.schema.StringType": {}}}
@@ -102,7 +105,7 @@ def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop)
     assert got["description"] == HOSTILE
 
 
-def test_a_reader_who_leaves_early_is_no_error(shop, served, command):
+def test_a_reader_who_leaves_early_is_no_error(shop: Any, served: Any, command: Any) -> None:
     process = subprocess.Popen(
         (*command, "search", "--count", "1000", "--json", "--url", served),
         stdout=subprocess.PIPE,
@@ -116,7 +119,9 @@ def test_a_reader_who_leaves_early_is_no_error(shop, served, command):
 
 
 @pytest.mark.parametrize("arguments", [["search", "orders"], ["get", ORDERS], ["--help"]])
-def test_a_table_into_a_closed_pipe_is_no_error(shop, served, command, arguments):
+def test_a_table_into_a_closed_pipe_is_no_error(
+    shop: Any, served: Any, command: Any, arguments: Any
+) -> None:
     target = () if arguments == ["--help"] else ("--url", served)
     read, write = os.pipe()
     os.close(read)
@@ -130,7 +135,7 @@ def test_a_table_into_a_closed_pipe_is_no_error(shop, served, command, arguments
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
-def test_output_that_finds_no_space_is_told(served, command):
+def test_output_that_finds_no_space_is_told(served: Any, command: Any) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(
             (*command, "search", "--url", served), stdout=full, stderr=subprocess.PIPE, check=False
@@ -140,7 +145,9 @@ def test_output_that_finds_no_space_is_told(served, command):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_closed_output_and_one_that_lacks_letters_are_no_faults(shop, served, command):
+def test_a_closed_output_and_one_that_lacks_letters_are_no_faults(
+    shop: Any, served: Any, command: Any
+) -> None:
     closed = f"{' '.join(command)} search orders --json --url {served} >&-"
     assert subprocess.run(closed, shell=True, check=False).returncode == 0
     done = subprocess.run(
@@ -153,7 +160,7 @@ def test_a_closed_output_and_one_that_lacks_letters_are_no_faults(shop, served, 
     assert b"dataset \\xb7 hive" in done.stdout
 
 
-def test_a_server_that_is_not_there_is_exit_3_and_one_line(process):
+def test_a_server_that_is_not_there_is_exit_3_and_one_line(process: Any) -> None:
     ran = process("search", "x", url="http://127.0.0.1:1")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("error: ")
@@ -161,18 +168,18 @@ def test_a_server_that_is_not_there_is_exit_3_and_one_line(process):
     assert len(ran.err.splitlines()) == 1
 
 
-def test_an_address_of_another_form_is_refused(process):
+def test_an_address_of_another_form_is_refused(process: Any) -> None:
     ran = process("search", "x", url="ftp://example.com")
     assert ran.code == 1
     assert "http://" in ran.err
 
 
-def test_the_environment_names_the_server(shop, served):
+def test_the_environment_names_the_server(shop: Any, served: Any) -> None:
     assert shop("search", "orders", url=None, CATALOG_URL=served).code == 0
     assert shop("search", "orders", url=None, CATALOG_URL="http://127.0.0.1:1").code == 3
 
 
-def test_a_fault_of_the_program_leaves_its_trace_in_a_file_and_one_sentence(tmp_path):
+def test_a_fault_of_the_program_leaves_its_trace_in_a_file_and_one_sentence(tmp_path: Path) -> None:
     broken = (
         "import explorer.client\n"
         "def fall(*a, **k): raise ZeroDivisionError('inside')\n"
@@ -193,7 +200,7 @@ def test_a_fault_of_the_program_leaves_its_trace_in_a_file_and_one_sentence(tmp_
     assert "ZeroDivisionError: inside" in log.read_text()
 
 
-def test_an_interrupt_is_quiet(shop, served, command):
+def test_an_interrupt_is_quiet(shop: Any, served: Any, command: Any) -> None:
     process = subprocess.Popen(
         (*command, "load", "-", "--url", served),
         stdin=subprocess.PIPE,
@@ -212,7 +219,7 @@ def test_an_interrupt_is_quiet(shop, served, command):
     assert err.strip() == b""
 
 
-def _until_it_reads(process):
+def _until_it_reads(process: Any) -> None:
     """Wait until the process has taken the byte that was written to it."""
     import fcntl
     import struct
@@ -228,7 +235,7 @@ def _until_it_reads(process):
     raise AssertionError("nothing was read")
 
 
-def test_a_token_is_asked_for_unseen(served, command):
+def test_a_token_is_asked_for_unseen(served: Any, command: Any) -> None:
     seen, code = on_a_terminal(
         (*command, "search", "orders", "--token", "--url", served),
         asked="Access token",
@@ -239,7 +246,9 @@ def test_a_token_is_asked_for_unseen(served, command):
     assert "s3cret-token" not in seen
 
 
-def test_on_a_terminal_a_description_without_a_text_is_shown(shop, served, command):
+def test_on_a_terminal_a_description_without_a_text_is_shown(
+    shop: Any, served: Any, command: Any
+) -> None:
     seen, code = on_a_terminal((*command, "describe", ORDERS, "--url", served))
     assert code == 0
     assert "One row an order." in seen

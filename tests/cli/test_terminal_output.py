@@ -7,6 +7,8 @@ import pty
 import re
 import select
 import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ UNSAFE = re.compile(
 )
 
 
-def on_a_terminal(arguments):
+def on_a_terminal(arguments: Any) -> Any:
     """What a command writes to a terminal; its notes go elsewhere."""
     parent, child = pty.openpty()
     seen = b""
@@ -37,7 +39,7 @@ def on_a_terminal(arguments):
 
 
 @pytest.fixture
-def hostile(shop):
+def hostile(shop: Any) -> Iterator[Any]:
     change = {"entityUrn": URN, "aspectName": "tagProperties", "aspect": {"json": {}}}
     change["aspect"]["json"] = {"name": HOSTILE, "description": HOSTILE}
     table = "urn:li:dataset:(urn:li:dataPlatform:hive,shown.hostile,PROD)"
@@ -49,7 +51,9 @@ def hostile(shop):
     shop("delete", table, URN, "--hard", "--yes")
 
 
-def test_an_export_is_exact_in_a_pipe_and_escaped_on_a_terminal(shop, hostile, command, served):
+def test_an_export_is_exact_in_a_pipe_and_escaped_on_a_terminal(
+    shop: Any, hostile: Any, command: Any, served: Any
+) -> None:
     piped = shop("export", "-", "--entity", "tag").out
     shown = on_a_terminal((*command, "export", "-", "--entity", "tag", "--url", served))
     assert UNSAFE.search(shown) is None
@@ -64,8 +68,8 @@ def test_an_export_is_exact_in_a_pipe_and_escaped_on_a_terminal(shop, hostile, c
     ids=["search", "tag"],
 )
 def test_urns_are_exact_in_a_pipe_and_marked_on_a_terminal(
-    shop, hostile, command, served, arguments
-):
+    shop: Any, hostile: Any, command: Any, served: Any, arguments: Any
+) -> None:
     named = [one.format(table=hostile) for one in arguments]
     assert URN.split("\r", maxsplit=1)[0] in shop(*named, "--urns").out
     shown = on_a_terminal((*command, *named, "--urns", "--url", served))

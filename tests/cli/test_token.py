@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,16 +13,16 @@ from explorer.server.authentication import create_token
 
 
 @pytest.fixture
-def tokens(catalog, tmp_path):
+def tokens(catalog: Any, tmp_path: Path) -> Any:
     """`catalog token …` on this test's directory."""
 
-    def run(*arguments):
+    def run(*arguments: Any) -> Any:
         return catalog("token", *arguments, url=None, CATALOG_DATA_DIR=str(tmp_path / "data"))
 
     return run
 
 
-def test_a_token_is_printed_alone_and_once(tokens, tmp_path):
+def test_a_token_is_printed_alone_and_once(tokens: Any, tmp_path: Path) -> None:
     made = tokens("create", "nightly", "--actor", "jdoe", "--expires", "30d")
     assert made.code == 0, made
     assert re.fullmatch(r"cat_[0-9a-f]{12}_[\w-]{43}\n", made.out)
@@ -33,7 +36,7 @@ def test_a_token_is_printed_alone_and_once(tokens, tmp_path):
         assert secret not in ran.out + ran.err
 
 
-def test_the_list_says_whose_and_whether_it_works(tokens):
+def test_the_list_says_whose_and_whether_it_works(tokens: Any) -> None:
     tokens("create", "one", "--actor", "urn:li:corpuser:jdoe")
     tokens("create", "two", "--actor", "ann", "--expires", "2999-12-31")
     revoked = tokens("revoke", "one")
@@ -52,7 +55,9 @@ def test_the_list_says_whose_and_whether_it_works(tokens):
     assert "urn:li:corpuser:ann" in table
 
 
-def test_the_list_says_the_role_and_the_last_use(tokens, catalog, protected, tmp_path):
+def test_the_list_says_the_role_and_the_last_use(
+    tokens: Any, catalog: Any, protected: Any, tmp_path: Path
+) -> None:
     assert tokens("create", "daily", "--actor", "ann").code == 0
     assert tokens("create", "board", "--actor", "bob", "--role", "reader").code == 0
     assert tokens("create", "root", "--actor", "eve", "--role", "admin").code == 0
@@ -85,13 +90,13 @@ def test_the_list_says_the_role_and_the_last_use(tokens, catalog, protected, tmp
         (("revoke", "nothing"), 1, "no token named"),
     ],
 )
-def test_what_cannot_be_done_is_said(tokens, arguments, code, told):
+def test_what_cannot_be_done_is_said(tokens: Any, arguments: Any, code: int, told: str) -> None:
     ran = tokens(*arguments)
     assert (ran.code, ran.out) == (code, "")
     assert told in ran.err
 
 
-def test_a_token_file_can_stand_elsewhere(catalog, tmp_path):
+def test_a_token_file_can_stand_elsewhere(catalog: Any, tmp_path: Path) -> None:
     file = tmp_path / "elsewhere" / "t.json"
     named = ("--token-file", str(file))
     assert catalog("token", "create", "a", "--actor", "x", *named, url=None).code == 0
@@ -102,7 +107,7 @@ def test_a_token_file_can_stand_elsewhere(catalog, tmp_path):
     assert "chmod 600" in ran.err
 
 
-def test_the_commands_show_the_token_of_the_environment(catalog, protected):
+def test_the_commands_show_the_token_of_the_environment(catalog: Any, protected: Any) -> None:
     address, token = protected
     without = catalog("search", "x", url=address)
     assert without.code == 1
@@ -115,20 +120,20 @@ def test_the_commands_show_the_token_of_the_environment(catalog, protected):
 
 
 @pytest.fixture
-def protected(tmp_path, serving):
+def protected(tmp_path: Path, serving: Any) -> Any:
     """The address of a server that wants a token, and one."""
     token, _ = create_token(tmp_path / "kept" / "tokens.json", "a", "urn:li:corpuser:alice")
     return serving(tmp_path / "kept"), token
 
 
 @pytest.fixture
-def serving(command):
+def serving(command: Any) -> Iterator[Any]:
     """Serve a directory until the test ends; gives the address."""
     import subprocess
 
     started = []
 
-    def start(directory):
+    def start(directory: Any) -> Any:
         process = subprocess.Popen(
             (*command, "serve", "--port", "0", "--data-dir", str(directory)),
             stdout=subprocess.PIPE,

@@ -1,6 +1,9 @@
 """Edits are written down on this machine, listed, and taken back where nobody wrote since."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,21 +12,21 @@ HOSTILE = "\x1b[31m “a”\r\n\tb\u202e\n"
 
 
 @pytest.fixture
-def mine(shop, tmp_path):
+def mine(shop: Any, tmp_path: Path) -> Any:
     """The command with a journal of this test's own."""
 
-    def run(*arguments, **more):
+    def run(*arguments: Any, **more: Any) -> Any:
         return shop(*arguments, CATALOG_STATE_DIR=str(tmp_path / "state"), **more)
 
     return run
 
 
-def status(urn):
+def status(urn: Any) -> Any:
     return {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}}
 
 
 @pytest.fixture
-def table(shop, request):
+def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,undone.{request.node.name},PROD)"
     changes = [
         status(urn),
@@ -38,15 +41,15 @@ def table(shop, request):
     shop("delete", urn, "--hard", "--yes")
 
 
-def text(shop, urn):
+def text(shop: Any, urn: Any) -> Any:
     return shop("describe", urn, "--json").json["edited"]
 
 
-def listed(mine):
+def listed(mine: Any) -> Any:
     return mine("undo", "--list", "--json").json
 
 
-def test_the_last_edits_are_taken_back_one_after_the_other(mine, table):
+def test_the_last_edits_are_taken_back_one_after_the_other(mine: Any, table: Any) -> None:
     mine("describe", table, "--stdin", stdin=f"{HOSTILE}\n".encode())
     mine("describe", table, "--text", "Second.")
     mine("tag", table, "--add", "Undone")
@@ -61,7 +64,7 @@ def test_the_last_edits_are_taken_back_one_after_the_other(mine, table):
     assert (last.code, "nothing left to undo" in last.err) == (1, True), last
 
 
-def test_every_kind_of_edit_is_taken_back(mine, table):
+def test_every_kind_of_edit_is_taken_back(mine: Any, table: Any) -> None:
     edits = [
         ["own", table, "--add", "mara"],
         ["link", table, "add", "https://x.org", "--label", "A b"],
@@ -79,7 +82,9 @@ def test_every_kind_of_edit_is_taken_back(mine, table):
     assert states == [(False, True)] * 4 + [(True, False)] * 4
 
 
-def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoing(mine, table):
+def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoing(
+    mine: Any, table: Any
+) -> None:
     mine("describe", table, "--text", "Once.")
     mine("tag", table, "--add", "Undone")
     older = listed(mine)[1]
@@ -99,7 +104,9 @@ def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoi
     assert text(mine, table) is None
 
 
-def test_what_somebody_changed_since_is_not_taken_back(mine, shop, table, tmp_path):
+def test_what_somebody_changed_since_is_not_taken_back(
+    mine: Any, shop: Any, table: Any, tmp_path: Path
+) -> None:
     mine("describe", table, "--text", "Mine.")
     shop("describe", table, "--text", "Theirs.", CATALOG_STATE_DIR=str(tmp_path / "other"))
     ran = mine("undo")
@@ -113,7 +120,9 @@ def test_what_somebody_changed_since_is_not_taken_back(mine, shop, table, tmp_pa
     assert text(mine, table) is None
 
 
-def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_once(mine, table):
+def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_once(
+    mine: Any, table: Any
+) -> None:
     other = table.replace("undone.", "undone_too.")
     mine("load", "-", stdin=json.dumps([status(other)]).encode())
     mine("tag", table, other, "--add", "Undone")
@@ -132,7 +141,7 @@ def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_
     mine("delete", other, "--hard", "--yes")
 
 
-def test_hiding_and_restoring_are_taken_back(mine, table):
+def test_hiding_and_restoring_are_taken_back(mine: Any, table: Any) -> None:
     mine("delete", table, "--soft")
     assert [(one["what"], one["after"]) for one in listed(mine)] == [("status", "hidden")]
     ran = mine("undo")
@@ -144,7 +153,7 @@ def test_hiding_and_restoring_are_taken_back(mine, table):
     assert mine("restore", table, "--dry-run", "--json").json["restored"][0]["was_removed"] is True
 
 
-def test_the_list_is_newest_first_and_says_how_many(mine, table):
+def test_the_list_is_newest_first_and_says_how_many(mine: Any, table: Any) -> None:
     assert "no edits" in mine("undo", "--list").err
     mine("describe", table, "--stdin", stdin=f"{HOSTILE}\n".encode())
     mine("tag", table, "--add", "Undone")
@@ -162,13 +171,15 @@ def test_the_list_is_newest_first_and_says_how_many(mine, table):
     assert [one["after"] for one in listed(mine)] == [["urn:li:tag:Undone"], HOSTILE]
 
 
-def test_listing_asks_no_server(mine, table):
+def test_listing_asks_no_server(mine: Any, table: Any) -> None:
     mine("tag", table, "--add", "Undone")
     ran = mine("undo", "--list", "--json", url="http://127.0.0.1:1")
     assert (ran.code, len(ran.json)) == (0, 1), ran
 
 
-def test_an_edit_of_another_server_is_not_taken_back_here(mine, table, tmp_path, served):
+def test_an_edit_of_another_server_is_not_taken_back_here(
+    mine: Any, table: Any, tmp_path: Path, served: Any
+) -> None:
     mine("tag", table, "--add", "Undone")
     elsewhere = served.replace("127.0.0.1", "localhost")
     assert mine("undo", url=elsewhere).code == 1
@@ -177,13 +188,15 @@ def test_an_edit_of_another_server_is_not_taken_back_here(mine, table, tmp_path,
     assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
 
 
-def test_a_dry_run_is_not_written_down(mine, table):
+def test_a_dry_run_is_not_written_down(mine: Any, table: Any) -> None:
     mine("describe", table, "--text", "x", "--dry-run")
     mine("tag", table, "--add", "Undone", "--dry-run")
     assert listed(mine) == []
 
 
-def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(shop, table, tmp_path):
+def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(
+    shop: Any, table: Any, tmp_path: Path
+) -> None:
     place = tmp_path / "file"
     place.write_text("no directory")
     ran = shop("tag", table, "--add", "Undone", CATALOG_STATE_DIR=str(place))
@@ -200,6 +213,6 @@ def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(shop, ta
         (["abc"], 1, "begins with abc"),
     ],
 )
-def test_what_cannot_be_done_is_said(mine, arguments, code, words):
+def test_what_cannot_be_done_is_said(mine: Any, arguments: Any, code: int, words: str) -> None:
     ran = mine("undo", *arguments)
     assert (ran.code, words in ran.err) == (code, True), ran

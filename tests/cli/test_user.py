@@ -3,6 +3,9 @@
 import getpass
 import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +17,11 @@ TABLE = Urn.dataset("hive", "users.edited")
 
 
 @pytest.fixture
-def local(tmp_path, monkeypatch):
+def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Opens the catalog of a directory, its service started anew as the user of that name."""
     directory = tmp_path / "catalog"
 
-    def as_user(name):
+    def as_user(name: Any) -> Any:
         if name is None:
             monkeypatch.delenv("CATALOG_USER", raising=False)
         else:
@@ -39,7 +42,7 @@ def local(tmp_path, monkeypatch):
         (None, f"urn:li:corpuser:{getpass.getuser()}"),
     ],
 )
-def test_an_edit_is_by_who_works_here(local, name, actor):
+def test_an_edit_is_by_who_works_here(local: Any, name: str | None, actor: str) -> None:
     with local(name) as catalog:
         assert catalog.info().user == actor
         catalog.put(TABLE, "datasetProperties", {"name": "edited"})
@@ -48,7 +51,9 @@ def test_an_edit_is_by_who_works_here(local, name, actor):
         assert {str(one.created.actor) for one in versions} == {actor}
 
 
-def test_who_works_here_is_named_by_a_profile_while_the_service_runs(local, catalog, tmp_path):
+def test_who_works_here_is_named_by_a_profile_while_the_service_runs(
+    local: Any, catalog: Any, tmp_path: Path
+) -> None:
     directory = tmp_path / "catalog"
     with local("before") as opened:
         opened.put(TABLE, "datasetProperties", {"name": "edited"})

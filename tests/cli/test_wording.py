@@ -1,5 +1,7 @@
 """What the command line takes and refuses before any server is asked."""
 
+from typing import Any
+
 import pytest
 from click.testing import CliRunner
 
@@ -13,16 +15,16 @@ COMMANDS = (
 )
 
 
-def invoke(*arguments):
+def invoke(*arguments: Any) -> Any:
     return CliRunner().invoke(catalog, arguments, prog_name="catalog")
 
 
-def test_the_version_is_the_packages():
+def test_the_version_is_the_packages() -> None:
     assert __version__ in invoke("--version").output
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_teaches_itself_with_an_example(name):
+def test_every_command_teaches_itself_with_an_example(name: Any) -> None:
     shown = invoke(*name.split(), "--help")
     assert shown.exit_code == 0
     example = shown.output.partition("Example")[2]
@@ -31,7 +33,9 @@ def test_every_command_teaches_itself_with_an_example(name):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "serve"])
-def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_line(name):
+def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_line(
+    name: Any,
+) -> None:
     shown = invoke(*name.split(), "--help").output
     assert "--url URL" in shown
     assert "--data-dir DIRECTORY" in shown
@@ -54,7 +58,7 @@ def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_lin
         (["describe", "urn:li:tag:x", "--text", "\udcff"], "not UTF-8"),
     ],
 )
-def test_wrong_use_is_exit_2_and_a_sentence(arguments, words):
+def test_wrong_use_is_exit_2_and_a_sentence(arguments: Any, words: str) -> None:
     shown = invoke(*arguments)
     assert shown.exit_code == 2
     assert words in shown.output

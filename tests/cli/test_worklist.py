@@ -6,7 +6,10 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -25,7 +28,7 @@ STOCK = str(Urn.dataset("snowflake", "stock"))
 STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
 
 
-def schema(**texts):
+def schema(**texts: Any) -> Any:
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -44,7 +47,7 @@ def schema(**texts):
     }
 
 
-def shop():
+def shop() -> Any:
     """The orders, made into stock, used; one column of each is described."""
     owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
     made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
@@ -66,7 +69,7 @@ def shop():
 
 
 @contextmanager
-def serving(directory, gate=None):
+def serving(directory: Any, gate: Any = None) -> Iterator[Any]:
     """The address of a service of a catalog of its own."""
     opened = open_catalog(directory, load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -85,7 +88,7 @@ def serving(directory, gate=None):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The address of a service with two tables."""
     with serving(tmp_path_factory.mktemp("catalog")) as address:
         with Catalog(address) as client:
@@ -94,11 +97,11 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def worklist(catalog, site):
+def worklist(catalog: Any, site: Any) -> Any:
     return lambda *arguments, stdin=b"": catalog("worklist", *arguments, url=site, stdin=stdin)
 
 
-def test_the_keys_of_the_order_are_shown(worklist):
+def test_the_keys_of_the_order_are_shown(worklist: Any) -> None:
     told = worklist("--json").json
     # (used + 1) x (downstream + 1): (5 + 1) x 2, (3 + 1) x 2, (0 + 1) x 1
     assert [
@@ -112,7 +115,7 @@ def test_the_keys_of_the_order_are_shown(worklist):
     assert (told["days"], told["total"]) == (30, 3)
 
 
-def test_people_read_a_line_for_each(worklist):
+def test_people_read_a_line_for_each(worklist: Any) -> None:
     ran = worklist()
     lines = [line.split() for line in ran.out.splitlines()]
     assert lines[0] == ["weight", "used", "of", "downstream", "table", "column", "type"]
@@ -121,31 +124,33 @@ def test_people_read_a_line_for_each(worklist):
     assert "3 of 3 undocumented shown" in ran.err
 
 
-def test_the_first_few_say_how_many_there_are(worklist):
+def test_the_first_few_say_how_many_there_are(worklist: Any) -> None:
     ran = worklist("--top", "1")
     assert len(ran.out.splitlines()) == 2
     assert "1 of 3 undocumented shown" in ran.err
 
 
-def test_datasets_come_once_each_for_the_next_command(worklist):
+def test_datasets_come_once_each_for_the_next_command(worklist: Any) -> None:
     assert worklist("--urns").out.splitlines() == [ORDERS, STOCK]
 
 
-def test_csv_has_the_same_keys(worklist):
+def test_csv_has_the_same_keys(worklist: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(worklist("--csv").out)))
     assert [row["weight"] for row in rows] == ["12", "8", "1"]
     assert list(rows[0]) == list(worklist("--json").json["items"][0])
 
 
 @pytest.mark.parametrize("owner", ["ann", "Ann Keeper", "keeper", "urn:li:corpuser:ann"])
-def test_an_owner_is_given_by_name_id_or_urn(worklist, owner):
+def test_an_owner_is_given_by_name_id_or_urn(worklist: Any, owner: str) -> None:
     items = worklist("--owner", owner, "--json").json["items"]
     assert {one["urn"] for one in items} == {ORDERS}
     assert worklist("--owner", "bob", "--owner", owner, "--json").json["items"] == items
     assert worklist("--owner", "bob").code == 1
 
 
-def test_mine_is_what_the_user_of_this_machine_owns(catalog, tmp_path, monkeypatch):
+def test_mine_is_what_the_user_of_this_machine_owns(
+    catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = tmp_path / "catalog"
     monkeypatch.setenv("CATALOG_USER", "ann")
     with Catalog(data_dir=directory) as local:
@@ -157,7 +162,7 @@ def test_mine_is_what_the_user_of_this_machine_owns(catalog, tmp_path, monkeypat
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
 
 
-def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog, tmp_path):
+def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog: Any, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     token, _ = create_token(file, "ann", "urn:li:corpuser:ann")
     with serving(tmp_path, Gate(Keyring(file))) as address:
@@ -168,7 +173,7 @@ def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog, tmp_path)
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
 
 
-def test_a_server_that_does_not_know_who_asks_says_what_to_do(worklist):
+def test_a_server_that_does_not_know_who_asks_says_what_to_do(worklist: Any) -> None:
     ran = worklist("--mine")
     assert ran.code != 0
     assert "use --owner with your name" in ran.err
@@ -178,5 +183,5 @@ def test_a_server_that_does_not_know_who_asks_says_what_to_do(worklist):
     "arguments",
     [["--top", "0"], ["--csv", "--urns"], ["--owner", "ann", ORDERS], ["--mine", ORDERS]],
 )
-def test_wrong_use_is_exit_2(worklist, arguments):
+def test_wrong_use_is_exit_2(worklist: Any, arguments: Any) -> None:
     assert worklist(*arguments).code == 2

@@ -8,8 +8,9 @@ import asyncio
 import inspect
 import threading
 import time
+from collections.abc import Iterator
 from contextvars import copy_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 import pytest
@@ -39,10 +40,10 @@ class Site(NamedTuple):
 class InProcess:
     """Carries requests to an application without a socket."""
 
-    def __init__(self, application):
+    def __init__(self, application: Any) -> None:
         self._application = application
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         path, _, query = request.path.partition("?")
         body = b"" if request.body is None else orjson.dumps(request.body)
         names = {"content-type": "application/json", "host": "127.0.0.1"} | dict(request.headers)
@@ -61,10 +62,10 @@ class InProcess:
         }
         told, parts = [], []
 
-        async def receive():
+        async def receive() -> Any:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        async def send(message):
+        async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
                 told.append(message["status"])
             else:
@@ -73,23 +74,23 @@ class InProcess:
         await self._application(scope, receive, send)
         return told[0], b"".join(parts)
 
-    async def close(self):
+    async def close(self) -> None:
         self.closed = True
 
 
 class Asked:
     """A client whose every answer is there when the call returns, whichever its face."""
 
-    def __init__(self, client, runner):
+    def __init__(self, client: Any, runner: Any) -> None:
         self.client = client
         self._runner = runner
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: Any) -> Any:
         member = getattr(self.client, name)
         if not callable(member):
             return member
 
-        def call(*args, **kwargs):
+        def call(*args: Any, **kwargs: Any) -> Any:
             given = member(*args, **kwargs)
             if inspect.isawaitable(given):
                 return self._runner.run(given, context=copy_context())
@@ -101,38 +102,38 @@ class Asked:
 class Drawn:
     """One thing after another out of an asynchronous iterator."""
 
-    def __init__(self, source, runner):
+    def __init__(self, source: Any, runner: Any) -> None:
         self.source = source
         self._runner = runner
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         try:
             return self._runner.run(anext(self.source))
         except StopAsyncIteration:
             raise StopIteration from None
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: Any) -> Any:
         member = getattr(self.source, name)
         if not callable(member):
             return member
 
-        def call(*args, **kwargs):
+        def call(*args: Any, **kwargs: Any) -> Any:
             given = member(*args, **kwargs)
             return self._runner.run(_awaited(given)) if inspect.isawaitable(given) else given
 
         return call
 
 
-async def _awaited(given):
+async def _awaited(given: Any) -> Any:
     # What closes an asynchronous generator is awaitable, and no coroutine.
     return await given
 
 
 @pytest.fixture(scope="session")
-def sites(tmp_path_factory):
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The one catalog, served in either dialect: `sites["plain"]`, `sites["datahub"]`."""
     catalog = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     running, found = [], {}
@@ -155,7 +156,7 @@ def sites(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=FORMS)
-def client(request, sites):
+def client(request: pytest.FixtureRequest, sites: Any) -> Iterator[Any]:
     """A client in one of its forms; every test that asks for it runs over all of them."""
     face, carrier, dialect = request.param.split()
     site = sites[dialect]
@@ -170,6 +171,6 @@ def client(request, sites):
 
 
 @pytest.fixture(scope="session")
-def site(sites):
+def site(sites: Any) -> Any:
     """The service in the specification's dialect."""
     return sites["plain"]

@@ -8,7 +8,9 @@ import threading
 import time
 import traceback
 from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import orjson
 import uvicorn
@@ -29,11 +31,11 @@ PAGE = b"<!doctype html><html><head><title>Gateway \x1b[31m</title></head><body>
 _PATIENCE_SECONDS = 0.3
 
 
-async def _few(items):
+async def _few(items: Any) -> Any:
     return [one async for _, one in _counted(items)]
 
 
-async def _counted(items, most=20):
+async def _counted(items: Any, most: int = 20) -> AsyncIterator[Any]:
     number = 0
     async for one in items:
         number += 1
@@ -90,7 +92,7 @@ READS = {
 CALLS = READS | {name: call for name, call in WRITES.items() if name not in ("delete", "remove")}
 
 
-def spoil_value(dice, value):
+def spoil_value(dice: Any, value: Any) -> Any:
     """A JSON value with one part, at any depth, in a form that nobody expects."""
     if isinstance(value, dict) and value and dice.random() < 0.85:
         name = dice.choice(list(value))
@@ -109,7 +111,7 @@ def spoil_value(dice, value):
     return dice.choice(ODD)
 
 
-def spoil_bytes(dice, body):
+def spoil_bytes(dice: Any, body: Any) -> Any:
     at = dice.randrange(len(body) + 1)
     piece = dice.choice(
         (b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b'"', b"}", b"[" * 3000, b"1e999", b"")
@@ -117,7 +119,7 @@ def spoil_bytes(dice, body):
     return body[:at] + piece + body[at + dice.randrange(3) :]
 
 
-def spoilt(dice, status, body):
+def spoilt(dice: Any, status: Any, body: Any) -> Any:
     """What is sent in the place of an answer, and in a word what was done to it."""
     kind = dice.choice(
         ("value", "value", "value", "value", "bytes", "cut", "status", "frame", "page")
@@ -173,7 +175,7 @@ def spoilt(dice, status, body):
 
 
 @contextmanager
-def served(directory):
+def served(directory: Any) -> Iterator[Any]:
     """The address of a catalog of its own, which the calls may change."""
     catalog = open_catalog(directory, load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -194,7 +196,7 @@ def served(directory):
         catalog.close()
 
 
-async def _forwarded(host, port, request):
+async def _forwarded(host: Any, port: Any, request: Any) -> Any:
     """The status and the body that the real server answers."""
     reader, line = await asyncio.open_connection(host, port)
     try:
@@ -216,12 +218,12 @@ async def _forwarded(host, port, request):
 
 
 @asynccontextmanager
-async def spoiling(address, dice, done):
+async def spoiling(address: Any, dice: Any, done: Any) -> AsyncIterator[Any]:
     """The address of a server that passes requests on to `address`, and spoils some answers. The
     kinds of what it did are counted in `done`."""
     host, _, port = address.removeprefix("http://").partition(":")
 
-    async def serve(reader, line):
+    async def serve(reader: Any, line: Any) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             said = re.search(rb"(?i)content-length: (\d+)", head)
@@ -247,7 +249,7 @@ async def spoiling(address, dice, done):
         server.close()
 
 
-async def run(address, rounds, seed=0):
+async def run(address: Any, rounds: Any, seed: int = 0) -> Any:
     """Make every call so many times against spoilt answers of the server at `address`. Gives what
     was done to how many answers, how the calls ended, and the traces of foreign errors."""
     dice, done, ends, faults = random.Random(seed), Counter(), Counter(), {}

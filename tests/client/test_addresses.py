@@ -2,7 +2,10 @@
 the server sees the same. And who it is shown."""
 
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +16,13 @@ TOKEN = "s3cret-of-the-addressed"
 
 
 @pytest.fixture
-def heard():
+def heard() -> Iterator[Any]:
     """A server on a socket; what it was asked stands in `heard.asked`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def answer(self):
+        def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self.server.asked.append((self.path, self.headers.get("Authorization")))
             self.server.heads.append(dict(self.headers.items()))
@@ -31,7 +34,7 @@ def heard():
 
         do_GET = do_POST = answer  # noqa: N815 - the names that the standard library calls
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -49,7 +52,9 @@ def heard():
     ("base", "before"),
     [("", ""), ("/", ""), ("/gms", "/gms"), ("/gms/", "/gms"), ("/a/b/", "/a/b")],
 )
-def test_every_way_to_write_an_address_asks_for_the_same(heard, base, before):
+def test_every_way_to_write_an_address_asks_for_the_same(
+    heard: Any, base: str, before: str
+) -> None:
     url = heard.url + base
     with Catalog(url) as catalog:
         catalog.search("x", entity="tag")
@@ -69,7 +74,9 @@ def test_every_way_to_write_an_address_asks_for_the_same(heard, base, before):
 
 
 @pytest.mark.parametrize("signs", ["when asked", "always"])
-def test_a_profile_says_whether_the_token_is_shown_unasked(heard, signs, monkeypatch, tmp_path):
+def test_a_profile_says_whether_the_token_is_shown_unasked(
+    heard: Any, signs: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("TOKEN_OF_THE_ADDRESSED", TOKEN)
     profile = config.Profile(

@@ -1,5 +1,7 @@
 """Answers of the specification's shape and of a current DataHub's read as the same records."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client import responses
@@ -23,7 +25,7 @@ TAG = "urn:li:tag:PII"
 USER = "urn:li:corpuser:jdoe"
 
 
-def test_search_hits_are_read_as_urns_and_as_objects():
+def test_search_hits_are_read_as_urns_and_as_objects() -> None:
     plain = parse_search(
         {
             "value": {
@@ -69,7 +71,7 @@ def test_search_hits_are_read_as_urns_and_as_objects():
     assert not plain.truncated
 
 
-def test_relationships_are_read_with_and_without_types():
+def test_relationships_are_read_with_and_without_types() -> None:
     bare = parse_relationships({"entities": [USER]}, "OUTGOING", ["OwnedBy"])
     typed = parse_relationships(
         {
@@ -87,7 +89,7 @@ def test_relationships_are_read_with_and_without_types():
 
 
 @pytest.mark.parametrize("above", [True, False])
-def test_folders_are_read_from_either_place(above):
+def test_folders_are_read_from_either_place(above: bool) -> None:
     groups = [{"name": "hive", "count": 2}]
     value = {
         "numEntities": 1,
@@ -101,12 +103,12 @@ def test_folders_are_read_from_either_place(above):
     assert (page.here, page.total, page.entries, page.path) == (1, 3, 2, "/prod")
 
 
-def test_a_further_page_of_a_folder_still_tells_how_much_there_is():
+def test_a_further_page_of_a_folder_still_tells_how_much_there_is() -> None:
     value = {"numEntities": 9, "numElements": 12, "from": 10, "entities": [], "metadata": {}}
     assert parse_browse({"value": value}).entries == 12
 
 
-def test_timeseries_points_come_oldest_first():
+def test_timeseries_points_come_oldest_first() -> None:
     point = {"contentType": "application/json"}
     values = [
         {"aspect": point | {"value": '{"timestampMillis": 2}'}},
@@ -117,7 +119,7 @@ def test_timeseries_points_come_oldest_first():
     assert series.truncated
 
 
-def test_an_entity_that_was_never_written_does_not_exist():
+def test_an_entity_that_was_never_written_does_not_exist() -> None:
     key = {"name": "tagKey", "version": 0, "value": {"name": "PII"}}
     stored = key | {"created": {"time": 1, "actor": USER}}
     derived = key | {"created": {"time": 0, "actor": USER}}
@@ -126,7 +128,7 @@ def test_an_entity_that_was_never_written_does_not_exist():
     assert parse_entity({"urn": TAG, "aspects": {"tagKey": stored}}).exists
 
 
-def test_a_server_tells_what_it_is():
+def test_a_server_tells_what_it_is() -> None:
     ours = parse_config(
         {"noCode": "true", "catalogExplorer": {"version": "1", "sample": True, "entities": 3}},
         "unix:x",
@@ -141,7 +143,7 @@ def test_a_server_tells_what_it_is():
 
 
 @pytest.mark.parametrize("body", [None, [], {"value": None}, {"value": []}, "text"])
-def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
+def test_an_answer_of_another_shape_is_a_fault_of_the_server(body: Any) -> None:
     with pytest.raises(ServerFault):
         parse_search(body, "")
 
@@ -160,19 +162,19 @@ def test_an_answer_of_another_shape_is_a_fault_of_the_server(body):
         (503, Unreachable),
     ],
 )
-def test_a_refusal_becomes_the_error_that_says_what_to_do(status, kind):
+def test_a_refusal_becomes_the_error_that_says_what_to_do(status: int, kind: Any) -> None:
     error = responses.from_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
     assert type(error) is kind
     assert "the reason" in str(error)
     assert "\x1b" not in str(error)
 
 
-def test_a_page_of_a_proxy_is_not_shown():
+def test_a_page_of_a_proxy_is_not_shown() -> None:
     assert "html" not in str(responses.from_answer(502, b"<html><body>Bad Gateway</body></html>"))
     assert "said no more" in str(responses.from_answer(500, b""))
 
 
-def test_a_graphql_error_keeps_the_words_of_the_server():
+def test_a_graphql_error_keeps_the_words_of_the_server() -> None:
     error = responses.from_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
     assert type(error) is NotFound
     assert str(error) == "x does not exist."

@@ -1,6 +1,8 @@
 """Whatever part of an answer is missing or of another kind: the server is at fault, and said so."""
 
 import asyncio
+from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
@@ -50,12 +52,12 @@ REACHED = {
 HIT = {"entity": TAG, "score": 1.0, "matchedFields": [{"name": "n", "value": "v"}]}
 
 
-def read_lineage(body):
+def read_lineage(body: Any) -> Any:
     found = parse_lineage(body, TABLE, "UPSTREAM", 1)
     return found and list(found.pairs())
 
 
-def read_graphql(data):
+def read_graphql(data: Any) -> Any:
     into = LineageBuilder(TABLE, "UPSTREAM")
     return add_lineage_page(parse_lineage_page(data), into, 5, 9, lambda *_: "")
 
@@ -96,7 +98,7 @@ READERS = {
 }
 
 
-def spoilt(value):
+def spoilt(value: Any) -> Iterator[Any]:
     """The value with each of its parts left out, or another in its place."""
     yield from ODD
     if isinstance(value, dict):
@@ -109,7 +111,7 @@ def spoilt(value):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_an_answer_is_read_or_the_servers_fault(name):
+def test_an_answer_is_read_or_the_servers_fault(name: Any) -> None:
     read, body = READERS[name]
     read(body)
     refused = 0
@@ -129,7 +131,7 @@ _ODD_NAMES = [
 ]
 
 
-def test_an_event_that_never_ends_is_not_gathered_for_ever(monkeypatch):
+def test_an_event_that_never_ends_is_not_gathered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "_MAX_EVENT_BYTES", 1_000)
     reader = EventReader()
     piece = b"data: " + b"x" * 600
@@ -142,23 +144,23 @@ def test_an_event_that_never_ends_is_not_gathered_for_ever(monkeypatch):
 class Standing:
     """A server whose log says that there is more, and never goes on."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.asked = 0
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked += 1
         if request.path == "/config":
             return 200, b'{"catalogExplorer": {"version": "1"}}'
         return 200, b'{"value": {"changes": [], "next": 5, "head": 9}}'
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def test_a_log_that_does_not_go_on_is_not_asked_without_end():
+def test_a_log_that_does_not_go_on_is_not_asked_without_end() -> None:
     transport = Standing()
 
-    async def work():
+    async def work() -> Any:
         async with AsyncCatalog(transport=transport) as catalog:
             return [change async for change in catalog.every_change()]
 
@@ -170,7 +172,7 @@ def test_a_log_that_does_not_go_on_is_not_asked_without_end():
 class Unmoved:
     """A server that gives the same page again, wherever it is asked to go on from."""
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if request.path == "/config":
             return 200, b'{"catalogExplorer": {"version": "1"}}'
         if "versions" in request.path:
@@ -179,13 +181,13 @@ class Unmoved:
         points = [{"aspect": {"value": f'{{"timestampMillis": {at}}}'}} for at in (9, 5)]
         return 200, orjson.dumps({"value": {"limit": 2, "values": points}})
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
 @pytest.mark.parametrize("kind", ["every_point", "every_version"])
-def test_a_server_that_stands_still_is_not_read_without_end(kind):
-    async def work():
+def test_a_server_that_stands_still_is_not_read_without_end(kind: str) -> None:
+    async def work() -> Any:
         async with AsyncCatalog(transport=Unmoved()) as catalog:
             return [one async for one in getattr(catalog, kind)(TABLE, "status", page_size=2)]
 
@@ -193,7 +195,7 @@ def test_a_server_that_stands_still_is_not_read_without_end(kind):
         asyncio.run(asyncio.wait_for(work(), 10))
 
 
-def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be():
+def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be() -> None:
     far, near = "urn:li:tag:far", "urn:li:tag:near"
     longer = [str(TABLE), TAG, near, far]
     results = [
@@ -207,13 +209,13 @@ def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be()
     assert dict(zip(drawn.urns, drawn.degrees, strict=True))[near] == 1
 
 
-def test_a_server_that_failed_once_to_say_what_it_can_do_is_asked_again():
+def test_a_server_that_failed_once_to_say_what_it_can_do_is_asked_again() -> None:
     class Hiccup(Standing):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             answer = await super().send(request)
             return (500, b"") if self.asked == 1 else answer
 
-    async def work():
+    async def work() -> Any:
         async with AsyncCatalog(transport=Hiccup()) as catalog:
             return [(await catalog.abilities()).changes for _ in range(2)]
 

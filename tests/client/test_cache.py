@@ -7,9 +7,12 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,11 +24,11 @@ SERVER = "http://catalog.example.com"
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path: Path) -> Iterator[Any]:
     """Opens the answers of a server in this test's directory; what it opened it closes."""
     made = []
 
-    def open_kept(server=SERVER, directory=tmp_path / "cache"):
+    def open_kept(server: Any = SERVER, directory: Any = tmp_path / "cache") -> Any:
         made.append(AnswerCache(directory, server))
         return made[-1]
 
@@ -34,21 +37,21 @@ def opened(tmp_path):
         kept.close()
 
 
-def get(path, **more):
+def get(path: Any, **more: Any) -> Any:
     return Request("GET", path, **more)
 
 
-def change(path, statement):
+def change(path: Any, statement: Any) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(statement)
 
 
-def file_of(directory):
+def file_of(directory: Any) -> Any:
     (path,) = directory.glob("*.sqlite")
     return path
 
 
-def test_what_was_kept_is_found_with_the_moment_it_was_kept(opened):
+def test_what_was_kept_is_found_with_the_moment_it_was_kept(opened: Any) -> None:
     before = datetime.now(UTC)
     kept = opened()
     assert kept.get(get("/a")) is None
@@ -61,13 +64,13 @@ def test_what_was_kept_is_found_with_the_moment_it_was_kept(opened):
     assert opened().get(get("/a"))[0] == b'{"second": 2}'
 
 
-def test_an_empty_answer_is_an_answer(opened):
+def test_an_empty_answer_is_an_answer(opened: Any) -> None:
     kept = opened()
     kept.put(get("/a"), b"")
     assert kept.get(get("/a"))[0] == b""
 
 
-def test_an_answer_is_found_for_its_own_request_only(opened):
+def test_an_answer_is_found_for_its_own_request_only(opened: Any) -> None:
     kept = opened()
     asked = Request("POST", "/entities?action=search", {"input": "x", "start": 0})
     kept.put(asked, b"answer")
@@ -84,7 +87,7 @@ def test_an_answer_is_found_for_its_own_request_only(opened):
     assert opened("http://other").get(asked) is None
 
 
-def test_headers_are_neither_looked_at_nor_written_down(opened, tmp_path):
+def test_headers_are_neither_looked_at_nor_written_down(opened: Any, tmp_path: Path) -> None:
     kept = opened()
     kept.put(get("/a", headers=(("Authorization", "Bearer s3cret-token"),)), b"answer")
     assert kept.get(get("/a"))[0] == b"answer"
@@ -94,7 +97,7 @@ def test_headers_are_neither_looked_at_nor_written_down(opened, tmp_path):
         assert b"catalog.example.com" not in str(path.name).encode()
 
 
-def test_answers_of_writes_and_what_is_no_json_are_not_kept(opened):
+def test_answers_of_writes_and_what_is_no_json_are_not_kept(opened: Any) -> None:
     kept = opened()
     for request in (
         Request("POST", "/aspects?action=ingestProposal", {"a": 1}, writes=True),
@@ -105,7 +108,7 @@ def test_answers_of_writes_and_what_is_no_json_are_not_kept(opened):
         assert kept.get(request) is None
 
 
-def test_only_its_owner_may_read_it(opened, tmp_path):
+def test_only_its_owner_may_read_it(opened: Any, tmp_path: Path) -> None:
     kept = opened()
     kept.put(get("/a"), b"answer")
     directory = tmp_path / "cache"
@@ -113,7 +116,7 @@ def test_only_its_owner_may_read_it(opened, tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
 
 
-def test_those_used_longest_ago_go_first(opened, monkeypatch):
+def test_those_used_longest_ago_go_first(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MAX_ANSWERS", 10)
     kept = opened()
     for number in range(10):
@@ -124,7 +127,9 @@ def test_those_used_longest_ago_go_first(opened, monkeypatch):
     assert found == [0, 3, 4, 5, 6, 7, 8, 9, 10]
 
 
-def test_all_of_them_together_stay_within_their_bytes(opened, tmp_path, monkeypatch):
+def test_all_of_them_together_stay_within_their_bytes(
+    opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache, "_MAX_BYTES", 1 << 20)
     kept = opened()
     noise = random.Random(7)
@@ -138,7 +143,7 @@ def test_all_of_them_together_stay_within_their_bytes(opened, tmp_path, monkeypa
     assert file_of(tmp_path / "cache").stat().st_size < 1.3 * (1 << 20)
 
 
-def test_one_that_is_too_large_is_not_kept(opened, monkeypatch):
+def test_one_that_is_too_large_is_not_kept(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MAX_ANSWER_BYTES", 100)
     kept = opened()
     kept.put(get("/a"), b"x" * 101)
@@ -147,7 +152,7 @@ def test_one_that_is_too_large_is_not_kept(opened, monkeypatch):
     assert kept.get(get("/a"))
 
 
-def test_one_that_is_too_old_is_not_given(opened, monkeypatch):
+def test_one_that_is_too_old_is_not_given(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = opened()
     kept.put(get("/old"), b"answer")
     later = cache._now_micros() + 29 * 24 * 3600 * 1_000_000
@@ -173,7 +178,9 @@ def test_one_that_is_too_old_is_not_given(opened, monkeypatch):
     ],
     ids=["other", "cut", "zeroes", "of another release", "of other tables"],
 )
-def test_a_damaged_file_is_begun_anew_without_a_word(opened, tmp_path, caplog, damage):
+def test_a_damaged_file_is_begun_anew_without_a_word(
+    opened: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Any
+) -> None:
     kept = opened()
     for number in range(50):
         kept.put(get(f"/{number}"), os.urandom(500))
@@ -188,7 +195,7 @@ def test_a_damaged_file_is_begun_anew_without_a_word(opened, tmp_path, caplog, d
     assert caplog.records == []
 
 
-def test_a_damaged_answer_is_not_given(opened, tmp_path):
+def test_a_damaged_answer_is_not_given(opened: Any, tmp_path: Path) -> None:
     kept = opened()
     kept.put(get("/a"), b"answer" * 100)
     change(file_of(tmp_path / "cache"), "UPDATE answers SET body = x'00'")
@@ -197,7 +204,9 @@ def test_a_damaged_answer_is_not_given(opened, tmp_path):
     assert kept.get(get("/a"))[0] == b"anew"
 
 
-def test_without_a_usable_directory_nothing_is_kept_and_nothing_raised(opened, tmp_path):
+def test_without_a_usable_directory_nothing_is_kept_and_nothing_raised(
+    opened: Any, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     kept = opened(directory=tmp_path / "file" / "cache")
     kept.put(get("/a"), b"answer")
@@ -221,7 +230,7 @@ print(kept.get(Request("GET", "/first"))[0], kept.get(Request("GET", "/99")))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files are not limited here")
-def test_a_full_disk_keeps_what_there_is(tmp_path):
+def test_a_full_disk_keeps_what_there_is(tmp_path: Path) -> None:
     done = subprocess.run(
         (sys.executable, "-c", FULL, str(tmp_path)), capture_output=True, check=False, timeout=60
     )
@@ -229,7 +238,7 @@ def test_a_full_disk_keeps_what_there_is(tmp_path):
     assert done.stdout == b"b'answer' None\n"
 
 
-def test_clearing_forgets_every_answer_also_for_others(opened, tmp_path):
+def test_clearing_forgets_every_answer_also_for_others(opened: Any, tmp_path: Path) -> None:
     kept, other = opened(), opened()
     kept.put(get("/a"), b"the-words-of-the-answer")
     assert other.get(get("/a"))
@@ -239,7 +248,7 @@ def test_clearing_forgets_every_answer_also_for_others(opened, tmp_path):
     assert kept.get(get("/b"))
 
 
-def test_after_it_is_closed_nothing_is_kept(opened):
+def test_after_it_is_closed_nothing_is_kept(opened: Any) -> None:
     kept = opened()
     kept.put(get("/a"), b"answer")
     kept.close()
@@ -248,10 +257,10 @@ def test_after_it_is_closed_nothing_is_kept(opened):
     assert kept.get(get("/a")) is None
 
 
-def test_threads_share_one(opened):
+def test_threads_share_one(opened: Any) -> None:
     kept = opened()
 
-    def work(number):
+    def work(number: Any) -> Any:
         kept.put(get(f"/{number}"), str(number).encode())
         return kept.get(get(f"/{number}"))[0]
 
@@ -272,7 +281,7 @@ kept.close()
 """
 
 
-def test_processes_share_one_file(opened, tmp_path):
+def test_processes_share_one_file(opened: Any, tmp_path: Path) -> None:
     directory = tmp_path / "cache"
     workers = [
         subprocess.Popen((sys.executable, "-c", FILL, str(directory), SERVER, str(begin)))

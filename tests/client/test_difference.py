@@ -1,5 +1,7 @@
 """Two values of an aspect compared place by place."""
 
+from typing import Any
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -10,15 +12,15 @@ from explorer.metadata.patch import ValueShape
 from explorer.metadata.registry import load_registry, read_type
 
 
-def places(before, after, **more):
+def places(before: Any, after: Any, **more: Any) -> Any:
     return [(change.place, change.kind) for change in difference(before, after, **more)]
 
 
-def columns(**texts):
+def columns(**texts: Any) -> Any:
     return {"fields": [{"fieldPath": path, "description": text} for path, text in texts.items()]}
 
 
-def test_fields_are_added_removed_and_changed_by_name():
+def test_fields_are_added_removed_and_changed_by_name() -> None:
     changes = difference({"a": 1, "b": "x", "c": {"d": 1}}, {"b": "y", "c": {"d": 1}, "e": [1]})
     assert changes == (
         ValueChange(("a",), "removed", before=1),
@@ -27,7 +29,7 @@ def test_fields_are_added_removed_and_changed_by_name():
     )
 
 
-def test_columns_are_matched_by_their_path_and_moving_one_is_no_change():
+def test_columns_are_matched_by_their_path_and_moving_one_is_no_change() -> None:
     before, after = columns(id="The id.", name="n"), columns(name="n", id="The key.", new="x")
     assert places(before, after) == [
         ("/fields/id/description", "changed"),
@@ -36,7 +38,7 @@ def test_columns_are_matched_by_their_path_and_moving_one_is_no_change():
     assert places(before, columns(name="n", id="The id.")) == []
 
 
-def test_an_owner_is_told_by_who_and_in_which_role():
+def test_an_owner_is_told_by_who_and_in_which_role() -> None:
     one = {"owners": [{"owner": "urn:li:corpuser:a", "type": "DATAOWNER"}]}
     two = {"owners": [{"owner": "urn:li:corpuser:a", "type": "PRODUCER"}]}
     assert places(one, two) == [
@@ -56,13 +58,13 @@ def test_an_owner_is_told_by_who_and_in_which_role():
         ("properties", "propertyUrn"),
     ],
 )
-def test_what_tells_elements_apart_is_known(array, key):
+def test_what_tells_elements_apart_is_known(array: str, key: str) -> None:
     before = {array: [{key: "u:1", "note": "x"}, {key: "u:2", "note": "y"}]}
     after = {array: [{key: "u:2", "note": "z"}, {key: "u:1", "note": "x"}]}
     assert places(before, after) == [(f"/{array}/u:2/note", "changed")]
 
 
-def test_every_key_by_which_a_patch_addresses_an_array_is_one_here():
+def test_every_key_by_which_a_patch_addresses_an_array_is_one_here() -> None:
     registry = load_registry()
     shape = ValueShape(registry, {}, lambda _name: {}, generic=False)
     seen = set()
@@ -81,13 +83,13 @@ def test_every_key_by_which_a_patch_addresses_an_array_is_one_here():
     assert len(seen) > 6
 
 
-def test_keys_may_be_named_for_an_array_of_ones_own():
+def test_keys_may_be_named_for_an_array_of_ones_own() -> None:
     before = {"rules": [{"no": 1, "text": "a"}, {"no": 2, "text": "b"}]}
     after = {"rules": [{"no": 2, "text": "c"}, {"no": 1, "text": "a"}]}
     assert places(before, after, keys={"rules": ["no"]}) == [("/rules/2/text", "changed")]
 
 
-def test_texts_in_a_list_come_and_go_by_themselves():
+def test_texts_in_a_list_come_and_go_by_themselves() -> None:
     changes = difference({"paths": ["/a", "/b", "/b"]}, {"paths": ["/b", "/c"]})
     assert [(change.place, change.kind) for change in changes] == [
         ("/paths/~1b", "removed"),
@@ -97,7 +99,7 @@ def test_texts_in_a_list_come_and_go_by_themselves():
     assert places({"paths": ["/a", "/b"]}, {"paths": ["/b", "/a"]}) == []
 
 
-def test_elements_that_nothing_tells_apart_are_matched_by_what_they_say():
+def test_elements_that_nothing_tells_apart_are_matched_by_what_they_say() -> None:
     before = {"lineages": [{"up": ["a"]}, {"up": ["b"]}]}
     after = {"lineages": [{"up": ["b"]}, {"up": ["c"]}, {"up": ["d"]}]}
     assert places(before, after) == [
@@ -109,25 +111,25 @@ def test_elements_that_nothing_tells_apart_are_matched_by_what_they_say():
     assert [change.after for change in difference({"l": [[1]]}, {"l": [[1], [2]]})] == [[2]]
 
 
-def test_a_key_that_occurs_twice_loses_no_element():
+def test_a_key_that_occurs_twice_loses_no_element() -> None:
     before = {"elements": [{"url": "u", "note": 1}, {"url": "u", "note": 2}]}
     after = {"elements": [{"url": "u", "note": 2}, {"url": "u", "note": 3}]}
     assert difference(before, after) == (ValueChange(("elements", "u", "note"), "changed", 1, 3),)
 
 
-def test_a_null_is_nothing_and_a_boolean_no_number():
+def test_a_null_is_nothing_and_a_boolean_no_number() -> None:
     assert places({"a": None}, {}) == []
     assert places({"a": True}, {"a": 1}) == [("/a", "changed")]
     assert places({"a": {"b": 1}}, {"a": [1]}) == [("/a", "changed")]
 
 
-def test_from_nothing_everything_is_added():
+def test_from_nothing_everything_is_added() -> None:
     assert places(None, {"a": 1, "b": {"c": 2}}) == [("/a", "added"), ("/b", "added")]
     assert places({"a": 1}, None) == [("/a", "removed")]
     assert difference(None, None) == ()
 
 
-def test_a_long_text_is_told_line_by_line():
+def test_a_long_text_is_told_line_by_line() -> None:
     before = "\n".join(f"line {at}" for at in range(50))
     after = before.replace("line 25", "line five and twenty")
     (change,) = difference({"text": before}, {"text": after})
@@ -142,14 +144,14 @@ def test_a_long_text_is_told_line_by_line():
     assert added.lines()[1:] == ("+{", '+  "a": 1', "+}")
 
 
-def nested(depth, leaf):
+def nested(depth: Any, leaf: Any) -> Any:
     value = leaf
     for at in range(depth):
         value = {"a": value} if at % 2 else [value]
     return {"root": value}
 
 
-def test_what_is_nested_very_deeply_is_still_compared():
+def test_what_is_nested_very_deeply_is_still_compared() -> None:
     assert difference(nested(900, 1), nested(900, 1)) == ()
     (change,) = difference(nested(900, 1), nested(900, 2))
     assert change.kind == "changed"
@@ -176,7 +178,7 @@ documents = st.dictionaries(st.sampled_from(["fields", "owners", "a"]), json_val
 
 @settings(max_examples=200, deadline=None)
 @given(documents, documents)
-def test_any_two_values_are_compared_the_same_way_each_time(before, after):
+def test_any_two_values_are_compared_the_same_way_each_time(before: Any, after: Any) -> None:
     assert difference(before, before) == ()
     changes = difference(before, after)
     assert changes == difference(before, after)
@@ -186,7 +188,7 @@ def test_any_two_values_are_compared_the_same_way_each_time(before, after):
         assert _said(before) == _said(after)
 
 
-def _said(value):
+def _said(value: Any) -> Any:
     """A value without nulls and without order."""
     if isinstance(value, dict):
         return {key: _said(part) for key, part in value.items() if part is not None}

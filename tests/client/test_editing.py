@@ -1,6 +1,9 @@
 """What people write arrives as they wrote it, and overwrites nobody's unawares."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,7 +22,7 @@ TAGS = ("urn:li:tag:PII", "urn:li:tag:Legacy")
 TERMS = ("urn:li:glossaryTerm:Order", "urn:li:glossaryTerm:Sales.Order")
 
 
-def column(path):
+def column(path: Any) -> Any:
     return {
         "fieldPath": path,
         "nativeDataType": "string",
@@ -28,7 +31,7 @@ def column(path):
 
 
 @pytest.fixture
-def table(client):
+def table(client: Any) -> Iterator[Any]:
     client.put(
         TABLE,
         "schemaMetadata",
@@ -54,11 +57,11 @@ def table(client):
     client.delete(TABLE)
 
 
-def edited(client, aspect, urn=TABLE):
+def edited(client: Any, aspect: Any, urn: Any = TABLE) -> Any:
     return client.entity(urn, [aspect]).raw(aspect) or {}
 
 
-def info(client, path):
+def info(client: Any, path: Any) -> Any:
     infos = edited(client, "editableSchemaMetadata").get("editableSchemaFieldInfo", ())
     return next((one for one in infos if one["fieldPath"] == path), {})
 
@@ -67,7 +70,7 @@ def info(client, path):
 
 
 @pytest.mark.parametrize("path", [None, PLAIN, NESTED])
-def test_a_description_arrives_byte_for_byte(client, table, path):
+def test_a_description_arrives_byte_for_byte(client: Any, table: Any, path: Any) -> None:
     edit = client.describe(table, HOSTILE, column=path)
     held = edited(client, "editableDatasetProperties") if path is None else info(client, path)
     assert held["description"] == HOSTILE
@@ -94,7 +97,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_every_kind_that_has_a_description_takes_one(client, kind):
+def test_every_kind_that_has_a_description_takes_one(client: Any, kind: Any) -> None:
     urn, aspect = MADE[kind]
     if aspect in ("tagProperties", "domainProperties", "containerProperties"):
         client.put(urn, aspect, {"name": "Kept"})
@@ -115,14 +118,14 @@ def test_every_kind_that_has_a_description_takes_one(client, kind):
     client.delete(urn)
 
 
-def test_what_has_no_description_is_said_with_what_has(client):
+def test_what_has_no_description_is_said_with_what_has(client: Any) -> None:
     with pytest.raises(InvalidInput, match=r"of a corpuser cannot be edited.*glossaryTerm"):
         client.describe("urn:li:corpuser:jdoe", "x")
     with pytest.raises(InvalidInput, match="only a dataset has columns"):
         client.describe("urn:li:tag:x", "x", column="c")
 
 
-def test_the_second_of_two_writers_sees_both_texts(client, table):
+def test_the_second_of_two_writers_sees_both_texts(client: Any, table: Any) -> None:
     client.describe(table, "first", instead_of="")
     client.describe(table, "theirs", instead_of="first")
     with pytest.raises(TextConflict) as caught:
@@ -135,12 +138,12 @@ def test_the_second_of_two_writers_sees_both_texts(client, table):
     assert edited(client, "editableDatasetProperties")["description"] == "mine"
 
 
-def test_two_who_wrote_the_same_are_no_conflict(client, table):
+def test_two_who_wrote_the_same_are_no_conflict(client: Any, table: Any) -> None:
     client.describe(table, "same", column=NESTED)
     assert not client.describe(table, "same", column=NESTED, instead_of="").changed
 
 
-def test_nothing_is_written_of_what_does_not_exist(client, table, tmp_path):
+def test_nothing_is_written_of_what_does_not_exist(client: Any, table: Any, tmp_path: Path) -> None:
     journal = client.keep_journal(tmp_path / "journal")
     attempts = [
         lambda: client.describe(NOWHERE, "x"),
@@ -165,7 +168,7 @@ def test_nothing_is_written_of_what_does_not_exist(client, table, tmp_path):
 # Labels.
 
 
-def test_a_tag_on_one_column_leaves_the_other_and_its_text(client, table):
+def test_a_tag_on_one_column_leaves_the_other_and_its_text(client: Any, table: Any) -> None:
     client.describe(table, "kept", column=PLAIN)
     client.add_tags(table, "PII", column=PLAIN)
     edit = client.add_tags(table, ["PII", "urn:li:tag:Legacy"], column=NESTED)
@@ -178,7 +181,7 @@ def test_a_tag_on_one_column_leaves_the_other_and_its_text(client, table):
     assert info(client, PLAIN)["globalTags"]["tags"]
 
 
-def test_labels_are_added_to_those_there_are(client, table):
+def test_labels_are_added_to_those_there_are(client: Any, table: Any) -> None:
     client.add_tags(table, "Legacy")
     assert client.add_tags(table, "PII").after == (TAGS[1], TAGS[0])
     assert not client.add_tags(table, "PII").changed
@@ -191,7 +194,7 @@ def test_labels_are_added_to_those_there_are(client, table):
     assert [one["urn"] for one in info(client, PLAIN)["glossaryTerms"]["terms"]] == [TERMS[0]]
 
 
-def test_owners_come_and_go_by_their_kind(client, table):
+def test_owners_come_and_go_by_their_kind(client: Any, table: Any) -> None:
     user, group = "urn:li:corpuser:jdoe", "urn:li:corpGroup:sales"
     client.add_owners(table, ["jdoe", group])
     edit = client.add_owners(table, "jdoe", ownership="DATA_STEWARD")
@@ -205,21 +208,21 @@ def test_owners_come_and_go_by_their_kind(client, table):
     assert client.entity(table).owners == ()
 
 
-def test_a_name_stands_for_one_kind_only(client, table):
+def test_a_name_stands_for_one_kind_only(client: Any, table: Any) -> None:
     with pytest.raises(InvalidInput, match="is no tag"):
         client.add_tags(table, "urn:li:glossaryTerm:Order")
     with pytest.raises(InvalidInput, match="give its id or its URN"):
         client.add_owners(table, " ")
 
 
-def test_a_domain_takes_the_place_of_another(client, table):
+def test_a_domain_takes_the_place_of_another(client: Any, table: Any) -> None:
     assert client.set_domain(table, "shop").after == ("urn:li:domain:shop",)
     assert [str(one) for one in client.entity(table).domains] == ["urn:li:domain:shop"]
     assert client.set_domain(table, None).before == ("urn:li:domain:shop",)
     assert client.entity(table).domains == ()
 
 
-def test_a_deprecation_says_why_until_when_and_what_instead(client, table):
+def test_a_deprecation_says_why_until_when_and_what_instead(client: Any, table: Any) -> None:
     client.deprecate(
         table, "old", decommission=datetime(2027, 1, 1, tzinfo=UTC), replacement=NOWHERE
     )
@@ -237,7 +240,9 @@ def test_a_deprecation_says_why_until_when_and_what_instead(client, table):
 # Links.
 
 
-def test_links_are_added_one_by_one_and_removed_by_address_and_label(client, table):
+def test_links_are_added_one_by_one_and_removed_by_address_and_label(
+    client: Any, table: Any
+) -> None:
     client.add_link(table, "https://a", "A and more")
     edit = client.add_link(table, "https://b", "B")
     assert edit.after == ("https://a A and more", "https://b B")
@@ -320,7 +325,7 @@ SEEN = {
 
 
 @pytest.mark.parametrize("what", SEEN)
-def test_an_edit_is_made_only_over_what_its_writer_saw(client, table, what):
+def test_an_edit_is_made_only_over_what_its_writer_saw(client: Any, table: Any, what: Any) -> None:
     edit, others, (unseen, seen) = SEEN[what]
     others(client)
     before = client.entity(table).aspects
@@ -338,7 +343,7 @@ def test_an_edit_is_made_only_over_what_its_writer_saw(client, table, what):
 # Taking back.
 
 
-def edits_of(client, table):
+def edits_of(client: Any, table: Any) -> Any:
     """One edit of every kind."""
     return [
         client.describe(table, "text"),
@@ -352,7 +357,9 @@ def edits_of(client, table):
     ]
 
 
-def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(client, table, tmp_path):
+def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(
+    client: Any, table: Any, tmp_path: Path
+) -> None:
     journal = client.keep_journal(tmp_path / "journal")
     made = edits_of(client, table)
     client.describe(table, "text")
@@ -373,7 +380,9 @@ def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(client, tabl
     assert len(client.links(table)) == 1
 
 
-def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(client, table, tmp_path):
+def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(
+    client: Any, table: Any, tmp_path: Path
+) -> None:
     journal = client.keep_journal(tmp_path / "journal")
     journal.path.unlink()
     journal.path.mkdir()
@@ -383,7 +392,7 @@ def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(client, tab
     client.keep_journal(tmp_path / "another")
 
 
-def test_what_another_wrote_since_is_not_taken_back(client, table):
+def test_what_another_wrote_since_is_not_taken_back(client: Any, table: Any) -> None:
     first = client.describe(table, "first")
     client.describe(table, "theirs")
     with pytest.raises(TextConflict) as caught:
@@ -398,13 +407,15 @@ def test_what_another_wrote_since_is_not_taken_back(client, table):
             client.undo(edit)
 
 
-def test_taking_back_a_label_leaves_those_of_others(client, table):
+def test_taking_back_a_label_leaves_those_of_others(client: Any, table: Any) -> None:
     mine = client.add_tags(table, "PII")
     client.add_tags(table, "Legacy")
     assert client.undo(mine).after == (TAGS[1],)
 
 
-def test_an_edit_made_on_another_server_is_not_taken_back_here(client, table, tmp_path):
+def test_an_edit_made_on_another_server_is_not_taken_back_here(
+    client: Any, table: Any, tmp_path: Path
+) -> None:
     client.describe(table, "before")
     journal = client.keep_journal(tmp_path / "journal")
     client.describe(table, "after")
@@ -421,13 +432,13 @@ def test_an_edit_made_on_another_server_is_not_taken_back_here(client, table, tm
 
 
 @pytest.fixture
-def journal(client, tmp_path):
+def journal(client: Any, tmp_path: Path) -> Iterator[Any]:
     yield client.keep_journal(tmp_path / "journal")
     client.keep_journal(tmp_path / "another")
 
 
 @pytest.fixture
-def unmade(client):
+def unmade(client: Any) -> Iterator[Any]:
     """The URNs of tags that nobody has created."""
     urns = tuple(f"urn:li:tag:undo-{number}" for number in range(2))
     yield urns
@@ -436,11 +447,11 @@ def unmade(client):
             client.delete(urn)
 
 
-def tags_of(client, urn):
+def tags_of(client: Any, urn: Any) -> Any:
     return [str(tag) for tag in client.entity(urn).tags]
 
 
-def one_page_of_tags(client, table, tag):
+def one_page_of_tags(client: Any, table: Any, tag: Any) -> None:
     """What a page of tags saves: one that is created, one put on, one taken off."""
     with one_save():
         assert client.create(tag, "tagProperties", {"name": "made"}).changed
@@ -449,8 +460,8 @@ def one_page_of_tags(client, table, tag):
 
 
 def test_undo_takes_back_all_that_one_save_did_and_redo_does_it_again(
-    client, table, journal, unmade
-):
+    client: Any, table: Any, journal: Any, unmade: Any
+) -> None:
     tag = unmade[0]
     client.add_tags(table, TAGS[1])
     one_page_of_tags(client, table, tag)
@@ -472,8 +483,8 @@ def test_undo_takes_back_all_that_one_save_did_and_redo_does_it_again(
 
 
 def test_a_tag_that_others_use_or_changed_stays_when_its_creation_is_undone(
-    client, table, journal, unmade
-):
+    client: Any, table: Any, journal: Any, unmade: Any
+) -> None:
     used, described = unmade
     for tag in (used, described):
         one_page_of_tags(client, table, tag)
@@ -490,7 +501,9 @@ def test_a_tag_that_others_use_or_changed_stays_when_its_creation_is_undone(
     client.delete(other)
 
 
-def test_hiding_and_restoring_are_edits_that_are_undone(client, table, journal):
+def test_hiding_and_restoring_are_edits_that_are_undone(
+    client: Any, table: Any, journal: Any
+) -> None:
     client.soft_delete(table)
     assert [(one.what, one.before, one.after) for one in journal] == [("status", "shown", "hidden")]
     client.undo_save()
@@ -502,7 +515,9 @@ def test_hiding_and_restoring_are_edits_that_are_undone(client, table, journal):
     assert client.entity(table).removed
 
 
-def test_nothing_of_a_save_is_undone_where_a_part_was_changed_since(client, table, journal):
+def test_nothing_of_a_save_is_undone_where_a_part_was_changed_since(
+    client: Any, table: Any, journal: Any
+) -> None:
     with one_save():
         client.describe(table, "mine")
         client.describe(table, "mine", column=PLAIN)
@@ -520,7 +535,9 @@ def test_nothing_of_a_save_is_undone_where_a_part_was_changed_since(client, tabl
     assert tags_of(client, table) == []
 
 
-def test_what_somebody_took_back_already_is_undone_by_writing_nothing(client, table, journal):
+def test_what_somebody_took_back_already_is_undone_by_writing_nothing(
+    client: Any, table: Any, journal: Any
+) -> None:
     client.describe(table, "mine")
     client.put(table, "editableDatasetProperties", {"description": ""})
     client.undo_save()
@@ -529,9 +546,9 @@ def test_what_somebody_took_back_already_is_undone_by_writing_nothing(client, ta
 
 
 def test_an_editor_who_may_not_delete_hides_the_tag_that_is_undone(
-    client, table, journal, unmade, monkeypatch
-):
-    async def refuse(*_, **__):
+    client: Any, table: Any, journal: Any, unmade: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: Any, **__: Any) -> None:
         raise Forbidden("not for editors")
 
     tag = unmade[0]
@@ -545,7 +562,9 @@ def test_an_editor_who_may_not_delete_hides_the_tag_that_is_undone(
     monkeypatch.undo()
 
 
-def test_a_journal_that_is_only_named_is_opened_by_the_first_edit(client, table, tmp_path):
+def test_a_journal_that_is_only_named_is_opened_by_the_first_edit(
+    client: Any, table: Any, tmp_path: Path
+) -> None:
     client.journal_in(tmp_path / "later" / "journal")
     client.entity(table)
     assert not (tmp_path / "later").exists()

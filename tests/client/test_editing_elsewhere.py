@@ -3,6 +3,8 @@
 import asyncio
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -23,11 +25,11 @@ LABELS = {
 
 
 @pytest.fixture
-def run(site):
+def run(site: Any) -> Any:
     """Runs what is given a client of the service, on which the table is."""
 
-    def go(work):
-        async def whole():
+    def go(work: Any) -> Any:
+        async def whole() -> Any:
             async with AsyncCatalog(site.address) as catalog:
                 await catalog.put(TABLE, "schemaMetadata", schema(COLUMN, "other"))
                 try:
@@ -40,7 +42,7 @@ def run(site):
     return go
 
 
-def schema(*paths):
+def schema(*paths: Any) -> Any:
     kind = {"type": {"com.linkedin.schema.StringType": {}}}
     return {
         "schemaName": "s",
@@ -53,33 +55,33 @@ def schema(*paths):
 
 
 @pytest.fixture(params=["patches", "rewrites"])
-def _offers_no_mutations(request, monkeypatch):
+def _offers_no_mutations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that has no mutations at all; what is then left is a patch, or the whole aspect."""
 
-    async def nothing(self, type_name, field):
+    async def nothing(self, type_name: Any, field: Any) -> bool:
         return False
 
     monkeypatch.setattr(EditMethods, "_offers", nothing)
     if request.param == "rewrites":
         abilities = EditMethods.abilities
 
-        async def without(self):
+        async def without(self) -> Any:
             return replace(await abilities(self), patch=False)
 
         monkeypatch.setattr(EditMethods, "abilities", without)
 
 
-async def raw(catalog, aspect):
+async def raw(catalog: Any, aspect: Any) -> Any:
     return (await catalog.entity(TABLE, [aspect])).raw(aspect) or {}
 
 
 @pytest.mark.usefixtures("_offers_no_mutations")
 @pytest.mark.parametrize("what", LABELS)
 @pytest.mark.parametrize("column", [None, COLUMN])
-def test_labels_are_kept_apart_from_others(run, what, column):
+def test_labels_are_kept_apart_from_others(run: Any, what: Any, column: Any) -> None:
     first, second = LABELS[what]
 
-    async def work(catalog):
+    async def work(catalog: Any) -> None:
         add, remove = getattr(catalog, f"add_{what}"), getattr(catalog, f"remove_{what}")
         await catalog.describe(TABLE, "kept", column="other")
         await add(TABLE, first, column=column)
@@ -96,8 +98,8 @@ def test_labels_are_kept_apart_from_others(run, what, column):
 
 
 @pytest.mark.usefixtures("_offers_no_mutations")
-def test_everything_else_can_be_edited_too(run):
-    async def work(catalog):
+def test_everything_else_can_be_edited_too(run: Any) -> None:
+    async def work(catalog: Any) -> None:
         await catalog.describe(TABLE, "text")
         await catalog.describe(TABLE, "column", column=COLUMN)
         await catalog.add_owners(TABLE, ["jdoe", "urn:li:corpGroup:g"])
@@ -127,18 +129,18 @@ def test_everything_else_can_be_edited_too(run):
     run(work)
 
 
-def test_a_rewrite_starts_anew_from_what_another_wrote_meanwhile(run):
-    async def work(catalog):
+def test_a_rewrite_starts_anew_from_what_another_wrote_meanwhile(run: Any) -> None:
+    async def work(catalog: Any) -> None:
         await catalog.put(TABLE, "status", {"removed": False})
         seen = []
 
-        def change(value):
+        def change(value: Any) -> Any:
             seen.append(value)
             return {**value, "mine": "here"}
 
         put = catalog._put
 
-        async def late(proposal, version):
+        async def late(proposal: Any, version: Any) -> None:
             if len(seen) == 1:
                 theirs = {"removed": False, "theirs": "there"}
                 await catalog.ingest(Proposal(TABLE, "status", theirs))
@@ -154,12 +156,12 @@ def test_a_rewrite_starts_anew_from_what_another_wrote_meanwhile(run):
 
 @pytest.mark.usefixtures("_offers_no_mutations")
 @pytest.mark.parametrize("column", [None, COLUMN])
-def test_a_rewrite_keeps_the_text_that_another_wrote_meanwhile(run, column):
-    async def work(catalog):
+def test_a_rewrite_keeps_the_text_that_another_wrote_meanwhile(run: Any, column: Any) -> None:
+    async def work(catalog: Any) -> None:
         await catalog.describe(TABLE, "base", column=column)
         put, others = catalog._put, ["theirs", "theirs again"]
 
-        async def late(proposal, version):
+        async def late(proposal: Any, version: Any) -> None:
             if others:
                 catalog._put = put
                 await catalog.describe(TABLE, others.pop(0), column=column)
@@ -184,14 +186,14 @@ TAKEN_BACK = {
 
 @pytest.mark.usefixtures("_offers_no_mutations")
 @pytest.mark.parametrize("what", TAKEN_BACK)
-def test_taking_back_leaves_what_another_wrote_meanwhile(run, what):
+def test_taking_back_leaves_what_another_wrote_meanwhile(run: Any, what: Any) -> None:
     change, aspect = TAKEN_BACK[what]
 
-    async def work(catalog):
+    async def work(catalog: Any) -> None:
         mine = await change(catalog, "mine")
         put = catalog._put
 
-        async def late(proposal, version):
+        async def late(proposal: Any, version: Any) -> None:
             catalog._put = put
             await change(catalog, "theirs")
             await put(proposal, version)
@@ -216,8 +218,10 @@ EDITS = {
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(run, what, tmp_path):
-    async def work(catalog):
+def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(
+    run: Any, what: Any, tmp_path: Path
+) -> None:
+    async def work(catalog: Any) -> None:
         for name in LABELS["tags"]:
             await catalog.put(name, "tagProperties", {"name": "E"})
         await catalog.put("urn:li:domain:d", "domainProperties", {"name": "D"})
@@ -225,7 +229,7 @@ def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(run, 
         journal = await catalog.keep_journal(tmp_path / "journal")
         graphql, stored = catalog.graphql, asyncio.Event()
 
-        async def slowly(query, variables=None):
+        async def slowly(query: Any, variables: Any = None) -> Any:
             data = await graphql(query, variables)
             stored.set()
             await asyncio.sleep(0)
@@ -245,9 +249,9 @@ def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(run, 
     run(work)
 
 
-def test_many_who_edit_at_once_lose_nothing_of_one_another(run):
-    async def work(catalog):
-        def with_one(name):
+def test_many_who_edit_at_once_lose_nothing_of_one_another(run: Any) -> None:
+    async def work(catalog: Any) -> None:
+        def with_one(name: Any) -> Any:
             return lambda value: {**value, name: "here"}
 
         names = [f"n{at}" for at in range(4)]
@@ -257,16 +261,16 @@ def test_many_who_edit_at_once_lose_nothing_of_one_another(run):
     run(work)
 
 
-def test_a_condition_refused_in_words_alone_is_a_conflict():
+def test_a_condition_refused_in_words_alone_is_a_conflict() -> None:
     class Wordy:
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             told = "Expected version 1, actual version 2"
             return 422, orjson.dumps({"message": told, "status": 422})
 
-        async def close(self):
+        async def close(self) -> None:
             pass
 
-    async def work():
+    async def work() -> None:
         async with AsyncCatalog(transport=Wordy()) as catalog:
             with pytest.raises(Conflict, match="actual version 2"):
                 await catalog.put(TABLE, "status", {}, only_if_version=1)
@@ -278,13 +282,13 @@ class Elsewhere:
     """The service as an older or a stricter one: what it is, its versions or a right is left out;
     before the write that is told, somebody else is in time."""
 
-    def __init__(self, address, *, versions=True, rewrites=True):
+    def __init__(self, address: Any, *, versions: bool = True, rewrites: bool = True) -> None:
         self._carrier = HttpTransport(address, 60.0)
         self._versions, self._rewrites = versions, rewrites
         self.sent = []
         self.in_time = None
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         what = request.path.partition("?")[0].partition("/urn")[0]
         if request.writes:
             what = "write"
@@ -307,12 +311,14 @@ class Elsewhere:
             return 200, orjson.dumps(entity)
         return answer
 
-    async def close(self):
+    async def close(self) -> None:
         await self._carrier.close()
 
 
-def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(run, site):
-    async def work(catalog):
+def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(
+    run: Any, site: Any
+) -> None:
+    async def work(catalog: Any) -> None:
         wire = Elsewhere(site.address)
         async with AsyncCatalog(transport=wire) as there:
             await catalog.describe(TABLE, "base", column=COLUMN)
@@ -333,8 +339,10 @@ def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(
 
 
 @pytest.mark.parametrize("lacks", ["versions", "rewrites"])
-def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(run, site, lacks):
-    async def work(catalog):
+def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(
+    run: Any, site: Any, lacks: str
+) -> None:
+    async def work(catalog: Any) -> None:
         wire = Elsewhere(site.address, **{lacks: False})
         async with AsyncCatalog(transport=wire) as there:
             await catalog.describe(TABLE, "base")
@@ -358,13 +366,13 @@ def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(ru
 class Links:
     """A service that takes links in lists only, and replaces those it has by them, or appends."""
 
-    def __init__(self, *, appends, dated):
+    def __init__(self, *, appends: Any, dated: Any) -> None:
         self.links = []
         self.appends, self.dated = appends, dated
         self.lost = False
         self.sent = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if request.path == "/config":
             return 200, b'{"noCode": "true"}'
         if request.method == "GET":
@@ -377,7 +385,7 @@ class Links:
             return 200, b"{}"
         return 200, orjson.dumps(self.answer(request.body))
 
-    def answer(self, asked):
+    def answer(self, asked: Any) -> Any:
         if "__type" in asked["query"] or "__schema" in asked["query"]:
             fields = [{"name": "updateDataset"}, {"name": "updateDescription"}]
             return {"data": {"__type": {"fields": fields}}}
@@ -400,16 +408,18 @@ class Links:
         self.lost |= not before <= {one["url"] for one in self.links}
         return {"data": {"updateDataset": {"urn": str(TABLE)}}}
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
 @pytest.mark.parametrize("appends", [True, False], ids=["appends", "replaces"])
 @pytest.mark.parametrize("dated", [True, False], ids=["dated", "undated"])
-def test_a_link_is_added_to_the_others_whatever_the_server_does_with_a_list(appends, dated):
+def test_a_link_is_added_to_the_others_whatever_the_server_does_with_a_list(
+    appends: bool, dated: bool
+) -> None:
     service = Links(appends=appends, dated=dated)
 
-    async def work():
+    async def work() -> None:
         async with AsyncCatalog(transport=service) as catalog:
             for at in range(4):
                 edit = await catalog.add_link(TABLE, f"https://{at}", f"label {at}")
@@ -423,12 +433,12 @@ def test_a_link_is_added_to_the_others_whatever_the_server_does_with_a_list(appe
     assert service.sent == ([1, 2, 1, 1] if appends else [1, 2, 3, 4])
 
 
-def test_the_author_and_time_of_another_link_stay():
+def test_the_author_and_time_of_another_link_stay() -> None:
     service = Links(appends=False, dated=True)
     stamp = {"time": 77, "actor": "urn:li:corpuser:them"}
     service.links = [{"url": "https://theirs", "description": "", "createStamp": stamp}]
 
-    async def work():
+    async def work() -> None:
         async with AsyncCatalog(transport=service) as catalog:
             await catalog.add_link(TABLE, "https://mine", "mine")
 
@@ -439,10 +449,10 @@ def test_the_author_and_time_of_another_link_stay():
 # What leaves over the wire.
 
 
-def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json():
+def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json() -> None:
     heard = []
 
-    async def answer(reader, writer):
+    async def answer(reader: Any, writer: Any) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = int(re.search(r"(?i)content-length: (\d+)", head)[1])
         heard.append((head, orjson.loads(await reader.readexactly(length))))
@@ -450,7 +460,7 @@ def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json():
         await writer.drain()
         writer.close()
 
-    async def work():
+    async def work() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server, AsyncCatalog(f"http://127.0.0.1:{port}") as catalog:

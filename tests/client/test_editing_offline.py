@@ -1,5 +1,8 @@
 """What is written is compared with what the server has now, never with what was kept of it."""
 
+from pathlib import Path
+from typing import Any
+
 import orjson
 import pytest
 
@@ -15,12 +18,12 @@ URL = "http://half-there.example"
 class HalfThere:
     """The real service, of which reads may be out of reach while writes would still arrive."""
 
-    def __init__(self, address):
+    def __init__(self, address: Any) -> None:
         self._http = HttpTransport(address)
         self.reads_are_lost = False
         self.writes = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if not request.writes:
             if self.reads_are_lost:
                 raise Unreachable("the line is down")
@@ -31,7 +34,7 @@ class HalfThere:
             return Answer(200, orjson.dumps({"data": {"updateDataset": {"urn": str(TABLE)}}}))
         return await self._http.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._http.close()
 
 
@@ -46,7 +49,9 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=list(EDITS))
-def test_no_edit_is_made_from_a_kept_answer(site, edit, monkeypatch, tmp_path):
+def test_no_edit_is_made_from_a_kept_answer(
+    site: Any, edit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
     settings = {"offline": "fallback", "retry": Retry(1)}
     with Catalog(URL, transport=HalfThere(site.address), **settings) as catalog:

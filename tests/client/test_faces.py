@@ -7,7 +7,9 @@ import os
 import textwrap
 import typing
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -26,11 +28,11 @@ TAG = Urn.parse("urn:li:tag:x")
 class Wire:
     """Answers as told, and remembers what it was asked."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
@@ -38,15 +40,15 @@ class Wire:
         status, body = answer
         return status, orjson.dumps(body)
 
-    async def close(self):
+    async def close(self) -> None:
         self.closed = True
 
 
-def public(kind):
+def public(kind: Any) -> Any:
     return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-def kind_of(method):
+def kind_of(method: Any) -> Any:
     """What a method gives: one answer, one thing after another, a pager, or what asks nobody."""
     if inspect.iscoroutinefunction(method):
         return "blocking"
@@ -56,7 +58,7 @@ def kind_of(method):
     return "paged" if typing.get_origin(given) is Pager else "plain"
 
 
-def same_words(first, second):
+def same_words(first: Any, second: Any) -> Any:
     return inspect.getdoc(first) == inspect.getdoc(second) is not None
 
 
@@ -64,7 +66,9 @@ FACES = [(AsyncCatalog, Catalog), (AsyncGraphs, Graphs)]
 
 
 @pytest.mark.parametrize(("asked", "waiting"), FACES)
-def test_both_faces_have_the_same_methods_with_the_same_parameters(asked, waiting):
+def test_both_faces_have_the_same_methods_with_the_same_parameters(
+    asked: Any, waiting: Any
+) -> None:
     ours, theirs = public(waiting), public(asked)
     assert ours.keys() - theirs.keys() == {"core", "leave", "wait"}
     assert not theirs.keys() - ours.keys()
@@ -75,7 +79,9 @@ def test_both_faces_have_the_same_methods_with_the_same_parameters(asked, waitin
 
 
 @pytest.mark.parametrize(("asked", "waiting"), FACES)
-def test_every_method_has_the_twin_of_its_kind_under_its_own_name_and_words(asked, waiting):
+def test_every_method_has_the_twin_of_its_kind_under_its_own_name_and_words(
+    asked: Any, waiting: Any
+) -> None:
     ours = public(waiting)
     for name, member in public(asked).items():
         twin = ours[name]
@@ -96,7 +102,7 @@ def test_every_method_has_the_twin_of_its_kind_under_its_own_name_and_words(aske
             assert twin.__code__.co_qualname == f"{kind_of(member)}.<locals>.call", name
 
 
-def attributes_of(kind):
+def attributes_of(kind: Any) -> Iterator[Any]:
     """What a class defines: in its body, and on its instances."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     for node in ast.walk(tree):
@@ -107,7 +113,7 @@ def attributes_of(kind):
 
 
 @pytest.mark.parametrize("kind", [AsyncCatalog, Catalog, AsyncGraphs, Graphs])
-def test_no_two_parts_of_a_class_give_one_name_two_meanings(kind):
+def test_no_two_parts_of_a_class_give_one_name_two_meanings(kind: Any) -> None:
     homes = defaultdict(set)
     for part in kind.__mro__[:-1]:
         for name in attributes_of(part):
@@ -120,7 +126,7 @@ def test_no_two_parts_of_a_class_give_one_name_two_meanings(kind):
     assert {name for name, parts in homes.items() if len(parts) > 1} - meant == set()
 
 
-async def test_it_works_inside_a_running_loop():
+async def test_it_works_inside_a_running_loop() -> None:
     with Catalog(transport=Wire((200, {"value": {"suggestions": ["a"], "query": "a"}}))) as catalog:
         assert catalog.autocomplete("a") == ("a",)
 
@@ -128,7 +134,7 @@ async def test_it_works_inside_a_running_loop():
 test_it_works_inside_a_running_loop = pytest.mark.anyio(test_it_works_inside_a_running_loop)
 
 
-def test_closing_ends_the_thread_and_may_be_done_twice():
+def test_closing_ends_the_thread_and_may_be_done_twice() -> None:
     wire = Wire((200, {}))
     catalog = Catalog(transport=wire)
     catalog.close()
@@ -137,21 +143,21 @@ def test_closing_ends_the_thread_and_may_be_done_twice():
     assert not catalog._thread.is_alive()
 
 
-def test_a_request_that_never_left_is_sent_again_whatever_it_does():
+def test_a_request_that_never_left_is_sent_again_whatever_it_does() -> None:
     wire = Wire(NeverSent("nobody there"), (200, {"ok": 1}))
     connection = Connection(transport=wire)
     body = asyncio.run(connection.send(Request("POST", "/x", repeatable=False)))
     assert body == {"ok": 1}
 
 
-def test_a_write_that_may_have_arrived_is_not_sent_again():
+def test_a_write_that_may_have_arrived_is_not_sent_again() -> None:
     wire = Wire(Unreachable("hung up"), (200, {}))
     with pytest.raises(Unreachable):
         asyncio.run(Connection(transport=wire).send(Request("POST", "/x", repeatable=False)))
     assert len(wire.asked) == 1
 
 
-def test_a_batch_that_is_refused_goes_in_one_by_one():
+def test_a_batch_that_is_refused_goes_in_one_by_one() -> None:
     proposals = [Proposal(TAG, name, {}) for name in ("a", "b", "c")]
     wire = Wire(
         (400, {"message": "no such action"}), (200, {}), (422, {"message": "bad b"}), (200, {})
@@ -162,7 +168,7 @@ def test_a_batch_that_is_refused_goes_in_one_by_one():
     assert report.refused == (RefusedChange(1, TAG, "b", "bad b"),)
 
 
-def test_what_concerns_every_record_stops_a_load():
+def test_what_concerns_every_record_stops_a_load() -> None:
     with (
         Catalog(transport=Wire((503, {"message": "later"})), retry=Retry(tries=1)) as catalog,
         pytest.raises(Unreachable),
@@ -170,7 +176,7 @@ def test_what_concerns_every_record_stops_a_load():
         catalog.ingest_batch([Proposal(TAG, "a", {})])
 
 
-def test_an_old_server_is_asked_for_a_batch_only_once():
+def test_an_old_server_is_asked_for_a_batch_only_once() -> None:
     entity = {"urn": str(TAG), "aspects": {}}
     wire = Wire((400, {"message": "no batches"}), (200, entity))
     with Catalog(transport=wire) as catalog:
@@ -183,22 +189,22 @@ def test_an_old_server_is_asked_for_a_batch_only_once():
     ]
 
 
-def test_relationship_names_come_from_the_model():
+def test_relationship_names_come_from_the_model() -> None:
     with Catalog(transport=Wire((200, {}))) as catalog:
         assert "OwnedBy" in catalog.relationship_names("dataset", "OUTGOING")
         assert "OwnedBy" not in catalog.relationship_names("tag", "INCOMING")
         assert "TaggedWith" in catalog.relationship_names("tag", "INCOMING")
 
 
-def test_no_token_shows_in_a_repr():
+def test_no_token_shows_in_a_repr() -> None:
     with Catalog("http://127.0.0.1:9", token="s3cret") as catalog:
         assert "s3cret" not in repr(catalog) + repr(vars(catalog))
 
 
 @pytest.mark.parametrize("kind", [str, Path, os.fspath])
 def test_the_directory_of_a_catalog_may_be_a_text_with_the_readers_home_in_it(
-    kind, tmp_path, monkeypatch
-):
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "taken").write_text("no directory")
     for named in (kind(tmp_path / "taken"), kind(Path("~/taken"))):

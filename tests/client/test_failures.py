@@ -3,6 +3,7 @@
 import pickle
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import httpx
 import pytest
@@ -32,7 +33,7 @@ URL = "http://u:hidden@h.example/aspects?action=x&accessToken=hidden&count=1"
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 412, 418, 422, 429, 500, 503])
-def test_every_refusal_knows_where_it_came_from(status):
+def test_every_refusal_knows_where_it_came_from(status: int) -> None:
     error = responses.from_answer(status, b'{"message": "the reason"}', url=URL)
     assert (error.status, error.excerpt) == (status, "the reason")
     assert error.url == "http://h.example/aspects?action=x&accessToken=…&count=1"
@@ -56,13 +57,15 @@ def test_every_refusal_knows_where_it_came_from(status):
         (b"\xff\xfe\x00", "��"),
     ],
 )
-def test_the_servers_own_words_are_found_in_whatever_it_sent(body, words):
+def test_the_servers_own_words_are_found_in_whatever_it_sent(
+    body: bytes, words: str | None
+) -> None:
     excerpt = responses.from_answer(500, body).excerpt
     assert excerpt == words or excerpt.startswith(words)
     assert excerpt is None or "<" not in excerpt
 
 
-def test_words_without_end_are_cut():
+def test_words_without_end_are_cut() -> None:
     assert len(str(responses.from_answer(500, b"x" * 1_000_000))) < 1_000
 
 
@@ -84,7 +87,7 @@ def test_words_without_end_are_cut():
         ("odd", InvalidInput),
     ],
 )
-def test_a_graphql_error_is_of_the_kind_it_names(extensions, kind):
+def test_a_graphql_error_is_of_the_kind_it_names(extensions: Any, kind: Any) -> None:
     listed = [{"message": "no", "path": ["a", 0, "b"], "extensions": extensions}]
     error = responses.from_graphql(listed, url=URL)
     assert type(error) is kind
@@ -93,24 +96,24 @@ def test_a_graphql_error_is_of_the_kind_it_names(extensions, kind):
 
 
 @pytest.mark.parametrize("errors", [[], {}, "x", [None], [{"message": 3}]])
-def test_graphql_errors_of_no_shape_are_an_error_still(errors):
+def test_graphql_errors_of_no_shape_are_an_error_still(errors: Any) -> None:
     assert "said no more" in str(responses.from_graphql(errors))
 
 
-def test_an_error_without_an_answer_has_nothing_to_tell_of_one():
+def test_an_error_without_an_answer_has_nothing_to_tell_of_one() -> None:
     error = CatalogError("x")
     assert (error.status, error.url, error.excerpt) == (None, None, None)
     for made in (InvalidAspect("status", "a", "wrong"), UnknownName("entity", "x", ["y"])):
         assert str(pickle.loads(pickle.dumps(made))) == str(made)
 
 
-def test_a_conflict_is_the_same_after_a_pickle():
+def test_a_conflict_is_the_same_after_a_pickle() -> None:
     made = TextConflict("the tags of x", "a", "b", "c", author="ann", version="3")
     again = pickle.loads(pickle.dumps(made))
     assert (str(again), vars(again)) == (str(made), vars(made))
 
 
-def test_a_pause_is_read_in_seconds_and_as_a_date():
+def test_a_pause_is_read_in_seconds_and_as_a_date() -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     assert 50 < asked_pause_seconds({"retry-after": later}) <= 60
     for text, seconds in (
@@ -127,7 +130,7 @@ def test_a_pause_is_read_in_seconds_and_as_a_date():
     assert responses.from_answer(429, b"").retry_after_seconds is None
 
 
-def test_pauses_grow_and_are_never_shorter_than_asked():
+def test_pauses_grow_and_are_never_shorter_than_asked() -> None:
     retry = Retry(first_pause_seconds=1)
     for tried, most in ((1, 1), (2, 2), (3, 4)):
         assert most / 2 <= retry.pause_seconds(tried) <= most
@@ -137,7 +140,7 @@ def test_pauses_grow_and_are_never_shorter_than_asked():
             Retry(**wrong)
 
 
-def test_abilities_are_read_from_what_a_server_tells_of_itself():
+def test_abilities_are_read_from_what_a_server_tells_of_itself() -> None:
     ours = read_abilities({"noCode": "true", "catalogExplorer": {"version": "1.10.2"}})
     assert (ours.product, ours.release) == ("catalog", (1, 10, 2))
     assert ours.versions
@@ -160,17 +163,17 @@ def test_abilities_are_read_from_what_a_server_tells_of_itself():
     "told",
     [None, [], {}, {"versions": {"acryldata/datahub": {"version": "null"}}}, {"versions": 3}],
 )
-def test_a_server_that_tells_little_offers_little_and_fails_nobody(told):
+def test_a_server_that_tells_little_offers_little_and_fails_nobody(told: Any) -> None:
     found = read_abilities(told)
     assert (found.product, found.version, found.release) == ("datahub", "", ())
     assert not found.patch
 
 
-async def test_abilities_and_fields_are_found_out_once(site):
+async def test_abilities_and_fields_are_found_out_once(site: Any) -> None:
     asked = []
 
     class Counted(HttpTransport):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             asked.append(request.path)
             return await super().send(request)
 
@@ -183,8 +186,8 @@ async def test_abilities_and_fields_are_found_out_once(site):
     assert asked == ["/config", "/api/graphql"]
 
 
-async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented():
-    def answer(request):
+async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented() -> None:
+    def answer(request: Any) -> Any:
         if request.url.path == "/api/graphql":
             return httpx.Response(200, json={"errors": [{"message": "introspection is disabled"}]})
         return httpx.Response(404)
@@ -195,7 +198,7 @@ async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented():
         assert await catalog._offers("Mutation", "addTag")
 
 
-def test_a_redirection_to_no_address_is_told_as_it_is():
+def test_a_redirection_to_no_address_is_told_as_it_is() -> None:
     error = responses.from_answer(301, b"", {"location": "http://["}, url="http://here")
     assert isinstance(error, InvalidInput)
     assert "http://[" in str(error)

@@ -1,5 +1,7 @@
 """What is found, by every form of the client: the same things, in the same order."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client import Catalog
@@ -16,7 +18,7 @@ NAMED_FINDING = all_of(Criterion("name", ("finding",), "START_WITH"))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _shelves(site):
+def _shelves(site: Any) -> None:
     proposals = [
         Proposal(urn, "tagProperties", {"name": urn.name, "description": "findable"})
         for urn in (*TAGS, HIDDEN)
@@ -48,7 +50,7 @@ def _shelves(site):
     assert not report.refused
 
 
-def test_a_page_says_where_it_lies_in_the_whole(client):
+def test_a_page_says_where_it_lies_in_the_whole(client: Any) -> None:
     page = client.search("findable", entity="tag", start=10, count=20)
     assert (page.start, page.total, page.shown, len(page)) == (10, len(TAGS), 20, 20)
     assert page.truncated
@@ -58,7 +60,7 @@ def test_a_page_says_where_it_lies_in_the_whole(client):
     assert (last.shown, last.truncated) == (10, False)
 
 
-def test_the_pages_of_a_search_hold_everything_once(client):
+def test_the_pages_of_a_search_hold_everything_once(client: Any) -> None:
     found = []
     while page := client.search("findable", entity="tag", start=len(found), count=75).hits:
         found += [hit.urn for hit in page]
@@ -66,13 +68,13 @@ def test_the_pages_of_a_search_hold_everything_once(client):
     assert set(found) == set(TAGS)
 
 
-def test_a_hit_says_what_it_matched(client):
+def test_a_hit_says_what_it_matched(client: Any) -> None:
     (hit,) = client.search("finding007", entity="tag")
     assert hit.urn == TAGS[7]
     assert Match("name", "finding007") in hit.matched
 
 
-def test_a_hit_says_why_it_is_where_it_is(client):
+def test_a_hit_says_why_it_is_where_it_is(client: Any) -> None:
     (hit,) = client.search("finding007", entity="tag").hits
     assert hit.reason == "a name is what was typed"
     assert hit.score > 10
@@ -85,7 +87,7 @@ def test_a_hit_says_why_it_is_where_it_is(client):
     assert client.search("*", entity="tag", count=1).hits[0].reason == ""
 
 
-def test_several_types_are_searched_at_once(client):
+def test_several_types_are_searched_at_once(client: Any) -> None:
     both = client.search("finding*", entity=["tag", "chart"], count=1)
     assert both.total == len(TAGS) + 1
     one = client.search("finding*", entity=["chart"], count=1)
@@ -94,7 +96,7 @@ def test_several_types_are_searched_at_once(client):
     assert anything.total >= both.total
 
 
-def test_a_filter_narrows_as_a_record_and_as_text(client):
+def test_a_filter_narrows_as_a_record_and_as_text(client: Any) -> None:
     tagged = all_of(Criterion("tags", (str(TAGS[0]),)))
     assert client.search("volume", entity="dataset", narrowed_by=tagged).total == 30
     assert client.search("volume", entity="dataset", narrowed_by="tags:finding000").total == 30
@@ -102,8 +104,8 @@ def test_a_filter_narrows_as_a_record_and_as_text(client):
         client.search(narrowed_by="tags:(")
 
 
-def test_a_result_is_sorted_as_asked(client):
-    def first(order):
+def test_a_result_is_sorted_as_asked(client: Any) -> None:
+    def first(order: Any) -> Any:
         page = client.search("volume", entity="dataset", sorted_by=order, count=2)
         return [hit.urn for hit in page]
 
@@ -111,7 +113,7 @@ def test_a_result_is_sorted_as_asked(client):
     assert first("-name") == DATASETS[:-3:-1]
 
 
-def test_facets_count_over_the_whole_result(client):
+def test_facets_count_over_the_whole_result(client: Any) -> None:
     facets = {facet.name: facet for facet in client.facets("volume", entity="dataset")}
     counted = {value.value: value.count for value in facets["tags"].values}
     assert counted == {str(TAGS[0]): 30}
@@ -119,7 +121,7 @@ def test_facets_count_over_the_whole_result(client):
     assert tags == facets["tags"]
 
 
-def test_a_folder_is_browsed_a_page_at_a_time(client):
+def test_a_folder_is_browsed_a_page_at_a_time(client: Any) -> None:
     page = client.browse("/library/shelf", count=10)
     assert [folder.name for folder in page.folders] == ["attic", "cellar"]
     assert (page.here, page.total, page.entries, page.shown) == (120, 122, 122, 10)
@@ -130,7 +132,7 @@ def test_a_folder_is_browsed_a_page_at_a_time(client):
     assert (nowhere.shown, nowhere.truncated) == (0, False)
 
 
-def test_every_page_of_a_folder_comes(client):
+def test_every_page_of_a_folder_comes(client: Any) -> None:
     folder = client.folder("/library/shelf", page_size=50)
     entries = list(folder)
     assert [entry.name for entry in entries if isinstance(entry, Folder)] == ["attic", "cellar"]
@@ -138,19 +140,19 @@ def test_every_page_of_a_folder_comes(client):
     assert (folder.total, folder.shown, folder.truncated, folder.why) == (122, 122, False, None)
 
 
-def test_an_entity_says_where_it_is_browsed(client):
+def test_an_entity_says_where_it_is_browsed(client: Any) -> None:
     assert client.browse_paths(DATASETS[3]) == ("/library/shelf/book003",)
     assert client.browse_paths("urn:li:dataset:(urn:li:dataPlatform:hive,nowhere,PROD)") == ()
 
 
-def test_names_are_completed(client):
+def test_names_are_completed(client: Any) -> None:
     assert client.autocomplete("finding00", entity="tag", limit=4) == tuple(
         urn.name for urn in TAGS[:4]
     )
     assert client.autocomplete("zyxw", entity="tag") == ()
 
 
-def test_names_of_all_types_are_suggested_with_what_is_called_so(client):
+def test_names_of_all_types_are_suggested_with_what_is_called_so(client: Any) -> None:
     found = client.suggest("finding", limit=6)
     assert len(found) == 6
     assert {one.entity_type for one in found} == {"tag", "chart"}
@@ -160,12 +162,12 @@ def test_names_of_all_types_are_suggested_with_what_is_called_so(client):
     assert (tag.urn.name, tag.platform) == (tag.text, None)
 
 
-def test_suggestions_may_be_of_some_types_only(client):
+def test_suggestions_may_be_of_some_types_only(client: Any) -> None:
     (book,) = client.suggest("book 007", entities=["dataset", "tag"])
     assert (book.text, book.urn, book.platform) == ("Book 007", DATASETS[7], "hive")
 
 
-def test_entities_are_counted_by_type(client):
+def test_entities_are_counted_by_type(client: Any) -> None:
     named = client.counts(["chart", "mlModel"])
     assert named["chart"] >= 1
     assert named["mlModel"] == 0
@@ -175,21 +177,21 @@ def test_entities_are_counted_by_type(client):
     assert list(every.values()) == sorted(every.values(), reverse=True)
 
 
-def test_everything_found_comes_one_after_another(client):
+def test_everything_found_comes_one_after_another(client: Any) -> None:
     hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=50)
     assert {hit.urn for hit in hits} == set(TAGS)
     assert (hits.total, hits.shown, hits.truncated, hits.shifted) == (230, 230, False, False)
     assert hits.why is None
 
 
-def test_a_text_is_answered_best_first_to_the_end(client):
+def test_a_text_is_answered_best_first_to_the_end(client: Any) -> None:
     pages = [client.search("finding*", count=100, start=start) for start in (0, 100, 200)]
     assert [hit.urn for hit in client.hits("finding*", page_size=64)] == [
         hit.urn for page in pages for hit in page
     ]
 
 
-def test_what_is_found_may_be_sorted_to_the_end(client):
+def test_what_is_found_may_be_sorted_to_the_end(client: Any) -> None:
     hits = client.hits(
         entity="tag", narrowed_by=NAMED_FINDING, sorted_by="-name", page_size=100, limit=110
     )
@@ -198,18 +200,18 @@ def test_what_is_found_may_be_sorted_to_the_end(client):
     assert hits.why == "only the first 110 were asked for"
 
 
-def test_a_limit_that_is_just_enough_cuts_nothing(client):
+def test_a_limit_that_is_just_enough_cuts_nothing(client: Any) -> None:
     hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=50, limit=230)
     assert (len(list(hits)), hits.truncated, hits.why) == (230, False, None)
 
 
-def test_pages_are_given_whole(client):
+def test_pages_are_given_whole(client: Any) -> None:
     hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=100)
     assert [len(hits.page()) for _ in range(4)] == [100, 100, 30, 0]
     assert hits.shown == 230
 
 
-def test_urns_are_listed_with_the_removed_when_asked(client):
+def test_urns_are_listed_with_the_removed_when_asked(client: Any) -> None:
     assert set(client.urns("tag", narrowed_by=NAMED_FINDING)) == set(TAGS)
     every = client.urns("tag", narrowed_by=NAMED_FINDING, include_removed=True, page_size=100)
     assert set(every) == {*TAGS, HIDDEN}
@@ -233,6 +235,6 @@ def test_urns_are_listed_with_the_removed_when_asked(client):
         lambda client: client.search(entity=["tag", " "]),
     ],
 )
-def test_what_cannot_be_asked_is_said_so(client, ask):
+def test_what_cannot_be_asked_is_said_so(client: Any, ask: Any) -> None:
     with pytest.raises((InvalidInput, UnknownName, NotFound)):
         ask(client)

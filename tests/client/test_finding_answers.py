@@ -1,5 +1,7 @@
 """What finding answers: a current DataHub's answers as they come, older ones, and broken ones."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client.completion import interleave, parse_autocomplete, parse_suggestions
@@ -50,11 +52,11 @@ CURRENT = {
 }
 
 
-def searched(**value):
+def searched(**value: Any) -> Any:
     return parse_search({"value": {"numEntities": 1, "from": 0} | value}, "x")
 
 
-def test_a_current_search_is_read():
+def test_a_current_search_is_read() -> None:
     page = parse_search(CURRENT, "x")
     assert (page.text, page.start, page.total, page.shown, page.truncated) == ("x", 0, 2, 1, True)
     assert page.hits == (Hit(ORDERS, (Match("name", "x"),), 1.0),)
@@ -63,13 +65,13 @@ def test_a_current_search_is_read():
     assert platform.values == (FacetValue(HIVE, 2),)
 
 
-def test_counts_may_stand_in_filter_values_alone():
+def test_counts_may_stand_in_filter_values_alone() -> None:
     facet = {"name": "platform", "filterValues": [{"value": HIVE, "entity": HIVE, "facetCount": 7}]}
     page = searched(entities=[], metadata={"aggregations": [facet]})
     assert page.facets[0].values == (FacetValue(HIVE, 7),)
 
 
-def test_facets_at_both_places_are_given_once():
+def test_facets_at_both_places_are_given_once() -> None:
     old = [{"name": "platform", "aggregations": {HIVE: 1}}]
     new = [
         {"name": "platform", "displayName": "Platform", "aggregations": {HIVE: 1}},
@@ -80,19 +82,19 @@ def test_facets_at_both_places_are_given_once():
 
 
 @pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}])
-def test_a_search_without_metadata_is_a_search(metadata):
+def test_a_search_without_metadata_is_a_search(metadata: Any) -> None:
     page = searched(entities=[str(TAG)], **metadata)
     assert page.hits == (Hit(TAG),)
     assert page.facets == ()
 
 
-def test_matches_beside_the_hits_belong_to_them_in_order():
+def test_matches_beside_the_hits_belong_to_them_in_order() -> None:
     matches = [{"matchedFields": []}, {"matchedFields": [{"name": "name", "value": "PII"}]}]
     page = searched(entities=["broken", str(TAG)], metadata={"matches": matches})
     assert page.hits == (Hit(TAG, (Match("name", "PII"),)),)
 
 
-def test_a_hit_that_is_no_urn_loses_no_page():
+def test_a_hit_that_is_no_urn_loses_no_page() -> None:
     page = searched(entities=["no urn", str(TAG), {"entity": "neither"}], numEntities=3)
     assert [hit.urn for hit in page] == [TAG]
     assert page.unreadable == ("no urn", "neither")
@@ -114,7 +116,7 @@ def test_a_hit_that_is_no_urn_loses_no_page():
         ({"metadata": []}, None),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_named(value, said):
+def test_what_is_wrong_with_an_answer_is_named(value: Any, said: str | None) -> None:
     if said is None:
         assert searched(**value).facets == ()
         return
@@ -123,14 +125,14 @@ def test_what_is_wrong_with_an_answer_is_named(value, said):
     assert said in str(raised.value)
 
 
-def test_a_scroll_says_where_it_goes_on():
+def test_a_scroll_says_where_it_goes_on() -> None:
     page, place = parse_scroll({"value": CURRENT["value"] | {"scrollId": "next"}}, "x")
     assert (page.hits[0].urn, page.total, place) == (ORDERS, 2, "next")
     for last in ({}, {"scrollId": None}, {"scrollId": ""}):
         assert parse_scroll({"value": CURRENT["value"] | last}, "x")[1] is None
 
 
-def test_a_scroll_of_graphql_is_read():
+def test_a_scroll_of_graphql_is_read() -> None:
     body = {
         "data": {
             "scrollAcrossEntities": {
@@ -153,7 +155,7 @@ def test_a_scroll_of_graphql_is_read():
     assert (page.total, place) == (9, "next")
 
 
-def test_an_error_of_graphql_is_raised_in_its_words():
+def test_an_error_of_graphql_is_raised_in_its_words() -> None:
     error = {"message": "Validation error (FieldUndefined@[x])", "extensions": {"code": 400}}
     with pytest.raises(InvalidInput, match="FieldUndefined"):
         parse_scroll_graphql({"data": None, "errors": [error]}, "x")
@@ -161,7 +163,7 @@ def test_an_error_of_graphql_is_raised_in_its_words():
         parse_scroll_graphql({"data": {"scrollAcrossEntities": None}}, "x")
 
 
-def test_a_current_folder_is_read():
+def test_a_current_folder_is_read() -> None:
     page = parse_browse(
         {
             "value": {
@@ -181,7 +183,7 @@ def test_a_current_folder_is_read():
     assert (page.unreadable, page.end, page.truncated) == (("x",), 3, False)
 
 
-def test_a_folder_without_counts_gives_its_folders_on_every_page():
+def test_a_folder_without_counts_gives_its_folders_on_every_page() -> None:
     groups = [{"name": "a", "count": 1}, {"name": "b", "count": 1}]
     value = {
         "entities": [{"urn": str(ORDERS)}],
@@ -206,12 +208,12 @@ def test_a_folder_without_counts_gives_its_folders_on_every_page():
         {"numElements": None},
     ],
 )
-def test_a_folder_of_another_shape_is_a_fault_of_the_server(value):
+def test_a_folder_of_another_shape_is_a_fault_of_the_server(value: Any) -> None:
     with pytest.raises(ServerFault, match="browse"):
         parse_browse({"value": {"metadata": {}} | value})
 
 
-def test_smaller_answers_are_read_and_checked():
+def test_smaller_answers_are_read_and_checked() -> None:
     assert parse_browse_paths({"value": ["/a/b"]}) == ("/a/b",)
     assert parse_counts({"value": {"dataset": 3}}) == {"dataset": 3}
     listed = parse_urns({"value": {"start": 2, "count": 1, "total": 3, "entities": [str(TAG)]}})
@@ -225,20 +227,20 @@ def test_smaller_answers_are_read_and_checked():
             read({"value": value})
 
 
-def test_completions_come_with_and_without_urns():
+def test_completions_come_with_and_without_urns() -> None:
     old = {"value": {"query": "o", "suggestions": ["orders"]}}
     assert parse_autocomplete(old) == (("orders",), ())
     new = {"value": old["value"] | {"entities": [{"urn": str(ORDERS)}, {"urn": "broken"}]}}
     assert parse_autocomplete(new) == (("orders",), (ORDERS,))
 
 
-def suggested(*groups):
+def suggested(*groups: Any) -> Any:
     body = {"data": {"autoCompleteForMultiple": {"query": "o", "suggestions": list(groups)}}}
     found = parse_suggestions(body, {"DATASET": "dataset", "CORP_USER": "corpuser"})
     return interleave(found, 10)
 
 
-def test_a_suggestion_is_told_by_its_name_wherever_the_server_puts_it():
+def test_a_suggestion_is_told_by_its_name_wherever_the_server_puts_it() -> None:
     sales = Urn.dataset("hive", "a1")
     group = {
         "type": "DATASET",
@@ -256,7 +258,7 @@ def test_a_suggestion_is_told_by_its_name_wherever_the_server_puts_it():
     )
 
 
-def test_suggestions_that_only_names_tell_are_not_mixed_up():
+def test_suggestions_that_only_names_tell_are_not_mixed_up() -> None:
     group = {
         "type": "CORP_USER",
         "suggestions": ["John", "Jane"],
@@ -268,7 +270,7 @@ def test_suggestions_that_only_names_tell_are_not_mixed_up():
     assert [str(one.urn) for one in suggested(group)] == [str(USER), "urn:li:corpuser:u2"]
 
 
-def test_a_suggestion_that_nothing_tells_has_no_urn():
+def test_a_suggestion_that_nothing_tells_has_no_urn() -> None:
     group = {
         "type": "CORP_USER",
         "suggestions": ["John", "Jane"],
@@ -282,7 +284,7 @@ def test_a_suggestion_that_nothing_tells_has_no_urn():
     assert suggested(single) == (Suggestion("John", USER, "corpuser"),)
 
 
-def test_every_type_has_its_best_among_the_first():
+def test_every_type_has_its_best_among_the_first() -> None:
     tags = {"type": "TAG", "suggestions": ["t1", "t2", "t3"], "entities": []}
     sets = {"type": "DATASET", "suggestions": ["d1"], "entities": []}
     assert [one.text for one in suggested(tags, sets)] == ["t1", "d1", "t2", "t3"]

@@ -1,7 +1,9 @@
 """Filters by the names of people and by states, on a server that knows names and on one that does
 not, as a DataHub."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,12 +17,12 @@ NINA, GROUP = "urn:li:corpuser:nberg7", "urn:li:corpGroup:0123456789abcdef012345
 STAMP = {"time": 0, "actor": NINA}
 
 
-def table(name):
+def table(name: Any) -> Any:
     return Urn.dataset("hive", f"named.{name}")
 
 
 @pytest.fixture(scope="module")
-def people(client):
+def people(client: Any) -> Any:
     """Two tables, of a person and of a group whose id says nothing; only one is described."""
     client.put(NINA, "corpUserInfo", {"displayName": "Ninette Bergson", "active": True})
     info = {"displayName": "Bergson Analytics", "admins": [], "members": [], "groups": []}
@@ -32,7 +34,7 @@ def people(client):
     return client
 
 
-def found(page):
+def found(page: Any) -> Any:
     return sorted(hit.urn.name for hit in page)
 
 
@@ -49,13 +51,15 @@ def found(page):
         ("owner:bergson is:(documented, undocumented)", ["named.one", "named.two"]),
     ],
 )
-def test_people_are_found_by_name_whichever_way_a_result_is_read(people, asked, names):
+def test_people_are_found_by_name_whichever_way_a_result_is_read(
+    people: Any, asked: str, names: Any
+) -> None:
     assert found(people.search("*", narrowed_by=asked, count=100)) == names
     assert found(people.hits("*", narrowed_by=asked)) == names
     assert sorted(urn.name for urn in people.urns("dataset", narrowed_by=asked)) == names
 
 
-def test_values_are_completed_by_the_names_of_people(people):
+def test_values_are_completed_by_the_names_of_people(people: Any) -> None:
     (one,) = [c for c in people.complete_filter("owner:ninet", 11) if c.kind == "value"]
     assert (one.text, one.label) == ("nberg7", "Ninette Bergson")
     offered = people.complete_filter("owner:bergson", 13)
@@ -65,18 +69,18 @@ def test_values_are_completed_by_the_names_of_people(people):
 class Recorded(InProcess):
     """Remembers what was sent."""
 
-    def __init__(self, application):
+    def __init__(self, application: Any) -> None:
         super().__init__(application)
         self.bodies = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if "action=search" in request.path:
             self.bodies.append(request.body)
         return await super().send(request)
 
 
 @pytest.fixture
-async def elsewhere(sites, people):
+async def elsewhere(sites: Any, people: Any) -> AsyncIterator[Any]:
     """A client that takes the service for a DataHub, and what it sends."""
     transport = Recorded(sites["datahub"].service)
     async with AsyncCatalog(transport=transport) as catalog:
@@ -85,7 +89,7 @@ async def elsewhere(sites, people):
         yield catalog, transport.bodies
 
 
-async def test_a_server_without_names_is_asked_for_what_is_called_so(elsewhere):
+async def test_a_server_without_names_is_asked_for_what_is_called_so(elsewhere: Any) -> None:
     catalog, bodies = elsewhere
     for asked, names in (
         ("owner:ninette", ["named.one"]),
@@ -100,7 +104,7 @@ async def test_a_server_without_names_is_asked_for_what_is_called_so(elsewhere):
     assert len(bodies) == before + 1
 
 
-async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere):
+async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere: Any) -> None:
     catalog, bodies = elsewhere
     page = await catalog.search("*", narrowed_by="owner:bergson is:undocumented")
     assert found(page) == ["named.two"]
@@ -109,10 +113,10 @@ async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere):
 
 
 async def test_a_text_that_the_server_proposes_is_searched_for_where_nothing_is_found(
-    sites, people
-):
+    sites: Any, people: Any
+) -> None:
     class Proposing(InProcess):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             status, body = await super().send(request)
             if "action=search" in request.path and request.body["input"] == "qqq":
                 return status, body.replace(
@@ -126,7 +130,7 @@ async def test_a_text_that_the_server_proposes_is_searched_for_where_nothing_is_
         assert (page.text, page.corrected) == ("qqq", "named")
 
 
-def test_a_slip_is_told_with_what_was_searched_for(people):
+def test_a_slip_is_told_with_what_was_searched_for(people: Any) -> None:
     page = people.search("ninettte", entity="corpuser")
     assert (page.total, page.text, page.corrected) == (1, "ninettte", "ninette")
     assert people.search("ninette", entity="corpuser").corrected is None

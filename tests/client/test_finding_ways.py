@@ -1,6 +1,7 @@
 """Finding with servers that lack something, and questions that are no longer asked."""
 
 import asyncio
+from typing import Any
 
 import orjson
 import pytest
@@ -17,11 +18,11 @@ REFUSED = (400, orjson.dumps({"message": "not supported", "status": 400}))
 class Server:
     """Answers what it knows, by action, and refuses the rest."""
 
-    def __init__(self, **knows):
+    def __init__(self, **knows: Any) -> None:
         self.knows = knows
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         name = "graphql" if "graphql" in request.path else request.path.partition("=")[2]
         self.asked.append(name)
         answer = self.knows.get(name)
@@ -30,25 +31,25 @@ class Server:
         value = answer(request.body) if callable(answer) else answer
         return 200, orjson.dumps({"value": value})
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def completed(body):
+def completed(body: Any) -> Any:
     if body["entity"] != "dataset":
         return {"query": body["query"], "suggestions": []}
     entities = [{"urn": str(ORDERS)}]
     return {"query": body["query"], "suggestions": ["db.orders"], "entities": entities}
 
 
-def found(body):
+def found(body: Any) -> Any:
     entity = body.get("entity") or "any"
     hit = {"entity": str(ORDERS), "matchedFields": [{"name": "name", "value": "orders"}]}
     total = {"dataset": 3, "tag": 5}.get(entity, 0)
     return {"entities": [hit] if body["count"] else [], "from": 0, "numEntities": total}
 
 
-def test_without_graphql_every_type_is_completed():
+def test_without_graphql_every_type_is_completed() -> None:
     server = Server(autocomplete=completed)
     with Catalog(transport=server) as catalog:
         assert catalog.suggest("ord") == (Suggestion("db.orders", ORDERS, "dataset", "hive"),)
@@ -58,12 +59,12 @@ def test_without_graphql_every_type_is_completed():
         assert set(server.asked) == {"autocomplete"}
 
 
-def test_where_nothing_is_completed_a_search_suggests():
+def test_where_nothing_is_completed_a_search_suggests() -> None:
     with Catalog(transport=Server(searchAcrossEntities=found)) as catalog:
         assert catalog.suggest("ord") == (Suggestion("orders", ORDERS, "dataset", "hive"),)
 
 
-def test_a_server_that_cannot_count_several_is_asked_for_each():
+def test_a_server_that_cannot_count_several_is_asked_for_each() -> None:
     server = Server(search=found)
     with Catalog(transport=server) as catalog:
         assert catalog.counts(["tag", "dataset", "chart"]) == {"tag": 5, "dataset": 3, "chart": 0}
@@ -71,12 +72,12 @@ def test_a_server_that_cannot_count_several_is_asked_for_each():
     assert server.asked.count("batchGetTotalEntityCount") == 1
 
 
-def test_counts_of_a_type_that_the_server_lacks_are_refused_only_when_it_was_named():
-    def known(body):
+def test_counts_of_a_type_that_the_server_lacks_are_refused_only_when_it_was_named() -> None:
+    def known(body: Any) -> Any:
         return found(body) if body["entity"] == "tag" else None
 
     class Narrow(Server):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             if request.body.get("entity") not in (None, "tag"):
                 return REFUSED
             return await super().send(request)
@@ -87,7 +88,7 @@ def test_counts_of_a_type_that_the_server_lacks_are_refused_only_when_it_was_nam
             catalog.counts(["tag", "dataset"])
 
 
-def test_a_filter_is_completed_with_values_that_are_counted_once():
+def test_a_filter_is_completed_with_values_that_are_counted_once() -> None:
     facet = {"name": "platform", "aggregations": {"urn:li:dataPlatform:hive": 3}}
     answer = {"entities": [], "numEntities": 3, "metadata": {"aggregations": [facet]}}
     server = Server(searchAcrossEntities=answer)
@@ -100,18 +101,18 @@ def test_a_filter_is_completed_with_values_that_are_counted_once():
         assert len(server.asked) == 2
 
 
-def test_fields_are_completed_without_a_server():
+def test_fields_are_completed_without_a_server() -> None:
     with Catalog("http://127.0.0.1:9") as catalog:
         fields = catalog.complete_filter("platf", 5)
     assert "platform" in [one.label for one in fields]
 
 
-def test_a_later_search_takes_the_place_of_an_earlier_one():
-    async def scene():
+def test_a_later_search_takes_the_place_of_an_earlier_one() -> None:
+    async def scene() -> None:
         asked, gone = asyncio.Event(), asyncio.Event()
 
         class Slow(Server):
-            async def send(self, request):
+            async def send(self, request: Any) -> Any:
                 if request.body["input"] == "o":
                     asked.set()
                     try:
@@ -134,8 +135,8 @@ def test_a_later_search_takes_the_place_of_an_earlier_one():
 
 
 @pytest.mark.parametrize("name", ["autocomplete", "suggest"])
-def test_completing_is_superseded_too(name):
-    async def scene():
+def test_completing_is_superseded_too(name: str) -> None:
+    async def scene() -> None:
         async with AsyncCatalog(transport=Server(autocomplete=completed)) as catalog:
             ask = getattr(catalog, name)
             first, second = await asyncio.gather(
@@ -149,7 +150,7 @@ def test_completing_is_superseded_too(name):
     asyncio.run(scene())
 
 
-def test_a_broken_answer_says_which_it_was():
+def test_a_broken_answer_says_which_it_was() -> None:
     with (
         Catalog(transport=Server(searchAcrossEntities={"entities": [1]})) as catalog,
         pytest.raises(ServerFault, match="answer to search"),

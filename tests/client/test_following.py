@@ -1,8 +1,10 @@
 """What was changed is told once, in order, and from where one left off."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 import pytest
@@ -17,16 +19,16 @@ TAG = Urn.parse("urn:li:tag:following")
 OURS = {"noCode": "true", "catalogExplorer": {"version": "1.0"}}
 
 
-def write(client, name):
+def write(client: Any, name: Any) -> None:
     client.put(TAG, "tagProperties", {"name": name})
 
 
-def names(changes):
+def names(changes: Any) -> Any:
     return [change.value["name"] for change in changes if change.aspect == "tagProperties"]
 
 
 @pytest.fixture
-def start(client):
+def start(client: Any) -> Any:
     write(client, "before")
     return client.changes(limit=0).head
 
@@ -34,7 +36,7 @@ def start(client):
 # The log.
 
 
-def test_a_page_tells_what_was_what_is_and_who_did_it(client, start):
+def test_a_page_tells_what_was_what_is_and_who_did_it(client: Any, start: Any) -> None:
     write(client, "after")
     page = client.changes(start, urns=[TAG])
     (change,) = page
@@ -46,7 +48,7 @@ def test_a_page_tells_what_was_what_is_and_who_did_it(client, start):
     assert not page.truncated
 
 
-def test_a_page_goes_on_where_the_one_before_ended(client, start):
+def test_a_page_goes_on_where_the_one_before_ended(client: Any, start: Any) -> None:
     for name in "abc":
         write(client, name)
     first = client.changes(start, limit=2)
@@ -55,7 +57,7 @@ def test_a_page_goes_on_where_the_one_before_ended(client, start):
     assert names(client.changes(first.next)) == ["c"]
 
 
-def test_the_log_is_narrowed_as_asked(client, start):
+def test_the_log_is_narrowed_as_asked(client: Any, start: Any) -> None:
     write(client, "x")
     client.put("urn:li:domain:following", "domainProperties", {"name": "x"})
     client.put(TAG, "status", {"removed": False})
@@ -68,14 +70,16 @@ def test_the_log_is_narrowed_as_asked(client, start):
     client.delete(TAG)
 
 
-def test_every_change_comes_once_over_several_pages(client, start, monkeypatch):
+def test_every_change_comes_once_over_several_pages(
+    client: Any, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(changes, "_PAGE", 2)
     for name in "abcde":
         write(client, name)
     assert names(client.every_change(start, urns=[TAG])) == list("abcde")
 
 
-def test_what_happens_is_told_as_it_happens(client, start):
+def test_what_happens_is_told_as_it_happens(client: Any, start: Any) -> None:
     write(client, "missed")
     changes = client.follow(start, urns=[TAG], aspects=["tagProperties"])
     assert next(changes).value == {"name": "missed"}
@@ -92,7 +96,7 @@ def test_what_happens_is_told_as_it_happens(client, start):
 # Streams, in pieces.
 
 
-def event(offset, name="x"):
+def event(offset: Any, name: str = "x") -> Any:
     change = {
         "offset": offset,
         "entityUrn": str(TAG),
@@ -104,13 +108,13 @@ def event(offset, name="x"):
     return b"id: %d\nevent: change\ndata: %b\n\n" % (offset, orjson.dumps(change))
 
 
-def read(text):
+def read(text: Any) -> Any:
     reader = EventReader()
     pieces = [reader.read(line) for line in text.split(b"\n")]
     return [piece for piece in pieces if piece is not None]
 
 
-def test_comments_and_unknown_events_are_passed_over_and_bare_ids_move_on():
+def test_comments_and_unknown_events_are_passed_over_and_bare_ids_move_on() -> None:
     text = b"retry: 2000\n\n: keep-alive\n\n" + event(4) + b"id: 9\n\nevent: other\ndata: {}\n\n"
     pieces = read(text)
     assert [piece.offset for piece in pieces] == [4, 9]
@@ -121,24 +125,24 @@ def test_comments_and_unknown_events_are_passed_over_and_bare_ids_move_on():
 class Cut:
     """Streams what it is told, one list of pieces after another, then nothing for good."""
 
-    def __init__(self, *streams):
+    def __init__(self, *streams: Any) -> None:
         self.streams = list(streams)
         self.asked = []
         self.left = 0
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request)
         if request.path == "/config":
             return 200, orjson.dumps(OURS)
         return 200, orjson.dumps({"value": {"changes": [], "next": 7, "head": 7}})
 
     @asynccontextmanager
-    async def stream(self, request):
+    async def stream(self, request: Any) -> AsyncIterator[Any]:
         self.asked.append(request)
         given = self.streams.pop(0) if self.streams else []
         status = 200 if isinstance(given, list) else given
 
-        async def pieces():
+        async def pieces() -> AsyncIterator[Any]:
             for piece in given if isinstance(given, list) else [b'{"message": "no"}']:
                 if isinstance(piece, Exception):
                     raise piece
@@ -151,12 +155,12 @@ class Cut:
         finally:
             self.left += 1
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def follow(wire, count, after=None):
-    async def run():
+def follow(wire: Any, count: Any, after: Any = None) -> Any:
+    async def run() -> Any:
         found = []
         async with (
             AsyncCatalog(transport=wire) as catalog,
@@ -172,14 +176,14 @@ def follow(wire, count, after=None):
 
 
 @pytest.fixture
-def _patient(monkeypatch):
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "_FIRST_PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(changes, "_LAST_PAUSE_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("_patient")
 @pytest.mark.parametrize("end", [[], [Unreachable("hung up")]])
-def test_a_stream_that_is_cut_is_taken_up_where_it_was(end):
+def test_a_stream_that_is_cut_is_taken_up_where_it_was(end: Any) -> None:
     half = event(9)
     wire = Cut([event(8), b"id: 12\n\n", half[:20], *end], [event(13)])
     assert follow(wire, 2) == [8, 13]
@@ -191,24 +195,24 @@ def test_a_stream_that_is_cut_is_taken_up_where_it_was(end):
 
 
 @pytest.mark.usefixtures("_patient")
-def test_a_server_that_stays_away_is_given_up(monkeypatch):
+def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "_PATIENCE_SECONDS", -1.0)
     with pytest.raises(Unreachable, match="away"):
         follow(Cut([event(8), Unreachable("away")], [event(9)]), 2)
 
 
-def test_a_refusal_ends_it():
+def test_a_refusal_ends_it() -> None:
     with pytest.raises(NotSignedIn):
         follow(Cut(401), 1)
 
 
-def test_being_cancelled_hangs_up():
+def test_being_cancelled_hangs_up() -> None:
     wire = Cut([event(8)])
 
-    async def run():
+    async def run() -> None:
         heard = asyncio.Event()
 
-        async def listen(catalog):
+        async def listen(catalog: Any) -> None:
             async for _ in catalog.follow(0):
                 heard.set()
 
@@ -223,9 +227,9 @@ def test_being_cancelled_hangs_up():
     assert wire.left == 1
 
 
-def test_a_server_without_a_log_is_said_to_have_none():
+def test_a_server_without_a_log_is_said_to_have_none() -> None:
     class Other(Cut):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             return 200, orjson.dumps({"noCode": "true"})
 
     with pytest.raises(InvalidInput, match="keeps no change log"):

@@ -4,6 +4,7 @@ the server's words, and repeats no token."""
 import logging
 import pickle
 import traceback
+from typing import Any
 
 import orjson
 import pytest
@@ -28,18 +29,18 @@ REFUSAL = {
 class Refusing:
     """Refuses every operation, in an answer of status 200."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request.path)
         return Answer(200, orjson.dumps(REFUSAL if "graphql" in request.path else {}))
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def test_what_the_real_service_refuses_says_where_and_why(client):
+def test_what_the_real_service_refuses_says_where_and_why(client: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         client.graphql("{ nothingOfTheKind }")
     assert "nothingOfTheKind" in str(caught.value)
@@ -61,7 +62,9 @@ ASKED = {
 
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=list(ASKED))
-def test_every_question_put_to_graphql_tells_its_address_and_no_token(ask, caplog):
+def test_every_question_put_to_graphql_tells_its_address_and_no_token(
+    ask: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     with (
         caplog.at_level(logging.DEBUG),
         Catalog("http://u:hidden@h.example/gms/", token=TOKEN, transport=Refusing()) as catalog,
@@ -78,7 +81,7 @@ def test_every_question_put_to_graphql_tells_its_address_and_no_token(ask, caplo
 
 
 @pytest.mark.anyio
-async def test_a_refusal_is_not_kept_for_working_offline():
+async def test_a_refusal_is_not_kept_for_working_offline() -> None:
     refusing = Refusing()
     settings = {"token": TOKEN, "retry": Retry(1), "transport": refusing}
     async with AsyncCatalog("http://refused.example", offline="fallback", **settings) as catalog:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,15 @@ NOW = datetime(2026, 3, 18, 6, tzinfo=UTC)
 STAMP = {"time": round(NOW.timestamp() * 1000), "actor": "urn:li:corpuser:jdoe"}
 
 
-def millis(hours):
+def millis(hours: Any) -> Any:
     return round((NOW - timedelta(hours=hours)).timestamp() * 1000)
 
 
-def assertion(name, **info):
+def assertion(name: Any, **info: Any) -> Any:
     return Proposal(Urn.of("assertion", f"health-{name}"), "assertionInfo", info)
 
 
-def column(path, operator, parameters=None, **more):
+def column(path: Any, operator: Any, parameters: Any = None, **more: Any) -> Any:
     field = f"urn:li:schemaField:({TABLE},{path})"
     return {
         "type": "DATASET",
@@ -37,7 +38,7 @@ def column(path, operator, parameters=None, **more):
     }
 
 
-def run(name, hours, kind, **result):
+def run(name: Any, hours: Any, kind: Any, **result: Any) -> Any:
     urn = f"urn:li:assertion:health-{name}"
     value = {
         "timestampMillis": millis(hours),
@@ -50,7 +51,7 @@ def run(name, hours, kind, **result):
     return Proposal(Urn.parse(urn), "assertionRunEvent", value)
 
 
-def incident(name, state, entity=TABLE, **more):
+def incident(name: Any, state: Any, entity: Any = TABLE, **more: Any) -> Any:
     value = {
         "type": "OPERATIONAL",
         "entities": [str(entity)],
@@ -61,12 +62,12 @@ def incident(name, state, entity=TABLE, **more):
     return Proposal(Urn.of("incident", f"health-{name}"), "incidentInfo", value)
 
 
-def number(value):
+def number(value: Any) -> Any:
     return {"value": str(value), "type": "NUMBER"}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _stored(site):
+def _stored(site: Any) -> None:
     between = {"minValue": number(0), "maxValue": number(10)}
     proposals = [
         Proposal(TABLE, "datasetProperties", {"name": "orders"}),
@@ -91,14 +92,14 @@ def _stored(site):
         incident("other", "ACTIVE", entity=Urn.dataset("hive", "health.other"), title="Other"),
     ]
 
-    async def load():
+    async def load() -> Any:
         async with AsyncCatalog(url=site.address) as catalog:
             return await catalog.ingest_batch(proposals)
 
     assert asyncio.run(load()).refused == ()
 
 
-def test_assertions_that_fail_now_are_told_with_since_when(client):
+def test_assertions_that_fail_now_are_told_with_since_when(client: Any) -> None:
     health = client.health(TABLE)
     assert [one.urn.name for one in health.failing] == ["health-late", "health-amount"]
     late, amount = health.failing
@@ -114,7 +115,7 @@ def test_assertions_that_fail_now_are_told_with_since_when(client):
     assert health.assertions == 4
 
 
-def test_active_incidents_are_told_and_no_others(client):
+def test_active_incidents_are_told_and_no_others(client: Any) -> None:
     (incident,) = client.health(TABLE).incidents
     assert (incident.urn.name, incident.title) == ("health-open", "Loads are late")
     assert (incident.kind, incident.priority, incident.stage) == (
@@ -126,7 +127,7 @@ def test_active_incidents_are_told_and_no_others(client):
     assert client.health(TABLE).sentences() == ("2 of 4 assertions fail", "1 active incident")
 
 
-def test_what_has_neither_is_sound(client):
+def test_what_has_neither_is_sound(client: Any) -> None:
     assert client.health(SOUND).is_sound
     assert client.health(SOUND).sentences() == ()
     assert client.health(Urn.of("tag", "health")).is_sound

@@ -5,6 +5,8 @@ import stat
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -27,12 +29,12 @@ AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOSTILE = 'a "quoted"\nline\u2028 {"json": 1} 🦊 \x00\x1b[31m'
 
 
-def edit(after, before=None, what="description", column=None):
+def edit(after: Any, before: Any = None, what: str = "description", column: Any = None) -> Any:
     return Edit(URN, what, before, after, AT, column)
 
 
 @pytest.fixture
-def journal(tmp_path):
+def journal(tmp_path: Path) -> Any:
     return Journal(tmp_path / "deep" / "journal.jsonl")
 
 
@@ -44,14 +46,14 @@ def journal(tmp_path):
         edit({"note": "gone", "decommissionTime": 3}, None, "deprecation"),
     ],
 )
-def test_an_edit_comes_back_as_it_was(journal, made):
+def test_an_edit_comes_back_as_it_was(journal: Any, made: Any) -> None:
     entry = journal.append(made, "http://there")
     assert [one.edit for one in journal] == [made]
     assert [one.id for one in Journal(journal.path)] == [entry.id]
     assert entry.server == "http://there"
 
 
-def test_every_entry_is_one_line_of_json_with_an_id_of_its_own(journal):
+def test_every_entry_is_one_line_of_json_with_an_id_of_its_own(journal: Any) -> None:
     entries = [journal.append(edit(HOSTILE), "s") for _ in range(3)]
     lines = journal.path.read_bytes().splitlines()
     assert [orjson.loads(line)["id"] for line in lines] == [entry.id for entry in entries]
@@ -59,11 +61,11 @@ def test_every_entry_is_one_line_of_json_with_an_id_of_its_own(journal):
     assert orjson.loads(lines[0])["at"] == "2026-03-01T12:00:00Z"
 
 
-def test_nobody_else_may_read_it(journal):
+def test_nobody_else_may_read_it(journal: Any) -> None:
     assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
 
 
-def test_a_line_cut_short_by_a_crash_loses_itself_alone(journal):
+def test_a_line_cut_short_by_a_crash_loses_itself_alone(journal: Any) -> None:
     journal.append(edit("first"), "s")
     journal.append(edit("torn"), "s")
     os.truncate(journal.path, journal.path.stat().st_size - 9)
@@ -72,7 +74,7 @@ def test_a_line_cut_short_by_a_crash_loses_itself_alone(journal):
     assert [one.after for one in journal] == ["first", "third"]
 
 
-def test_several_processes_write_without_losing_a_line(journal):
+def test_several_processes_write_without_losing_a_line(journal: Any) -> None:
     code = (
         "import sys; from pathlib import Path; from datetime import UTC, datetime\n"
         "from explorer.client.journal import Journal; from explorer.client.records import Edit\n"
@@ -90,7 +92,7 @@ def test_several_processes_write_without_losing_a_line(journal):
     assert sorted(found) == [name * 3000 for name in "abc" for _ in range(40)]
 
 
-def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path):
+def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFault, match="name another place"):
         Journal(tmp_path / "file" / "journal")
@@ -98,7 +100,7 @@ def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path):
         Journal(tmp_path)
 
 
-def undo(journal, save):
+def undo(journal: Any, save: Any) -> None:
     """Write down what undoing a save would write."""
     with one_save():
         for made, ids in save.edits:
@@ -106,7 +108,7 @@ def undo(journal, save):
                 journal.append(edit(made.before, made.after, made.what, made.column), save.server)
 
 
-def test_what_took_an_edit_back_is_known_to_every_program(journal):
+def test_what_took_an_edit_back_is_known_to_every_program(journal: Any) -> None:
     first = journal.append(edit("a"), "s")
     with one_save(undoes=[first.id]):
         second = journal.append(edit("b"), "s")
@@ -120,7 +122,7 @@ def test_what_took_an_edit_back_is_known_to_every_program(journal):
     assert not is_undone(first.id, undone_in(journal))
 
 
-def test_what_an_older_version_noted_as_undone_stays_undone(journal):
+def test_what_an_older_version_noted_as_undone_stays_undone(journal: Any) -> None:
     first, second = (journal.append(edit(text), "s") for text in "ab")
     note = f'{{"by": "{second.id}", "of": "{first.id}"}}\n'.encode()
     journal.path.with_name("undone.jsonl").write_bytes(b'{"by": "\xff\n{"by"\n' + note)
@@ -129,7 +131,7 @@ def test_what_an_older_version_noted_as_undone_stays_undone(journal):
     assert last_undo(list(journal), "s").id == second.id
 
 
-def test_the_edits_of_one_save_are_one_and_others_are_their_own(journal):
+def test_the_edits_of_one_save_are_one_and_others_are_their_own(journal: Any) -> None:
     alone = journal.append(edit("a"), "s")
     with one_save() as together:
         journal.append(edit("b", column="x"), "s")
@@ -142,7 +144,9 @@ def test_the_edits_of_one_save_are_one_and_others_are_their_own(journal):
     assert [made.column for made, _ in found[1].edits] == ["z", "y", "x"]
 
 
-def test_several_edits_of_one_place_are_undone_as_one_and_others_labels_are_left_out(journal):
+def test_several_edits_of_one_place_are_undone_as_one_and_others_labels_are_left_out(
+    journal: Any,
+) -> None:
     with one_save():
         journal.append(edit(("a", "new"), ("a",), "tags"), "s")
         # Somebody put another on in between.
@@ -154,8 +158,8 @@ def test_several_edits_of_one_place_are_undone_as_one_and_others_labels_are_left
     assert (tags.before, tags.after, len(tag_ids)) == (("a",), ("new",), 2)
 
 
-def test_undo_goes_back_save_by_save_and_redo_forth_again(journal):
-    def last(of):
+def test_undo_goes_back_save_by_save_and_redo_forth_again(journal: Any) -> None:
+    def last(of: Any) -> Any:
         found = of(list(journal), "s")
         return found and found.edits[0][0].after
 
@@ -182,7 +186,7 @@ def test_undo_goes_back_save_by_save_and_redo_forth_again(journal):
     assert last(last_save) == "one"
 
 
-def test_of_a_save_that_was_undone_in_part_the_rest_is_left_to_undo(journal):
+def test_of_a_save_that_was_undone_in_part_the_rest_is_left_to_undo(journal: Any) -> None:
     with one_save():
         first = journal.append(edit("a", column="x"), "s")
         journal.append(edit("b", column="y"), "s")

@@ -1,6 +1,7 @@
 """The older forms, for servers that know no other: what they send, and that they say so."""
 
 import warnings
+from typing import Any
 
 import pytest
 
@@ -18,18 +19,18 @@ TAG = Urn.parse("urn:li:tag:legacy")
 class Recording:
     """Takes everything, and remembers it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.sent = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.sent.append(request)
         return Answer(200, b"")
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def test_a_snapshot_is_one_request_with_every_aspect_under_its_records_name():
+def test_a_snapshot_is_one_request_with_every_aspect_under_its_records_name() -> None:
     wire = Recording()
     with warnings.catch_warnings(), Catalog(transport=wire) as catalog:
         warnings.simplefilter("error")
@@ -62,7 +63,7 @@ def test_a_snapshot_is_one_request_with_every_aspect_under_its_records_name():
         ("urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),j)", "DataJobSnapshot"),
     ],
 )
-def test_the_snapshot_of_a_type_has_that_types_name(urn, record):
+def test_the_snapshot_of_a_type_has_that_types_name(urn: str, record: str) -> None:
     wire = Recording()
     with Catalog(transport=wire) as catalog:
         catalog.ingest_snapshot(urn, {"status": {"removed": False}})
@@ -70,14 +71,14 @@ def test_the_snapshot_of_a_type_has_that_types_name(urn, record):
 
 
 @pytest.mark.parametrize("method", ["ingest_snapshot", "legacy_entity"])
-def test_a_legacy_form_says_that_it_is_one_and_what_to_use_instead(method):
+def test_a_legacy_form_says_that_it_is_one_and_what_to_use_instead(method: str) -> None:
     for kind in (AsyncCatalog, Catalog):
         words = getattr(kind, method).__doc__
         assert "deprecated" in words.lower()
         assert "`" in words
 
 
-def test_names_of_relationships_and_aspects_are_encoded_too():
+def test_names_of_relationships_and_aspects_are_encoded_too() -> None:
     one = relationships_request(TAG, "INCOMING", ["A b&c"], 0, 5).path
     assert one == (
         "/relationships?direction=INCOMING&urn=urn%3Ali%3Atag%3Alegacy&types=A%20b%26c"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ with Catalog({url!r}, token="t", retry=Retry(tries=1), timeout_seconds=5) as cat
 """
 
 
-def loaded(url, call, names):
+def loaded(url: Any, call: Any, names: Any) -> Any:
     """Which of the packages a program has loaded that asked a server that is not there."""
     code = ASKED.format(url=url, call=call, names=names)
     done = subprocess.run(
@@ -39,10 +40,10 @@ def loaded(url, call, names):
         "catalog.describe('urn:li:tag:x', 'text')",
     ],
 )
-def test_asking_over_http_loads_nothing_heavy(call):
+def test_asking_over_http_loads_nothing_heavy(call: str) -> None:
     assert loaded("http://127.0.0.1:9", call, FOREIGN) == []
 
 
-def test_httpx_is_loaded_by_the_first_request():
+def test_httpx_is_loaded_by_the_first_request() -> None:
     assert loaded("https://127.0.0.1:9", "raise Unreachable('')", ("httpx",)) == []
     assert loaded("https://127.0.0.1:9", "catalog.info()", ("httpx",)) == ["httpx"]

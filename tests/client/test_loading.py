@@ -3,6 +3,7 @@ not be."""
 
 import asyncio
 import pickle
+from typing import Any
 
 import orjson
 import pytest
@@ -16,7 +17,7 @@ FAILED = (500, b'{"message": "it broke"}')
 REFUSED = (400, b'{"message": "no"}')
 
 
-def changes(count, **more):
+def changes(count: Any, **more: Any) -> Any:
     return [
         Proposal(Urn.of("tag", f"load{at}"), "tagProperties", {"name": f"l{at}"}, **more)
         for at in range(count)
@@ -26,11 +27,11 @@ def changes(count, **more):
 class Scripted:
     """Answers every write as `act(number, changes in it)` says."""
 
-    def __init__(self, act):
+    def __init__(self, act: Any) -> None:
         self.act = act
         self.sent = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if not request.writes:
             return 200, b'{"noCode": "true", "catalogExplorer": {"version": "1"}}'
         body = request.body
@@ -38,26 +39,26 @@ class Scripted:
         self.sent.append(held)
         return await self.act(len(self.sent), held)
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def load(proposals, wire):
-    async def run():
+def load(proposals: Any, wire: Any) -> Any:
+    async def run() -> Any:
         async with AsyncCatalog(transport=wire, retry=Retry(1)) as catalog:
             return await catalog.ingest_batch(proposals)
 
     return asyncio.run(run())
 
 
-def interrupted(proposals, act):
+def interrupted(proposals: Any, act: Any) -> Any:
     with pytest.raises(LoadInterrupted) as caught:
         load(proposals, Scripted(act))
     return caught.value
 
 
-def test_what_had_gone_in_when_the_server_stopped_answering_is_told():
-    async def act(number, held):
+def test_what_had_gone_in_when_the_server_stopped_answering_is_told() -> None:
+    async def act(number: Any, held: Any) -> Any:
         if number == 3:
             raise TimedOut("too slow")
         return 200, b"{}"
@@ -74,10 +75,10 @@ def test_what_had_gone_in_when_the_server_stopped_answering_is_told():
     assert (str(again), again.stored, again.report) == (str(error), error.stored, error.report)
 
 
-def test_what_came_while_the_other_batch_was_lost_counts():
+def test_what_came_while_the_other_batch_was_lost_counts() -> None:
     lost = asyncio.Event()
 
-    async def act(number, held):
+    async def act(number: Any, held: Any) -> Any:
         if number == 1:
             lost.set()
             raise Unreachable("gone")
@@ -91,8 +92,8 @@ def test_what_came_while_the_other_batch_was_lost_counts():
     assert (len(error.unanswered), error.not_tried) == (100, 200)
 
 
-def test_what_never_left_is_not_said_to_be_unanswered():
-    async def act(number, held):
+def test_what_never_left_is_not_said_to_be_unanswered() -> None:
+    async def act(number: Any, held: Any) -> None:
         raise NeverSent("nobody there")
 
     error = interrupted(changes(150), act)
@@ -100,8 +101,8 @@ def test_what_never_left_is_not_said_to_be_unanswered():
     assert interrupted(iter(changes(150)), act).not_tried is None
 
 
-def test_one_by_one_too_it_is_known_how_far_it_came():
-    async def act(number, held):
+def test_one_by_one_too_it_is_known_how_far_it_came() -> None:
+    async def act(number: Any, held: Any) -> Any:
         if number == 1:
             return REFUSED
         if number == 4:
@@ -119,11 +120,11 @@ def test_one_by_one_too_it_is_known_how_far_it_came():
 class FailsAfterwards:
     """The real service, which stores a batch and then says that it failed."""
 
-    def __init__(self, address):
+    def __init__(self, address: Any) -> None:
         self._http = HttpTransport(address)
         self.sent = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         answer = await self._http.send(request)
         if request.writes:
             self.sent.append(request)
@@ -132,17 +133,17 @@ class FailsAfterwards:
             return FAILED
         return answer
 
-    async def close(self):
+    async def close(self) -> None:
         await self._http.close()
 
 
 @pytest.fixture
-def fresh(site):
+def fresh(site: Any) -> Any:
     """An entity that is not there, and is gone again afterwards."""
     urn = Urn.of("tag", "load-again")
 
-    def there(*given):
-        async def run():
+    def there(*given: Any) -> Any:
+        async def run() -> None:
             async with AsyncCatalog(site.address) as catalog:
                 await catalog.delete(urn)
 
@@ -154,7 +155,7 @@ def fresh(site):
     return there
 
 
-def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh):
+def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh: Any) -> None:
     report, wire = fresh(
         ("tagProperties", {"name": "x"}, {"change": "CREATE_ENTITY"}),
         ("status", {"removed": False}, {"change": "CREATE"}),
@@ -164,14 +165,14 @@ def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh
     assert len(wire.sent) == 4
 
 
-def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site):
+def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site: Any) -> None:
     urn = Urn.of("tag", "load-theirs")
 
     class Failing(FailsAfterwards):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             return FAILED if "Batch" in request.path else await self._http.send(request)
 
-    async def run():
+    async def run() -> Any:
         async with AsyncCatalog(site.address) as catalog:
             await catalog.put(urn, "tagProperties", {"name": "theirs"})
             async with AsyncCatalog(transport=Failing(site.address)) as failing:
@@ -184,8 +185,8 @@ def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site):
     assert (report.written, [one.position for one in report.refused]) == (1, [0])
 
 
-def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_from():
-    async def act(number, held):
+def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_from() -> None:
+    async def act(number: Any, held: Any) -> Any:
         return FAILED if len(held) > 1 else (200, b"{}")
 
     tags = [{"op": "add", "path": "/tags/urn:li:tag:a", "value": {"tag": "urn:li:tag:a"}}]
@@ -211,7 +212,7 @@ def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_f
     assert orjson.loads(singly[1]["aspect"]["value"]) == tags
 
 
-def test_values_of_a_property_that_is_defined_later_go_in(site):
+def test_values_of_a_property_that_is_defined_later_go_in(site: Any) -> None:
     """As a file has them that is sorted by URN, when they are more than one batch holds."""
     prop = Urn.of("structuredProperty", "io.loaded")
     value = {"properties": [{"propertyUrn": str(prop), "values": [{"string": "v"}]}]}
@@ -230,7 +231,7 @@ def test_values_of_a_property_that_is_defined_later_go_in(site):
         {"properties": [{"propertyUrn": "urn:li:structuredProperty:io.nowhere", "values": []}]},
     )
 
-    async def run():
+    async def run() -> Any:
         async with AsyncCatalog(url=site.address) as catalog:
             report = await catalog.ingest_batch(
                 [*early, missing, Proposal(prop, "propertyDefinition", definition)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.timeout(180)
 MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove"}
 
 
-def test_a_malformed_answer_to_any_request_is_an_error_of_ours(tmp_path):
+def test_a_malformed_answer_to_any_request_is_an_error_of_ours(tmp_path: Path) -> None:
     rounds = 5
     with served(tmp_path) as address:
         done, ends, faults = asyncio.run(run(address, rounds))
@@ -25,7 +26,7 @@ def test_a_malformed_answer_to_any_request_is_an_error_of_ours(tmp_path):
     assert ends["Unreadable"] > 2 * rounds
 
 
-def test_every_method_that_asks_is_among_the_calls():
+def test_every_method_that_asks_is_among_the_calls() -> None:
     asked = {
         name
         for name, method in inspect.getmembers(AsyncCatalog)

@@ -1,5 +1,7 @@
 """Names with any sign that means something in a path, a query or a list come back as they went."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import NotFound
@@ -10,7 +12,7 @@ TAGS = [Urn.of("tag", "odd,one"), Urn.of("tag", "odd/%2C+ ü")]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_entity_of_an_odd_name_is_written_read_and_found(client, name):
+def test_an_entity_of_an_odd_name_is_written_read_and_found(client: Any, name: Any) -> None:
     urn = Urn.dataset("hive", f"odd.{name}")
     client.put(urn, "datasetProperties", {"description": name})
     client.put(urn, "globalTags", {"tags": [{"tag": str(tag)} for tag in TAGS]})
@@ -33,7 +35,7 @@ def test_an_entity_of_an_odd_name_is_written_read_and_found(client, name):
         client.aspect(urn, "datasetProperties")
 
 
-def test_an_odd_name_in_a_proposal_is_no_other_name(client):
+def test_an_odd_name_in_a_proposal_is_no_other_name(client: Any) -> None:
     plain, encoded = Urn.dataset("hive", "odd/x"), Urn.dataset("hive", "odd%2Fx")
     for urn in (plain, encoded):
         client.ingest(Proposal(urn, "datasetProperties", {"description": str(urn)}))

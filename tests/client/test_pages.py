@@ -1,6 +1,7 @@
 """Long results over servers that change, cut, miscount, stand still or lack a way."""
 
 import asyncio
+from typing import Any
 
 import orjson
 import pytest
@@ -17,13 +18,13 @@ class Server:
 
     def __init__(
         self,
-        urns=TAGS,
+        urns: Any = TAGS,
         *,
-        has=("search", "scrollAcrossEntities"),
-        most=None,
-        total=None,
-        window=None,
-    ):
+        has: Any = ("search", "scrollAcrossEntities"),
+        most: Any = None,
+        total: Any = None,
+        window: Any = None,
+    ) -> None:
         self.urns = list(urns)
         self.has = has
         self.most = most
@@ -32,7 +33,7 @@ class Server:
         self.asked = []
         self.before = lambda: None
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.before()
         name = "graphql" if "graphql" in request.path else request.path.partition("=")[2]
         self.asked.append(name)
@@ -44,29 +45,29 @@ class Server:
             return refused(f"POST operation named {name} not supported on resource 'entities'")
         return getattr(self, method)(asked)
 
-    def page(self, start, count):
+    def page(self, start: Any, count: Any) -> Any:
         count = count if self.most is None else min(count, self.most)
         total = len(self.urns) if self.total is None else self.total
         return self.urns[start : start + count], total
 
-    def search(self, asked):
+    def search(self, asked: Any) -> Any:
         if self.window and asked["start"] + asked["count"] > self.window:
             return refused("Result window is too large")
         urns, total = self.page(asked["start"], asked["count"])
         return found({"entities": urns, "from": asked["start"], "numEntities": total})
 
-    def scroll(self, asked):
+    def scroll(self, asked: Any) -> Any:
         start = int(asked.get("scrollId", 0))
         urns, total = self.page(start, asked["count"])
         end = start + len(urns)
         place = str(end) if end < len(self.urns) else None
         return found({"entities": urns, "numEntities": total, "scrollId": place})
 
-    def list_urns(self, asked):
+    def list_urns(self, asked: Any) -> Any:
         urns, total = self.page(asked["start"], asked["count"])
         return found({"entities": urns, "start": asked["start"], "count": 3, "total": total})
 
-    def graphql(self, asked):
+    def graphql(self, asked: Any) -> Any:
         start = int(asked.get("scrollId", 0))
         urns, total = self.page(start, asked["count"])
         results = [{"entity": {"urn": urn}, "extraProperties": []} for urn in urns]
@@ -74,19 +75,19 @@ class Server:
         scrolled = {"nextScrollId": place, "total": total, "searchResults": results}
         return 200, orjson.dumps({"data": {"scrollAcrossEntities": scrolled}})
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def found(value):
+def found(value: Any) -> Any:
     return 200, orjson.dumps({"value": value})
 
 
-def refused(message):
+def refused(message: Any) -> Any:
     return 400, orjson.dumps({"message": message, "status": 400})
 
 
-def read(server, text="*", **asked):
+def read(server: Any, text: str = "*", **asked: Any) -> Any:
     """What a blocking client gives of a server, and the pages it gave it from."""
     with Catalog(transport=server) as catalog:
         hits = catalog.hits(text, **asked)
@@ -94,7 +95,7 @@ def read(server, text="*", **asked):
 
 
 @pytest.mark.parametrize("text", ["*", "word"])
-def test_a_server_that_cuts_pages_is_followed(text):
+def test_a_server_that_cuts_pages_is_followed(text: str) -> None:
     server = Server(most=7)
     urns, hits = read(server, text)
     assert urns == TAGS
@@ -103,7 +104,7 @@ def test_a_server_that_cuts_pages_is_followed(text):
 
 
 @pytest.mark.parametrize("text", ["*", "word"])
-def test_a_total_that_is_never_reached_ends_with_what_there_is(text):
+def test_a_total_that_is_never_reached_ends_with_what_there_is(text: str) -> None:
     server = Server(total=1_000)
     urns, hits = read(server, text, page_size=20)
     assert urns == TAGS
@@ -112,13 +113,13 @@ def test_a_total_that_is_never_reached_ends_with_what_there_is(text):
     assert len(server.asked) <= 4
 
 
-def test_a_total_that_is_too_small_is_where_it_ends():
+def test_a_total_that_is_too_small_is_where_it_ends() -> None:
     urns, hits = read(Server(total=30), "word", page_size=20)
     assert urns == TAGS[:40]
     assert (hits.shifted, hits.why) == (True, "the server said 30 and gave 40")
 
 
-def test_a_scroll_that_stands_still_is_left():
+def test_a_scroll_that_stands_still_is_left() -> None:
     server = Server()
     server.scroll = lambda asked: found(
         {"entities": TAGS[:20], "numEntities": 60, "scrollId": "still here"}
@@ -130,7 +131,7 @@ def test_a_scroll_that_stands_still_is_left():
     assert len(server.asked) == 2
 
 
-def test_a_server_that_gives_its_first_page_for_every_start_is_left():
+def test_a_server_that_gives_its_first_page_for_every_start_is_left() -> None:
     server = Server()
     server.search = lambda asked: found({"entities": TAGS[:2], "numEntities": 60})
     urns, hits = read(server, "word", page_size=2)
@@ -139,10 +140,10 @@ def test_a_server_that_gives_its_first_page_for_every_start_is_left():
     assert len(server.asked) == 4
 
 
-def test_what_is_written_before_the_place_reached_is_not_given_twice():
+def test_what_is_written_before_the_place_reached_is_not_given_twice() -> None:
     server = Server()
 
-    def write():
+    def write() -> None:
         if len(server.asked) == 1:
             server.urns.insert(0, "urn:li:tag:new")
 
@@ -153,10 +154,10 @@ def test_what_is_written_before_the_place_reached_is_not_given_twice():
     assert hits.why == "there were 60, then 61; 1 came twice, given once"
 
 
-def test_what_is_removed_meanwhile_ends_it_without_a_loop():
+def test_what_is_removed_meanwhile_ends_it_without_a_loop() -> None:
     server = Server()
 
-    def remove():
+    def remove() -> None:
         if len(server.asked) == 2:
             del server.urns[30:]
 
@@ -167,7 +168,7 @@ def test_what_is_removed_meanwhile_ends_it_without_a_loop():
     assert len(server.asked) == 3
 
 
-def test_a_window_is_said_where_nothing_leads_beyond_it():
+def test_a_window_is_said_where_nothing_leads_beyond_it() -> None:
     many = [str(Urn.of("tag", f"{at}")) for at in range(10_500)]
     server = Server(many, has=("search",), window=10_000)
     urns, hits = read(server, page_size=3_000)
@@ -177,7 +178,7 @@ def test_a_window_is_said_where_nothing_leads_beyond_it():
 
 
 @pytest.mark.parametrize("way", ["scrollAcrossEntities", "graphql"])
-def test_beyond_the_window_a_search_goes_on_by_scroll(way):
+def test_beyond_the_window_a_search_goes_on_by_scroll(way: str) -> None:
     many = [str(Urn.of("tag", f"{at}")) for at in range(10_500)]
     server = Server(many, has=("search", way), window=10_000)
     urns, hits = read(server, "word", page_size=4_000)
@@ -185,7 +186,7 @@ def test_beyond_the_window_a_search_goes_on_by_scroll(way):
     assert (hits.truncated, hits.shifted, hits.why) == (False, False, None)
 
 
-def test_which_way_a_server_has_is_found_out_once():
+def test_which_way_a_server_has_is_found_out_once() -> None:
     server = Server(has=("search", "graphql"))
     with Catalog(transport=server) as catalog:
         for _ in range(2):
@@ -193,7 +194,7 @@ def test_which_way_a_server_has_is_found_out_once():
     assert server.asked == ["scrollAcrossEntities", "graphql", "graphql"]
 
 
-def test_a_question_that_every_way_refuses_teaches_nothing():
+def test_a_question_that_every_way_refuses_teaches_nothing() -> None:
     server = Server(has=())
     with Catalog(transport=server) as catalog:
         with pytest.raises(InvalidInput, match="named search not supported"):
@@ -204,7 +205,7 @@ def test_a_question_that_every_way_refuses_teaches_nothing():
         assert server.asked == ["scrollAcrossEntities"]
 
 
-def test_the_quick_list_is_taken_when_the_removed_are_wanted():
+def test_the_quick_list_is_taken_when_the_removed_are_wanted() -> None:
     server = Server(has=("search", "listUrns"), most=25)
     with Catalog(transport=server) as catalog:
         assert [str(urn) for urn in catalog.urns("tag", include_removed=True)] == TAGS
@@ -213,16 +214,16 @@ def test_the_quick_list_is_taken_when_the_removed_are_wanted():
         assert server.asked[-1] == "search"
 
 
-def test_urns_that_cannot_be_read_lose_no_page():
+def test_urns_that_cannot_be_read_lose_no_page() -> None:
     broken = [*TAGS[:3], "no urn", *TAGS[3:]]
     urns, hits = read(Server(broken), page_size=10)
     assert urns == TAGS
     assert (hits.total, hits.shifted) == (61, False)
 
 
-def test_an_older_server_gives_its_folders_once():
+def test_an_older_server_gives_its_folders_once() -> None:
     class Old(Server):
-        def browse(self, asked):
+        def browse(self, asked: Any) -> Any:
             entities = [
                 {"name": urn[-3:], "urn": urn}
                 for urn in self.urns[asked["start"] : asked["start"] + asked["limit"]]
@@ -238,8 +239,8 @@ def test_an_older_server_gives_its_folders_once():
     assert (folder.shown, folder.total, folder.shifted) == (62, 62, False)
 
 
-def test_one_page_is_fetched_ahead_and_no_more():
-    async def scene():
+def test_one_page_is_fetched_ahead_and_no_more() -> None:
+    async def scene() -> None:
         server = Server()
         async with AsyncCatalog(transport=server) as catalog:
             hits = catalog.hits(page_size=10)
@@ -256,13 +257,13 @@ def test_one_page_is_fetched_ahead_and_no_more():
 class Slow(Server):
     """Answers the first page, and the others only when it is let."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.let = asyncio.Event()
         self.reached = asyncio.Event()
         self.hung_up = asyncio.Event()
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if self.asked:
             self.reached.set()
             try:
@@ -273,8 +274,8 @@ class Slow(Server):
         return await super().send(request)
 
 
-def test_what_is_fetched_ahead_is_called_off_when_a_loop_is_left():
-    async def scene():
+def test_what_is_fetched_ahead_is_called_off_when_a_loop_is_left() -> None:
+    async def scene() -> None:
         server = Slow()
         async with AsyncCatalog(transport=server) as catalog:
             hits = catalog.hits(page_size=10)
@@ -291,8 +292,8 @@ def test_what_is_fetched_ahead_is_called_off_when_a_loop_is_left():
     asyncio.run(scene())
 
 
-def test_a_reader_that_is_called_off_loses_nothing():
-    async def scene():
+def test_a_reader_that_is_called_off_loses_nothing() -> None:
+    async def scene() -> None:
         server = Slow()
         async with AsyncCatalog(transport=server) as catalog:
             hits = catalog.hits(page_size=10)
@@ -310,8 +311,8 @@ def test_a_reader_that_is_called_off_loses_nothing():
     asyncio.run(scene())
 
 
-def test_a_closed_pager_gives_no_more():
-    async def scene():
+def test_a_closed_pager_gives_no_more() -> None:
+    async def scene() -> None:
         async with AsyncCatalog(transport=Server()) as catalog:
             hits = catalog.hits(page_size=10)
             async with hits:
@@ -322,8 +323,8 @@ def test_a_closed_pager_gives_no_more():
     asyncio.run(scene())
 
 
-def test_closing_ends_the_waiting_of_a_reader():
-    async def scene():
+def test_closing_ends_the_waiting_of_a_reader() -> None:
+    async def scene() -> None:
         server = Slow()
         async with AsyncCatalog(transport=server) as catalog:
             hits = catalog.hits(page_size=10)
@@ -337,11 +338,11 @@ def test_closing_ends_the_waiting_of_a_reader():
     asyncio.run(scene())
 
 
-def test_after_an_error_it_goes_on_where_it_was():
+def test_after_an_error_it_goes_on_where_it_was() -> None:
     server = Server()
     failures = [InvalidInput("not now")]
 
-    def fail_once():
+    def fail_once() -> None:
         if len(server.asked) == 2 and failures:
             raise failures.pop()
 
@@ -355,7 +356,7 @@ def test_after_an_error_it_goes_on_where_it_was():
     assert [str(hit.urn) for hit in given] == TAGS
 
 
-def test_a_blocking_loop_may_be_left_and_taken_up_again():
+def test_a_blocking_loop_may_be_left_and_taken_up_again() -> None:
     with Catalog(transport=Server()) as catalog:
         hits = catalog.hits(page_size=10)
         given = []
@@ -373,7 +374,7 @@ def test_a_blocking_loop_may_be_left_and_taken_up_again():
     assert [str(hit.urn) for hit in given] == TAGS
 
 
-def test_a_loop_may_outlive_its_client():
+def test_a_loop_may_outlive_its_client() -> None:
     with Catalog(transport=Server()) as catalog:
         hits = catalog.hits(page_size=10)
         loop = iter(hits)
@@ -384,7 +385,7 @@ def test_a_loop_may_outlive_its_client():
             pass
 
 
-def test_what_changes_in_the_catalog_meanwhile_is_said(site):
+def test_what_changes_in_the_catalog_meanwhile_is_said(site: Any) -> None:
     tags = [Urn.of("tag", f"shifting{at:02}") for at in range(30)]
     with Catalog(site.address) as catalog:
         catalog.ingest_batch(

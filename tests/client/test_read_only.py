@@ -2,6 +2,8 @@
 
 import inspect
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,11 +72,11 @@ ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _written(site):
+def _written(site: Any) -> None:
     write_what_is_asked_about(site.address)
 
 
-def write_what_is_asked_about(address):
+def write_what_is_asked_about(address: Any) -> None:
     """Write the table and the labels that the calls are about."""
     stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
     values = {
@@ -102,7 +104,7 @@ def write_what_is_asked_about(address):
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=list(WRITES))
-def test_no_method_writes_by_a_client_that_only_reads(site, write):
+def test_no_method_writes_by_a_client_that_only_reads(site: Any, write: Any) -> None:
     with Catalog(site.address, read_only=True) as catalog:
         before = catalog.changes(limit=0).head
         with pytest.raises(ReadOnly, match="nothing was sent"):
@@ -110,13 +112,13 @@ def test_no_method_writes_by_a_client_that_only_reads(site, write):
         assert catalog.changes(limit=0).head == before
 
 
-def test_every_method_is_known_to_read_or_to_write():
+def test_every_method_is_known_to_read_or_to_write() -> None:
     methods = inspect.getmembers(AsyncCatalog, inspect.iscoroutinefunction)
     asked = {name for name, _ in methods if not name.startswith("_")}
     assert asked == WRITES.keys() | READS | ELSEWHERE
 
 
-def test_what_would_happen_may_still_be_asked(site):
+def test_what_would_happen_may_still_be_asked(site: Any) -> None:
     with Catalog(site.address, read_only=True) as catalog:
         assert not catalog.soft_delete(TABLE, dry_run=True).written
         assert not catalog.delete(TABLE, dry_run=True).done
@@ -126,8 +128,8 @@ def test_what_would_happen_may_still_be_asked(site):
 
 
 def test_a_profile_that_is_only_read_keeps_from_writing_by_name_and_by_address(
-    site, monkeypatch, tmp_path
-):
+    site: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
     profile = config.Profile(url=site.address, read_only=True)
     config.change_profiles(lambda _: config.Profiles(None, {"looked-at": profile}))

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -25,7 +26,7 @@ FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _written(client):
+def _written(client: Any) -> None:
     client.ingest(Proposal(ORDERS, "datasetProperties", {"description": "All orders."}))
     owners = {"owners": [{"owner": str(MARA), "type": "DATAOWNER"}]}
     client.ingest(Proposal(ORDERS, "ownership", owners))
@@ -33,14 +34,14 @@ def _written(client):
         client.ingest(Proposal(ORDERS, "datasetUsageStatistics", window(at, partition=f"p{at}")))
 
 
-def window(day, **more):
+def window(day: Any, **more: Any) -> Any:
     partition = more.pop("partition", None)
     spec = {"partitionSpec": {"partition": partition, "type": "PARTITION"}} if partition else {}
     stands = int((FIRST + day * DAY).timestamp() * 1000)
     return {"timestampMillis": stands, "totalSqlQueries": day, **spec, **more}
 
 
-def test_a_record_is_typed_and_nothing_where_the_entity_lacks_it(client):
+def test_a_record_is_typed_and_nothing_where_the_entity_lacks_it(client: Any) -> None:
     assert client.record(ORDERS, DatasetProperties).description == "All orders."
     assert client.record(ORDERS, Ownership).owners[0].owner == str(MARA)
     assert client.record(ORDERS, SchemaMetadata) is None
@@ -48,14 +49,14 @@ def test_a_record_is_typed_and_nothing_where_the_entity_lacks_it(client):
     assert client.record("urn:li:tag:nowhere", TagProperties) is None
 
 
-def test_a_record_of_no_aspect_is_refused(client):
+def test_a_record_of_no_aspect_is_refused(client: Any) -> None:
     from explorer.metadata.aspects import Owner
 
     with pytest.raises(InvalidInput, match="Owner is the record of no aspect"):
         client.record(ORDERS, Owner)
 
 
-def test_an_entity_exists_once_it_was_written_and_also_when_it_is_removed(client):
+def test_an_entity_exists_once_it_was_written_and_also_when_it_is_removed(client: Any) -> None:
     gone = Urn.parse(f"urn:li:tag:{uuid4()}")
     assert not client.exists(gone)
     client.ingest(Proposal(gone, "tagProperties", {"name": "gone"}))
@@ -66,7 +67,7 @@ def test_an_entity_exists_once_it_was_written_and_also_when_it_is_removed(client
     assert not client.entity(ORDERS).removed
 
 
-def test_a_snapshot_holds_the_same_values_under_the_same_names(client):
+def test_a_snapshot_holds_the_same_values_under_the_same_names(client: Any) -> None:
     old, new = client.legacy_entity(ORDERS), client.entity(ORDERS)
     assert old.urn == ORDERS
     assert {"datasetKey", "datasetProperties", "ownership"} <= set(old.aspects)
@@ -76,7 +77,7 @@ def test_a_snapshot_holds_the_same_values_under_the_same_names(client):
         client.legacy_entity("urn:li:container:c")
 
 
-def test_many_entities_come_in_the_order_asked_for_and_once(client):
+def test_many_entities_come_in_the_order_asked_for_and_once(client: Any) -> None:
     urns = [Urn.parse(f"urn:li:tag:reading-{at}") for at in range(320)]
     report = client.ingest_batch(Proposal(urn, "tagProperties", {"name": urn.name}) for urn in urns)
     assert report.written == 320
@@ -87,13 +88,13 @@ def test_many_entities_come_in_the_order_asked_for_and_once(client):
     assert client.entities([]) == {}
 
 
-def test_an_audit_stamp_is_a_moment_and_keeps_its_milliseconds(client):
+def test_an_audit_stamp_is_a_moment_and_keeps_its_milliseconds(client: Any) -> None:
     read = client.entity(ORDERS).aspects["ownership"]
     assert read.created.at == datetime.fromtimestamp(read.created.time / 1000, UTC)
     assert abs(datetime.now(UTC) - read.created.at) < DAY
 
 
-def test_points_are_read_between_two_moments_of_any_zone(client):
+def test_points_are_read_between_two_moments_of_any_zone(client: Any) -> None:
     east = timezone(timedelta(hours=5))
     series = client.timeseries(
         ORDERS, "datasetUsageStatistics", start=(FIRST + DAY).astimezone(east), end=FIRST + 2 * DAY
@@ -104,14 +105,16 @@ def test_points_are_read_between_two_moments_of_any_zone(client):
 
 
 @pytest.mark.parametrize("bound", ["start", "end"])
-def test_a_moment_without_a_zone_is_refused_before_anything_is_asked(client, bound):
+def test_a_moment_without_a_zone_is_refused_before_anything_is_asked(
+    client: Any, bound: str
+) -> None:
     with pytest.raises(InvalidInput, match="no time zone"):
         client.timeseries(ORDERS, "datasetProfile", **{bound: LOCAL})
     with pytest.raises(InvalidInput, match="no time zone"):
         client.usage(ORDERS, days=1, end=LOCAL)
 
 
-def test_the_latest_point_alone_and_those_of_a_partition(client):
+def test_the_latest_point_alone_and_those_of_a_partition(client: Any) -> None:
     latest = client.timeseries(ORDERS, "datasetUsageStatistics", latest=True)
     assert [point.total_sql_queries for point in latest.usage()] == [2]
     of_one = all_of(Criterion("partitionSpec.partition", ("p1",)))
@@ -119,7 +122,7 @@ def test_the_latest_point_alone_and_those_of_a_partition(client):
     assert [point.total_sql_queries for point in found.usage()] == [1]
 
 
-def test_at_the_limit_there_may_be_more_and_every_point_gets_all(client):
+def test_at_the_limit_there_may_be_more_and_every_point_gets_all(client: Any) -> None:
     series = client.timeseries(ORDERS, "datasetUsageStatistics", limit=2)
     assert series.truncated
     assert [point.total_sql_queries for point in series.usage()] == [1, 2]
@@ -127,7 +130,7 @@ def test_at_the_limit_there_may_be_more_and_every_point_gets_all(client):
     assert [point["totalSqlQueries"] for point in found] == [2, 1, 0]
 
 
-def test_use_and_profiles_of_the_last_days(client):
+def test_use_and_profiles_of_the_last_days(client: Any) -> None:
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     profile = {"timestampMillis": int(today.timestamp() * 1000), "rowCount": 7}
     client.ingest(Proposal(ORDERS, "datasetProfile", profile))
@@ -141,7 +144,7 @@ def test_use_and_profiles_of_the_last_days(client):
         client.usage("urn:li:tag:x")
 
 
-def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client):
+def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client: Any) -> None:
     table, other = Urn.dataset("hive", "reading.measured"), Urn.dataset("hive", "reading.bare")
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     now = int(today.timestamp() * 1000)
@@ -170,7 +173,7 @@ def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client):
     assert client.measures([]) == {}
 
 
-def test_what_was_done_is_read_as_operations(client):
+def test_what_was_done_is_read_as_operations(client: Any) -> None:
     told = {
         "timestampMillis": int(FIRST.timestamp() * 1000),
         "lastUpdatedTimestamp": 5,
@@ -182,13 +185,13 @@ def test_what_was_done_is_read_as_operations(client):
     assert (done.operation_type, done.num_affected_rows, done.at) == ("INSERT", 12, FIRST)
 
 
-def test_a_point_of_another_shape_is_the_servers_fault_when_it_is_typed(client):
+def test_a_point_of_another_shape_is_the_servers_fault_when_it_is_typed(client: Any) -> None:
     series = client.timeseries(ORDERS, "datasetUsageStatistics")
     with pytest.raises(ServerFault, match="Status"):
         type(series)("status", 1, ({"removed": {"a": 1}},)).records(Status)
 
 
-def test_fields_no_record_names_stay_in_the_value(client):
+def test_fields_no_record_names_stay_in_the_value(client: Any) -> None:
     urn = Urn.dataset("hive", "reading.unknown")
     value = {"description": "d", "customProperties": {"a": "b"}, "tags": ["x"]}
     client.ingest(Proposal(urn, "datasetProperties", value))

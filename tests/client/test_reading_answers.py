@@ -1,6 +1,7 @@
 """What reading makes of answers: of any vendor's names, of odd ones, and of hostile ones."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -81,7 +82,7 @@ FIELDS = {
 }
 
 
-def in_record(record, steps):
+def in_record(record: Any, steps: Any) -> Any:
     """Whether a typed record has the field, however deep in its arrays and records."""
     import typing
 
@@ -100,7 +101,7 @@ def in_record(record, steps):
     return len(steps) == 1 or (inner is not None and in_record(inner, steps[1:]))
 
 
-def in_registry(registry, record, steps):
+def in_registry(registry: Any, record: Any, steps: Any) -> Any:
     field = registry.records[record].fields.get(steps[0])
     if field is None:
         return False
@@ -111,7 +112,7 @@ def in_registry(registry, record, steps):
 
 
 @pytest.mark.parametrize("aspect", FIELDS)
-def test_every_aspect_of_the_interface_has_a_typed_record_with_every_field(aspect):
+def test_every_aspect_of_the_interface_has_a_typed_record_with_every_field(aspect: Any) -> None:
     registry = load_registry()
     for path in FIELDS[aspect].split():
         steps = path.split(".")
@@ -121,7 +122,7 @@ def test_every_aspect_of_the_interface_has_a_typed_record_with_every_field(aspec
     assert read_aspect({}, RECORDS[aspect]) == RECORDS[aspect]()
 
 
-def snapshot(prefix, *aspects, **beside):
+def snapshot(prefix: Any, *aspects: Any, **beside: Any) -> Any:
     return {
         "value": {
             f"{prefix}.metadata.snapshot.GlossaryTermSnapshot": {
@@ -134,7 +135,7 @@ def snapshot(prefix, *aspects, **beside):
 
 
 @pytest.mark.parametrize("prefix", ["com.linkedin", "org.acme.x", "com.vendor"])
-def test_records_are_known_by_their_last_name_whoever_made_them(prefix):
+def test_records_are_known_by_their_last_name_whoever_made_them(prefix: str) -> None:
     owned = {"owners": [{"owner": "urn:li:corpuser:a", "type": "SOMETHING_NEW"}]}
     term = {"definition": "d", "termSource": "ELSEWHERE", "made": {"up": 1}}
     read = parse_legacy_entity(
@@ -156,7 +157,7 @@ def test_records_are_known_by_their_last_name_whoever_made_them(prefix):
     assert one.value == {}
 
 
-def test_unknown_aspects_fields_and_values_are_kept_as_they_came():
+def test_unknown_aspects_fields_and_values_are_kept_as_they_came() -> None:
     value = {"removed": False, "why": {"deeply": [1, None, "x"]}}
     wrapper = {"name": "status", "version": 0, "value": value, "new": 1}
     made_up = {"name": "made.up", "version": 2, "value": {"z": None}}
@@ -167,7 +168,7 @@ def test_unknown_aspects_fields_and_values_are_kept_as_they_came():
     assert not read.removed
 
 
-def test_an_audit_time_is_a_moment_as_far_as_the_calendar_goes():
+def test_an_audit_time_is_a_moment_as_far_as_the_calendar_goes() -> None:
     at = {millis: AuditStamp(millis).at for millis in (0, -1, 2**31 + 1, 2**53, 10**18)}
     assert at[0] == datetime(1970, 1, 1, tzinfo=UTC)
     assert at[-1] == datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
@@ -180,11 +181,11 @@ def test_an_audit_time_is_a_moment_as_far_as_the_calendar_goes():
 
 
 @pytest.mark.parametrize("stamp", [None, "now", [], {"time": "soon"}, {"time": []}, {"actor": 3}])
-def test_a_stamp_that_cannot_be_read_is_none(stamp):
+def test_a_stamp_that_cannot_be_read_is_none(stamp: Any) -> None:
     assert AspectRead("status", 0, {}, stamp).created is None
 
 
-def test_a_stamp_is_taken_from_the_system_metadata_where_it_stands_there_alone():
+def test_a_stamp_is_taken_from_the_system_metadata_where_it_stands_there_alone() -> None:
     system = {"runId": "r", "aspectModified": {"time": 5, "actor": TAG}}
     read = parse_aspect(
         {"version": 3, "aspect": {"com.linkedin.common.Status": {}}, "systemMetadata": system},
@@ -193,7 +194,7 @@ def test_a_stamp_is_taken_from_the_system_metadata_where_it_stands_there_alone()
     assert (read.created.time, read.run_id) == (5, "r")
 
 
-def test_summaries_of_a_profile_stay_texts_and_are_numbers_on_request():
+def test_summaries_of_a_profile_stay_texts_and_are_numbers_on_request() -> None:
     profile = FieldProfile(min="N/A", max="1e3", mean="12.50", median="nan")
     assert (profile.min, profile.max, profile.mean) == ("N/A", "1e3", "12.50")
     assert profile.number("min") is None
@@ -204,7 +205,7 @@ def test_summaries_of_a_profile_stay_texts_and_are_numbers_on_request():
     assert FieldProfile(min="2024-01-01", max="1_000").number("max") is None
 
 
-def test_a_platform_schema_of_an_unknown_kind_still_tells_its_document():
+def test_a_platform_schema_of_an_unknown_kind_still_tells_its_document() -> None:
     member = {"com.acme.schema.PulsarSchema": {"documentSchema": '{"type": "record"}', "x": 1}}
     schema = read_aspect({"platformSchema": member}, SchemaMetadata)
     assert schema.document_schema == '{"type": "record"}'
@@ -226,13 +227,15 @@ def test_a_platform_schema_of_an_unknown_kind_still_tells_its_document():
         ("GeoType", "GeoType"),
     ],
 )
-def test_the_type_of_a_column_is_a_word_or_its_records_short_name(prefix, record, word):
+def test_the_type_of_a_column_is_a_word_or_its_records_short_name(
+    prefix: str, record: str, word: str
+) -> None:
     field = {"fieldPath": "a", "type": {"type": {f"{prefix}.{record}": {}}}}
     (column,) = read_aspect({"fields": [field]}, SchemaMetadata).fields
     assert column.type_name == word
 
 
-def test_the_inputs_of_a_chart_are_urns():
+def test_the_inputs_of_a_chart_are_urns() -> None:
     value = {"title": "t", "inputs": [{"string": str(ORDERS)}, {"string": "no urn"}]}
     chart = Entity(Urn.of("chart", "looker", "1"), {"chartInfo": AspectRead("chartInfo", 0, value)})
     assert chart.inputs == (ORDERS,)
@@ -240,11 +243,11 @@ def test_the_inputs_of_a_chart_are_urns():
     assert Entity(chart.urn, {}).inputs == ()
 
 
-def test_what_people_wrote_of_themselves_may_be_nothing():
+def test_what_people_wrote_of_themselves_may_be_nothing() -> None:
     assert read_aspect({}, CorpUserEditableInfo) == CorpUserEditableInfo()
 
 
-def test_nulls_count_as_absent_wherever_they_stand():
+def test_nulls_count_as_absent_wherever_they_stand() -> None:
     owned = read_aspect({"owners": [{"owner": "u", "type": None}], "lastModified": None}, Ownership)
     assert (owned.owners[0].type, owned.last_modified) == ("NONE", None)
     assert read_aspect({"upstreams": None}, UpstreamLineage).upstreams == ()
@@ -265,14 +268,14 @@ ODD = [
 
 
 @pytest.mark.parametrize("body", ODD)
-def test_an_entity_of_another_shape_is_the_servers_fault(body):
+def test_an_entity_of_another_shape_is_the_servers_fault(body: Any) -> None:
     with pytest.raises(ServerFault):
         parse_entity(body)
     with pytest.raises(ServerFault):
         parse_entities({"results": {TAG: body}} if body is not None else None)
 
 
-def test_what_is_left_out_of_an_aspect_does_no_harm():
+def test_what_is_left_out_of_an_aspect_does_no_harm() -> None:
     aspects = {"status": {}, "ownership": None, "globalTags": {"value": None, "version": None}}
     read = parse_entity({"urn": TAG, "aspects": aspects})
     assert read.raw("status") == {}
@@ -287,12 +290,12 @@ def test_what_is_left_out_of_an_aspect_does_no_harm():
     "held",
     [None, [], {}, {"a.Status": 3}, {"a.Status": {}, "b.Other": {}, "c.Status": {}}, {"a.B": "{"}],
 )
-def test_an_aspect_that_is_not_one_record_is_the_servers_fault(held):
+def test_an_aspect_that_is_not_one_record_is_the_servers_fault(held: Any) -> None:
     with pytest.raises(ServerFault):
         parse_aspect({"version": 0, "aspect": held}, "status")
 
 
-def test_of_two_records_the_one_asked_for_is_read():
+def test_of_two_records_the_one_asked_for_is_read() -> None:
     body = {"version": 1, "aspect": {"a.Other": {}, "b.Status": {"removed": True}}}
     assert parse_aspect(body, "status").value == {"removed": True}
 
@@ -308,12 +311,12 @@ def test_of_two_records_the_one_asked_for_is_read():
         {"values": [{"aspect": {"value": "[]"}}]},
     ],
 )
-def test_points_of_another_shape_are_the_servers_fault(value):
+def test_points_of_another_shape_are_the_servers_fault(value: Any) -> None:
     with pytest.raises(ServerFault):
         parse_timeseries({"value": value}, "datasetProfile")
 
 
-def test_points_without_a_moment_come_first():
+def test_points_without_a_moment_come_first() -> None:
     values = [{"aspect": {"value": text}} for text in ('{"timestampMillis": 1}', '{"a": 1}')]
     read = parse_timeseries({"value": {"values": values, "limit": None}}, "x")
     assert [point.get("timestampMillis") for point in read.values] == [None, 1]
@@ -347,7 +350,7 @@ PROPERTIES = [
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(RECORDS)), any_json, max_size=4), any_json)
-def test_nothing_a_server_says_breaks_reading(aspects, body):
+def test_nothing_a_server_says_breaks_reading(aspects: Any, body: Any) -> None:
     wrapped = {name: {"value": value, "created": value} for name, value in aspects.items()}
     registry = load_registry()
     for read in (
@@ -372,7 +375,7 @@ def test_nothing_a_server_says_breaks_reading(aspects, body):
                 told(lambda entity=entity, said=said: getattr(entity, said))
 
 
-def told(read):
+def told(read: Any) -> Any:
     """What is read, or the one error that says why it cannot be."""
     try:
         return read()
@@ -380,7 +383,7 @@ def told(read):
         return None
 
 
-def test_a_series_is_read_as_any_record():
+def test_a_series_is_read_as_any_record() -> None:
     assert Timeseries("status", 1, ({"removed": True},)).records(Status)[0].removed
 
 
@@ -393,7 +396,7 @@ EDITABLE = (
 
 
 @pytest.mark.parametrize("entity_type", EDITABLE)
-def test_a_description_that_can_be_edited_is_read_back(entity_type):
+def test_a_description_that_can_be_edited_is_read_back(entity_type: Any) -> None:
     urn = Urn.parse(f"urn:li:{entity_type}:x")
     place = place_of(urn, None)
     value = place.with_text(urn, {}, "What it holds.")

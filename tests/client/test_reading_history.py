@@ -2,6 +2,8 @@
 from those where each is looked up."""
 
 import asyncio
+from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -15,26 +17,26 @@ from explorer.metadata import Proposal, Urn
 TEXTS = "abcdefg"
 
 
-def fresh():
+def fresh() -> Any:
     return Urn.dataset("hive", f"history.{uuid4().hex}")
 
 
-def write(client, urn, texts=TEXTS, aspect="datasetProperties"):
+def write(client: Any, urn: Any, texts: Any = TEXTS, aspect: str = "datasetProperties") -> Any:
     for text in texts:
         client.ingest(Proposal(urn, aspect, {"description": text}))
     return urn
 
 
-def said(versions):
+def said(versions: Any) -> Any:
     return "".join(version.value["description"] for version in versions)
 
 
 @pytest.fixture(scope="module")
-def written(client):
+def written(client: Any) -> Any:
     return write(client, fresh())
 
 
-def test_as_many_writes_make_as_many_versions_and_one_diff_less(client, written):
+def test_as_many_writes_make_as_many_versions_and_one_diff_less(client: Any, written: Any) -> None:
     found = client.versions(written, "datasetProperties")
     assert said(found) == TEXTS[::-1]
     assert [version.number for version in found] == [0, 6, 5, 4, 3, 2, 1]
@@ -47,7 +49,7 @@ def test_as_many_writes_make_as_many_versions_and_one_diff_less(client, written)
         client.diff(written, "datasetProperties", -7)
 
 
-def test_each_version_says_who_wrote_it_and_when(client, written):
+def test_each_version_says_who_wrote_it_and_when(client: Any, written: Any) -> None:
     found = client.versions(written, "datasetProperties")
     times = [version.created.time for version in found]
     assert times == sorted(times, reverse=True)
@@ -55,7 +57,7 @@ def test_each_version_says_who_wrote_it_and_when(client, written):
     assert all(version.run_id for version in found)
 
 
-def test_a_page_of_versions_says_whether_there_are_more(client, written):
+def test_a_page_of_versions_says_whether_there_are_more(client: Any, written: Any) -> None:
     found = client.versions(written, "datasetProperties", start=2, count=3)
     assert (said(found), found.start, found.total, found.truncated) == ("edc", 2, 7, True)
     last = client.versions(written, "datasetProperties", start=5, count=3)
@@ -63,12 +65,12 @@ def test_a_page_of_versions_says_whether_there_are_more(client, written):
     assert len(client.versions(written, "datasetProperties", start=50)) == 0
 
 
-def test_every_version_comes_once_over_many_pages(client, written):
+def test_every_version_comes_once_over_many_pages(client: Any, written: Any) -> None:
     assert said(client.every_version(written, "datasetProperties", page_size=3)) == TEXTS[::-1]
     assert said(client.every_version(written, "datasetProperties", page_size=1)) == TEXTS[::-1]
 
 
-def test_a_write_in_between_neither_repeats_nor_loses_a_version(client):
+def test_a_write_in_between_neither_repeats_nor_loses_a_version(client: Any) -> None:
     urn = write(client, fresh())
     found = client.every_version(urn, "datasetProperties", page_size=3)
     seen = [next(found)]
@@ -76,7 +78,7 @@ def test_a_write_in_between_neither_repeats_nor_loses_a_version(client):
     assert said([*seen, *found]) == TEXTS[::-1]
 
 
-def test_any_two_versions_are_compared_whichever_is_older(client, written):
+def test_any_two_versions_are_compared_whichever_is_older(client: Any, written: Any) -> None:
     diff = client.diff(written, "datasetProperties", 2, 5)
     assert (diff.older.number, diff.newer.number) == (2, 5)
     (change,) = diff
@@ -86,14 +88,14 @@ def test_any_two_versions_are_compared_whichever_is_older(client, written):
         client.diff(written, "datasetProperties", 99)
 
 
-def test_one_version_has_nothing_before_it(client):
+def test_one_version_has_nothing_before_it(client: Any) -> None:
     urn = write(client, fresh(), "a")
     assert len(client.versions(urn, "datasetProperties")) == 1
     with pytest.raises(NotFound, match="one version only"):
         client.diff(urn, "datasetProperties")
 
 
-def test_what_has_no_versions_is_said_so(client, written):
+def test_what_has_no_versions_is_said_so(client: Any, written: Any) -> None:
     with pytest.raises(NotFound):
         client.versions(written, "ownership")
     with pytest.raises(NotFound):
@@ -111,13 +113,13 @@ class Elsewhere:
     """A server before ours that offers no versions at once; it may refuse to count back, and have
     dropped the oldest versions."""
 
-    def __init__(self, transport, *, counts_back, dropped=0):
+    def __init__(self, transport: Any, *, counts_back: Any, dropped: int = 0) -> None:
         self.transport = transport
         self.counts_back = counts_back
         self.dropped = dropped
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request.path)
         if request.path == "/config":
             return 200, b'{"noCode": "true"}'
@@ -130,18 +132,18 @@ class Elsewhere:
             return 404, b"{}"
         return await self.transport.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self.transport.close()
 
 
 class Real:
     """Carries requests to a real service by its own client."""
 
-    def __init__(self, address):
+    def __init__(self, address: Any) -> None:
         self.address = address
         self.inner = None
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if self.inner is None:
             self.inner = AsyncCatalog(self.address)
         connection = self.inner._connection
@@ -149,19 +151,19 @@ class Real:
         answer = await transport.send(request)
         return (answer.status, answer.body) if isinstance(answer, Answer) else answer
 
-    async def close(self):
+    async def close(self) -> None:
         if self.inner is not None:
             await self.inner.close()
 
 
 @pytest.fixture(params=[True, False], ids=["counting back", "counting up"])
-def older(request, site):
+def older(request: pytest.FixtureRequest, site: Any) -> Iterator[Any]:
     wire = Elsewhere(Real(site.address), counts_back=request.param)
     with Catalog(transport=wire) as made:
         yield made, wire
 
 
-def test_versions_are_looked_up_where_the_server_does_not_tell_them_at_once(older):
+def test_versions_are_looked_up_where_the_server_does_not_tell_them_at_once(older: Any) -> None:
     client, _ = older
     urn = write(client, fresh())
     found = client.versions(urn, "datasetProperties")
@@ -174,7 +176,7 @@ def test_versions_are_looked_up_where_the_server_does_not_tell_them_at_once(olde
     assert len(client.versions(urn, "datasetProperties", start=7)) == 0
 
 
-def test_two_versions_are_compared_there_too(older):
+def test_two_versions_are_compared_there_too(older: Any) -> None:
     client, _ = older
     urn = write(client, fresh())
     assert client.diff(urn, "datasetProperties").changes[0].before == "f"
@@ -185,7 +187,7 @@ def test_two_versions_are_compared_there_too(older):
         client.versions(fresh(), "datasetProperties")
 
 
-def test_one_version_is_found_to_be_alone(older):
+def test_one_version_is_found_to_be_alone(older: Any) -> None:
     client, wire = older
     urn = write(client, fresh(), "a")
     wire.asked.clear()
@@ -194,7 +196,7 @@ def test_one_version_is_found_to_be_alone(older):
     assert looked_up == ["0", "-1", "1"]
 
 
-def test_counting_back_reads_no_version_that_was_not_asked_for(site):
+def test_counting_back_reads_no_version_that_was_not_asked_for(site: Any) -> None:
     wire = Elsewhere(Real(site.address), counts_back=True)
     with Catalog(transport=wire) as client:
         urn = write(client, fresh())
@@ -205,7 +207,7 @@ def test_counting_back_reads_no_version_that_was_not_asked_for(site):
         assert looked_up == ["0", "-1", "5"]
 
 
-def test_dropped_versions_end_the_walk(site):
+def test_dropped_versions_end_the_walk(site: Any) -> None:
     wire = Elsewhere(Real(site.address), counts_back=True, dropped=3)
     with Catalog(transport=wire) as client:
         urn = write(client, fresh())
@@ -216,7 +218,7 @@ def test_dropped_versions_end_the_walk(site):
 # Columns.
 
 
-def schema(**texts):
+def schema(**texts: Any) -> Any:
     fields = [
         {
             "fieldPath": path,
@@ -236,13 +238,13 @@ def schema(**texts):
     }
 
 
-def edited(**texts):
+def edited(**texts: Any) -> Any:
     infos = [{"fieldPath": path, "description": text} for path, text in texts.items()]
     return {"editableSchemaFieldInfo": infos}
 
 
 @pytest.fixture(scope="module")
-def described(client):
+def described(client: Any) -> Any:
     urn = fresh()
     for aspect, value in (
         ("schemaMetadata", schema(id="The id.", name=None)),
@@ -256,7 +258,9 @@ def described(client):
     return urn
 
 
-def test_the_history_of_a_column_is_told_newest_first_from_both_aspects(client, described):
+def test_the_history_of_a_column_is_told_newest_first_from_both_aspects(
+    client: Any, described: Any
+) -> None:
     history = client.column_history(described, "id")
     assert [(one.origin, one.before, one.after) for one in history] == [
         ("edited", "Who it is.", None),
@@ -271,7 +275,7 @@ def test_the_history_of_a_column_is_told_newest_first_from_both_aspects(client, 
     assert client.column_history(fresh(), "id") == ()
 
 
-def test_blame_names_the_change_that_gave_each_column_its_text(client, described):
+def test_blame_names_the_change_that_gave_each_column_its_text(client: Any, described: Any) -> None:
     blamed = client.blame(described)
     assert list(blamed) == ["id", "name", "size"]
     assert [(one.origin, one.version, one.after) for one in blamed.values()] == [
@@ -282,11 +286,11 @@ def test_blame_names_the_change_that_gave_each_column_its_text(client, described
     assert client.blame(fresh()) == {}
 
 
-def test_blame_goes_back_no_further_than_it_takes(site):
+def test_blame_goes_back_no_further_than_it_takes(site: Any) -> None:
     asked = []
 
     class Counting(Real):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             asked.append(request.path)
             return await super().send(request)
 
@@ -303,7 +307,7 @@ def test_blame_goes_back_no_further_than_it_takes(site):
         assert sum(path.startswith("/versions/") for path in asked) == 4
 
 
-def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
+def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site: Any) -> None:
     from explorer.client.history import parse_versions
     from explorer.errors import ServerFault
 
@@ -323,8 +327,8 @@ def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site):
     assert (found.versions[0].value, found.versions[0].created, found.total) == ({}, None, 1)
 
 
-def test_two_may_ask_at_once(site):
-    async def both():
+def test_two_may_ask_at_once(site: Any) -> None:
+    async def both() -> Any:
         async with AsyncCatalog(site.address) as client:
             urn = fresh()
             for text in "ab":

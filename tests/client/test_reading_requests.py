@@ -21,7 +21,7 @@ ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3Ahive%2Ca%2Fb%20%25%
 TAG = Urn.parse("urn:li:tag:PII")
 
 
-def test_every_urn_in_a_path_is_encoded_once():
+def test_every_urn_in_a_path_is_encoded_once() -> None:
     assert entity_request(ORDERS, None).path == f"/entitiesV2/{ENCODED}"
     assert (
         entity_request(ORDERS, ["status", "ownership"]).path
@@ -38,7 +38,7 @@ def test_every_urn_in_a_path_is_encoded_once():
     )
 
 
-def test_many_entities_are_one_list():
+def test_many_entities_are_one_list() -> None:
     request = entities_request([ORDERS, TAG], ["status"])
     assert (
         request.path == f"/entitiesV2?ids=List({ENCODED},urn%3Ali%3Atag%3APII)&aspects=List(status)"
@@ -46,7 +46,7 @@ def test_many_entities_are_one_list():
     assert request.headers == (("X-RestLi-Method", "batch_get"),)
 
 
-def test_points_are_asked_for_in_milliseconds_and_only_what_was_said():
+def test_points_are_asked_for_in_milliseconds_and_only_what_was_said() -> None:
     start = datetime(2024, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
     request = timeseries_request(
         ORDERS, "datasetProfile", start, datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), None
@@ -74,7 +74,7 @@ def test_points_are_asked_for_in_milliseconds_and_only_what_was_said():
     }
 
 
-def test_a_moment_without_a_zone_is_refused():
+def test_a_moment_without_a_zone_is_refused() -> None:
     local = datetime.fromisoformat("2024-01-01T00:00:00")
     with pytest.raises(InvalidInput, match="no time zone"):
         timeseries_request(TAG, "x", local, None, None)

@@ -1,5 +1,7 @@
 """A refusal is one error of one kind, whatever it is written in: JSON, a proxy's page, nothing."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -49,20 +51,22 @@ ASKED = {
 
 
 class Saying:
-    def __init__(self, status, body):
+    def __init__(self, status: Any, body: Any) -> None:
         self.answer = Answer(status, body)
 
-    async def send(self, _request):
+    async def send(self, _request: Any) -> Any:
         return self.answer
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
 @pytest.mark.parametrize("ask", ASKED)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("status", KINDS)
-def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(status, body, ask):
+def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(
+    status: Any, body: Any, ask: Any
+) -> None:
     said, words = BODIES[body]
     transport = Saying(status, said)
     settings = {"retry": Retry(1), "transport": transport}
@@ -82,7 +86,7 @@ def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(status, body, ask):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("status", KINDS)
-async def test_the_asynchronous_client_says_the_same(status):
+async def test_the_asynchronous_client_says_the_same(status: Any) -> None:
     body, _ = BODIES["json"]
     settings = {"retry": Retry(1), "transport": Saying(status, body)}
     with Catalog("http://h.example", **settings) as catalog, pytest.raises(CatalogError) as waited:

@@ -1,6 +1,7 @@
 """Edges of an entity: page by page, named or not."""
 
 import asyncio
+from typing import Any
 
 import orjson
 import pytest
@@ -18,7 +19,7 @@ TAGS = [f"urn:li:tag:relating{at}" for at in range(3)]
 
 
 @pytest.fixture
-def written(client):
+def written(client: Any) -> Any:
     owners = [{"owner": urn, "type": "NONE"} for urn in OWNERS]
     client.ingest(Proposal(ORDERS, "ownership", {"owners": owners}))
     client.ingest(Proposal(ORDERS, "globalTags", {"tags": [{"tag": urn} for urn in TAGS]}))
@@ -28,12 +29,12 @@ def written(client):
 class WithoutNames:
     """An old server: relationships are URNs alone, and perhaps a total."""
 
-    def __init__(self, address, *, total):
+    def __init__(self, address: Any, *, total: Any) -> None:
         self._http = HttpTransport(address)
         self._total = total
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request.path)
         status, body, *_ = await self._http.send(request)
         answer = orjson.loads(body)
@@ -42,15 +43,15 @@ class WithoutNames:
             kept |= {"start": answer["start"], "total": answer["total"]}
         return status, orjson.dumps(kept)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._http.close()
 
 
-def urns(edges):
+def urns(edges: Any) -> Any:
     return [str(edge.urn) for edge in edges]
 
 
-def test_a_page_of_edges_says_whether_more_follow(written):
+def test_a_page_of_edges_says_whether_more_follow(written: Any) -> None:
     whole = written.relationships(ORDERS, "OUTGOING", ["OwnedBy", "TaggedWith"])
     assert (whole.total, whole.truncated, len(whole.edges)) == (8, False, 8)
     part = written.relationships(ORDERS, "OUTGOING", ["OwnedBy", "TaggedWith"], start=2, count=3)
@@ -60,7 +61,7 @@ def test_a_page_of_edges_says_whether_more_follow(written):
     assert not last.truncated
 
 
-def test_every_edge_is_given_however_small_the_pages(written):
+def test_every_edge_is_given_however_small_the_pages(written: Any) -> None:
     whole = written.relationships(ORDERS, "OUTGOING").edges
     assert tuple(written.related(ORDERS, "OUTGOING", page_size=2)) == whole
     assert urns(written.related(TAGS[0], "INCOMING", ["TaggedWith"])) == [str(ORDERS)]
@@ -70,7 +71,7 @@ def test_every_edge_is_given_however_small_the_pages(written):
 
 @pytest.mark.parametrize("total", [True, False])
 @pytest.mark.anyio
-async def test_edges_without_names_are_asked_for_name_by_name(sites, total):
+async def test_edges_without_names_are_asked_for_name_by_name(sites: Any, total: bool) -> None:
     transport = WithoutNames(sites["plain"].address, total=total)
     plain = AsyncCatalog(sites["plain"].address)
     async with AsyncCatalog(transport=transport) as old:
@@ -95,7 +96,7 @@ async def test_edges_without_names_are_asked_for_name_by_name(sites, total):
     await plain.close()
 
 
-def test_answers_of_every_shape_are_read():
+def test_answers_of_every_shape_are_read() -> None:
     named = (Edge("OwnedBy", Urn.parse(OWNERS[0])),)
     openapi = {
         "start": 0,
@@ -110,7 +111,7 @@ def test_answers_of_every_shape_are_read():
     assert parse_relationships(broken, "OUTGOING", ["A"]).edges == ()
 
 
-def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client):
+def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client: Any) -> None:
     with pytest.raises(InvalidInput, match="one hop or more, not 0"):
         client.lineage(ORDERS, hops=0)
     with pytest.raises(InvalidInput, match="dataset"):
@@ -124,11 +125,11 @@ def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client):
 class Wide:
     """A server of relationships alone, of which one table feeds many others."""
 
-    def __init__(self, fails_at=None):
+    def __init__(self, fails_at: Any = None) -> None:
         self.asked = 0
         self.fails_at = fails_at
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if request.path == "/config":
             return 200, b'{"noCode": "true"}'
         self.asked += 1
@@ -139,14 +140,14 @@ class Wide:
         edges = [{"type": "DownstreamOf", "entity": str(Urn.dataset("hive", n))} for n in names]
         return 200, orjson.dumps({"total": len(edges), "relationships": edges})
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def test_a_walk_ends_with_its_time_also_in_the_middle_of_a_hop():
+def test_a_walk_ends_with_its_time_also_in_the_middle_of_a_hop() -> None:
     wide = Wide()
 
-    async def work():
+    async def work() -> Any:
         async with AsyncCatalog(transport=wide) as catalog:
             return await catalog.lineage(
                 Urn.dataset("hive", "root"), hops=2, way="relationships", budget_seconds=0.05
@@ -156,10 +157,10 @@ def test_a_walk_ends_with_its_time_also_in_the_middle_of_a_hop():
     assert wide.asked < 201
 
 
-def test_a_walk_that_failed_asks_no_further():
+def test_a_walk_that_failed_asks_no_further() -> None:
     wide = Wide(fails_at=20)
 
-    async def work():
+    async def work() -> Any:
         async with AsyncCatalog(transport=wide) as catalog:
             with pytest.raises(Forbidden):
                 await catalog.lineage(Urn.dataset("hive", "root"), hops=2, way="relationships")

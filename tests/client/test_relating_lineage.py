@@ -1,5 +1,8 @@
 """Lineage, whichever way the server allows: the same of the same graph."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from explorer.client import AsyncCatalog
@@ -11,7 +14,7 @@ STAMP = {"time": 0, "actor": "urn:li:corpuser:x"}
 WAYS = ("server", "graphql", "relationships")
 
 
-def table(name):
+def table(name: Any) -> Any:
     return Urn.dataset("hive", f"flow.{name}")
 
 
@@ -21,13 +24,13 @@ DASHBOARD = Urn.parse("urn:li:dashboard:(looker,flow)")
 GHOST = table("ghost")
 
 
-def made_of(*urns):
+def made_of(*urns: Any) -> Any:
     return {
         "upstreams": [{"auditStamp": STAMP, "dataset": str(urn), "type": "COPY"} for urn in urns]
     }
 
 
-def proposals():
+def proposals() -> Iterator[Any]:
     """raw -> job -> clean -> wide -> chart -> dashboard; wide -> clean closes a cycle; a ghost
     flows into wide; side is made of raw and of wide, and soft-deleted."""
     about = {"title": "t", "description": "", "lastModified": {"created": STAMP}}
@@ -55,13 +58,13 @@ def proposals():
 
 
 @pytest.fixture
-def drawn(client):
+def drawn(client: Any) -> Any:
     report = client.ingest_batch(proposals())
     assert not report.refused
     return client
 
 
-def degrees(lineage):
+def degrees(lineage: Any) -> Any:
     return {one.urn: one.degree for one in lineage.reached}
 
 
@@ -76,7 +79,7 @@ DOWNSTREAM = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_reaches_the_same(drawn, way):
+def test_every_way_reaches_the_same(drawn: Any, way: Any) -> None:
     found = drawn.lineage(table("raw"), hops=9, way=way)
     assert degrees(found) == DOWNSTREAM
     assert (found.total, found.truncated, found.way) == (6, None, way)
@@ -100,7 +103,7 @@ def test_every_way_reaches_the_same(drawn, way):
     }
 
 
-def test_every_way_gives_the_same_edges(drawn):
+def test_every_way_gives_the_same_edges(drawn: Any) -> None:
     raw, wide, clean, side = map(table, ("raw", "wide", "clean", "side"))
     ways = {
         (str(raw), str(JOB), "Consumes"),
@@ -126,7 +129,7 @@ def test_every_way_gives_the_same_edges(drawn):
     assert set(back.pairs()) == ways - {(str(raw), str(side), "DownstreamOf")}
 
 
-def test_what_is_not_there_or_removed_is_marked_where_the_server_says(drawn):
+def test_what_is_not_there_or_removed_is_marked_where_the_server_says(drawn: Any) -> None:
     for way in ("server", "graphql"):
         down = {one.urn: one for one in drawn.lineage(table("raw"), hops=9, way=way).reached}
         side = down[str(table("side"))]
@@ -143,7 +146,7 @@ def test_what_is_not_there_or_removed_is_marked_where_the_server_says(drawn):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_choice_of_types_and_platforms_walks_through_the_others(drawn, way):
+def test_a_choice_of_types_and_platforms_walks_through_the_others(drawn: Any, way: Any) -> None:
     only = drawn.lineage(table("raw"), hops=9, entities=["dataset"], way=way)
     assert list(degrees(only)) == [str(table(one)) for one in ("side", "clean", "wide")]
     assert (only.total, len(only.urns)) == (3, 7)
@@ -154,7 +157,7 @@ def test_a_choice_of_types_and_platforms_walks_through_the_others(drawn, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_walk_that_is_cut_says_so(drawn, way):
+def test_a_walk_that_is_cut_says_so(drawn: Any, way: Any) -> None:
     cut = drawn.lineage(table("raw"), hops=9, limit=3, way=way)
     assert sorted(degrees(cut).values()) == [1, 1, 2]
     assert cut.truncated == "only the nearest 3 entities were walked to"
@@ -165,20 +168,20 @@ def test_a_walk_that_is_cut_says_so(drawn, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_nobody_knows_has_no_lineage(drawn, way):
+def test_what_nobody_knows_has_no_lineage(drawn: Any, way: Any) -> None:
     found = drawn.lineage(table("nobody"), hops=3, way=way)
     assert (found.total, list(found.reached), list(found.edges)) == (0, [], [])
     assert found.urns == [str(table("nobody"))]
 
 
-def test_paths_are_given_where_the_server_gives_them(drawn):
+def test_paths_are_given_where_the_server_gives_them(drawn: Any) -> None:
     found = drawn.lineage(table("raw"), hops=2, way="graphql")
     *_, last = found.reached
     assert last.paths == ((str(table("raw")), str(JOB), str(table("clean"))),)
 
 
-def test_columns_flow_as_far_as_the_server_knows(client):
-    def column(name, path):
+def test_columns_flow_as_far_as_the_server_knows(client: Any) -> None:
+    def column(name: Any, path: Any) -> str:
         return f"urn:li:schemaField:({table(name)},{path})"
 
     fine = {
@@ -211,18 +214,18 @@ def test_columns_flow_as_far_as_the_server_knows(client):
 class Foreign:
     """A server that has no more than some ways of giving lineage."""
 
-    def __init__(self, transport, *refused):
+    def __init__(self, transport: Any, *refused: Any) -> None:
         self._transport = transport
         self._refused = refused
         self.asked = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self.asked.append(request.path.partition("?")[0])
         if any(part in request.path for part in self._refused):
             return 404, b'{"message": "no such resource"}'
         return await self._transport.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._transport.close()
 
 
@@ -235,7 +238,9 @@ class Foreign:
     ],
 )
 @pytest.mark.anyio
-async def test_the_fastest_way_a_server_has_is_found_once(sites, refused, way):
+async def test_the_fastest_way_a_server_has_is_found_once(
+    sites: Any, refused: Any, way: str
+) -> None:
     transport = Foreign(HttpTransport(sites["plain"].address), *refused)
     async with AsyncCatalog(transport=transport) as catalog:
         await catalog.ingest_batch(proposals())

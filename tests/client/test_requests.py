@@ -28,7 +28,7 @@ ODD = Urn.dataset("s3", "a/b%2C c+ü")
 ENCODED = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%252C%20c%2B%C3%BC%2CPROD%29"
 
 
-def test_a_urn_is_encoded_exactly_once_wherever_it_goes():
+def test_a_urn_is_encoded_exactly_once_wherever_it_goes() -> None:
     assert entity_request(ODD, None).path == f"/entitiesV2/{ENCODED}"
     assert aspect_request(ODD, "status", 0).path == f"/aspects/{ENCODED}?aspect=status&version=0"
     assert f"&urn={ENCODED}&" in relationships_request(ODD, "INCOMING", ["A"], 0, 10).path
@@ -37,18 +37,18 @@ def test_a_urn_is_encoded_exactly_once_wherever_it_goes():
     )
 
 
-def test_a_read_may_be_limited_to_aspects():
+def test_a_read_may_be_limited_to_aspects() -> None:
     assert entity_request(Urn.parse("urn:li:tag:x"), ["a", "b"]).path.endswith("?aspects=List(a,b)")
 
 
-def test_one_relationship_goes_by_name_and_several_as_a_list():
+def test_one_relationship_goes_by_name_and_several_as_a_list() -> None:
     one = relationships_request(ODD, "OUTGOING", ["OwnedBy"], 0, 5).path
     assert "types=OwnedBy&start=0&count=5" in one
     assert one.startswith("/relationships?direction=OUTGOING&")
     assert "types=List(A,B)&" in relationships_request(ODD, "OUTGOING", ["A", "B"], 0, 5).path
 
 
-def test_a_search_sends_a_filter_only_when_there_is_one():
+def test_a_search_sends_a_filter_only_when_there_is_one() -> None:
     plain = search_request("orders", "dataset", 0, 10, Filter())
     assert plain.path == "/entities?action=search"
     assert plain.body == {"input": "orders", "entity": "dataset", "start": 0, "count": 10}
@@ -61,7 +61,7 @@ def test_a_search_sends_a_filter_only_when_there_is_one():
     ]
 
 
-def test_autocomplete_and_browse_send_what_the_service_asks_for():
+def test_autocomplete_and_browse_send_what_the_service_asks_for() -> None:
     assert autocomplete_request("fct", "dataset", 5, Filter()).body == {
         "query": "fct",
         "entity": "dataset",
@@ -82,7 +82,7 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for():
     }
 
 
-def test_a_search_of_several_types_names_them_and_of_one_names_it():
+def test_a_search_of_several_types_names_them_and_of_one_names_it() -> None:
     several = search_request("a", ["dataset", "chart"], 0, 1, Filter())
     assert several.path == "/entities?action=searchAcrossEntities"
     assert several.body == {
@@ -97,7 +97,7 @@ def test_a_search_of_several_types_names_them_and_of_one_names_it():
     assert "entities" not in search_request("a", "chart", 0, 1, Filter()).body
 
 
-def test_an_order_goes_as_one_sort_and_several_as_a_list_too():
+def test_an_order_goes_as_one_sort_and_several_as_a_list_too() -> None:
     one = search_request("a", "tag", 0, 1, Filter(), [Order("name", True)]).body
     assert one["sort"] == {"field": "name", "order": "DESCENDING"}
     assert "sortCriteria" not in one
@@ -109,7 +109,7 @@ def test_an_order_goes_as_one_sort_and_several_as_a_list_too():
     ]
 
 
-def test_a_scroll_names_the_place_only_when_it_has_one():
+def test_a_scroll_names_the_place_only_when_it_has_one() -> None:
     first = scroll_request("", ["tag"], 50, Filter(), [], None)
     assert first.path == "/entities?action=scrollAcrossEntities"
     assert first.body == {"input": "*", "count": 50, "keepAlive": "5m", "entities": ["tag"]}
@@ -123,7 +123,7 @@ def test_a_scroll_names_the_place_only_when_it_has_one():
     }
 
 
-def test_a_scroll_in_graphql_says_the_same_in_its_words():
+def test_a_scroll_in_graphql_says_the_same_in_its_words() -> None:
     narrowed = all_of(
         Criterion("_entityType", ("mlModel", "DATASET")), Criterion("tags", ("a",), negated=True)
     )
@@ -156,7 +156,7 @@ def test_a_scroll_in_graphql_says_the_same_in_its_words():
     }
 
 
-def test_what_is_asked_beside_search_goes_as_the_service_names_it():
+def test_what_is_asked_beside_search_goes_as_the_service_names_it() -> None:
     sent = [
         list_urns_request("tag", 5, 10),
         counts_request(["tag", "chart"]),
@@ -172,7 +172,7 @@ def test_what_is_asked_beside_search_goes_as_the_service_names_it():
     assert "types" not in suggest_request("ord", [], 3).body["variables"]["input"]
 
 
-def test_the_removed_are_found_by_a_filter_that_speaks_of_them():
+def test_the_removed_are_found_by_a_filter_that_speaks_of_them() -> None:
     both = with_removed(all_of(Criterion("tags", ("a",))))
     assert [[(one.field, one.negated) for one in group] for group in both.any_of] == [
         [("tags", False), ("removed", False)],
@@ -183,7 +183,7 @@ def test_the_removed_are_found_by_a_filter_that_speaks_of_them():
     assert with_removed(spoken) is spoken
 
 
-def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
+def test_a_time_range_goes_as_milliseconds_and_wants_a_zone() -> None:
     start = datetime(2026, 1, 2, tzinfo=UTC)
     body = timeseries_request(ODD, "datasetProfile", start, None, 3).body
     assert body == {
@@ -197,7 +197,7 @@ def test_a_time_range_goes_as_milliseconds_and_wants_a_zone():
         timeseries_request(ODD, "datasetProfile", start.replace(tzinfo=None), None, None)
 
 
-def test_an_aspect_travels_as_a_json_string_in_an_envelope():
+def test_an_aspect_travels_as_a_json_string_in_an_envelope() -> None:
     request = ingest_request(Proposal(ODD, "status", {"removed": True}))
     assert request.body["proposal"] == {
         "entityType": "dataset",
@@ -212,7 +212,7 @@ def test_an_aspect_travels_as_a_json_string_in_an_envelope():
     assert not removal.repeatable
 
 
-def test_what_people_write_travels_in_variables_only():
+def test_what_people_write_travels_in_variables_only() -> None:
     text = '"""}) { evil } """ $x'
     body = graphql_request("mutation m($t: String!) { f(t: $t) }", {"t": text}).body
     assert text not in body["query"]
@@ -220,6 +220,6 @@ def test_what_people_write_travels_in_variables_only():
     assert not graphql_request("", {}).repeatable
 
 
-def test_a_batch_has_a_limit_that_is_said():
+def test_a_batch_has_a_limit_that_is_said() -> None:
     with pytest.raises(InvalidInput, match="at most 200"):
         ingest_batch_request([Proposal(ODD, "status", {})] * 201)

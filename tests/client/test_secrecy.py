@@ -4,6 +4,8 @@ nor in anything that it or its errors say."""
 import logging
 import pickle
 import traceback
+from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -23,12 +25,12 @@ class Forwarding:
     """Hands everything on to the real service, and refuses what it is told to with an echo of all
     that it was shown."""
 
-    def __init__(self, carrier):
+    def __init__(self, carrier: Any) -> None:
         self.carrier = carrier
         self.shown = set()
         self.refuses = False
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if request.signature is not None:
             self.shown.add(request.signature.header)
         if self.refuses:
@@ -36,18 +38,18 @@ class Forwarding:
             return Answer(500, orjson.dumps({"message": said}))
         return await self.carrier.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self.carrier.close()
 
 
 @pytest.fixture
-def left_behind(tmp_path, monkeypatch):
+def left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("CONFIG", "CACHE", "STATE"):
         monkeypatch.setenv(f"CATALOG_{name}_DIR", str(tmp_path / name.lower()))
     return tmp_path
 
 
-def use(catalog, path):
+def use(catalog: Any, path: Any) -> Any:
     """A little of everything that leaves something behind."""
     catalog.put(TABLE, "datasetProperties", {"description": "x"})
     catalog.keep_journal(path / "journal.jsonl")
@@ -61,7 +63,9 @@ def use(catalog, path):
     return repr((edits, entity, page, catalog, catalog.core, vars(catalog)))
 
 
-def test_no_file_and_no_text_that_a_client_leaves_holds_its_token(left_behind, site, caplog):
+def test_no_file_and_no_text_that_a_client_leaves_holds_its_token(
+    left_behind: Any, site: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     wire = Forwarding(HttpTransport(site.address))
     said = []
     with (

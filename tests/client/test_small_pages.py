@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,20 +22,20 @@ SIZES = ("count", "limit", "pageSize")
 class Stingy:
     """Carries requests to a real service, and asks it for no more than seven."""
 
-    def __init__(self, address):
+    def __init__(self, address: Any) -> None:
         self._http = HttpTransport(address)
         self.sent = 0
 
-    async def send(self, request: Request):
+    async def send(self, request: Request) -> Any:
         self.sent += 1
         path = NAMED.sub(lambda found: f"{found[1]}={min(MOST, int(found[2]))}", request.path)
         return await self._http.send(replace(request, path=path, body=cut(request.body)))
 
-    async def close(self):
+    async def close(self) -> None:
         await self._http.close()
 
 
-def cut(body):
+def cut(body: Any) -> Any:
     if not isinstance(body, dict):
         return body
     return {
@@ -44,7 +45,7 @@ def cut(body):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _written(site):
+def _written(site: Any) -> None:
     proposals = []
     for at, urn in enumerate(TABLES):
         tags = {"tags": [{"tag": str(TAG)}]}
@@ -93,7 +94,9 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
-def test_everything_comes_once_from_a_server_that_gives_little_at_once(site, read):
+def test_everything_comes_once_from_a_server_that_gives_little_at_once(
+    site: Any, read: Any
+) -> None:
     stingy = Stingy(site.address)
     with Catalog(site.address) as full, Catalog(transport=stingy) as cut_short:
         whole, got = list(read(full)), list(read(cut_short))
@@ -104,12 +107,12 @@ def test_everything_comes_once_from_a_server_that_gives_little_at_once(site, rea
     ]
 
 
-def without_score(one):
+def without_score(one: Any) -> Any:
     """A hit's score says how it did on its page."""
     return replace(one, score=None) if hasattr(one, "score") else one
 
 
-def test_a_page_that_was_cut_says_so(site):
+def test_a_page_that_was_cut_says_so(site: Any) -> None:
     with Catalog(transport=Stingy(site.address)) as catalog:
         edges = catalog.relationships(TAG, "INCOMING", ["TaggedWith"], count=10)
         assert (edges.shown, edges.total > MOST, edges.truncated) == (MOST, True, True)
@@ -124,7 +127,7 @@ def test_a_page_that_was_cut_says_so(site):
         assert (changes.shown, changes.truncated) == (MOST, True)
 
 
-def test_an_edge_to_what_is_no_urn_is_said_and_counts_for_the_next_page():
+def test_an_edge_to_what_is_no_urn_is_said_and_counts_for_the_next_page() -> None:
     entries = [{"type": "A", "entity": one} for one in ("urn:li:tag:a", "broken", "urn:li:tag:b")]
     page = parse_relationships({"total": 5, "relationships": entries}, "OUTGOING", ["A"], 1)
     assert (page.shown, page.unreadable, page.end, page.truncated) == (2, ("broken",), 4, True)

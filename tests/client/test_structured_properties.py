@@ -1,6 +1,7 @@
 """Structured properties in the query language, by every form of the client."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ TABLES = {"gold": ("Gold", 30), "lead": ("Lead", 400)}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _defined(site):
-    def definition(urn, kind, *allowed):
+def _defined(site: Any) -> None:
+    def definition(urn: Any, kind: Any, *allowed: Any) -> Any:
         return Proposal(
             urn,
             "propertyDefinition",
@@ -46,7 +47,7 @@ def _defined(site):
         ),
     ]
 
-    async def load():
+    async def load() -> Any:
         async with AsyncCatalog(url=site.address) as catalog:
             return await catalog.ingest_batch(proposals)
 
@@ -66,13 +67,13 @@ def _defined(site):
         ),
     ],
 )
-def test_a_filters_text_names_properties(client, text, found):
+def test_a_filters_text_names_properties(client: Any, text: str, found: Any) -> None:
     page = client.search("*", entity="dataset", narrowed_by=text)
     assert sorted(hit.urn.name for hit in page) == found
 
 
-def test_a_property_that_is_not_defined_is_an_unknown_field(site):
-    async def ask():
+def test_a_property_that_is_not_defined_is_an_unknown_field(site: Any) -> None:
+    async def ask() -> None:
         async with AsyncCatalog(url=site.address) as catalog:
             await catalog.search("*", narrowed_by="structuredProperties.io.words.teir:Gold")
 
@@ -80,7 +81,7 @@ def test_a_property_that_is_not_defined_is_an_unknown_field(site):
         asyncio.run(ask())
 
 
-def test_properties_and_their_values_are_completed(client):
+def test_properties_and_their_values_are_completed(client: Any) -> None:
     for typed in ("structuredProperties.io.w", "tier"):
         offers = {one.label: one for one in client.complete_filter(typed, len(typed))}
         assert offers["structuredProperties.io.words.tier"].hint == "Tier of a table", typed

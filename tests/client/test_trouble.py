@@ -7,6 +7,9 @@ import socket
 import threading
 import time
 import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +41,7 @@ HTML = b"<!DOCTYPE html><html><head><title>Bad &amp; worse</title></head><body>x
 FINE = b'{"data": {"fine": true}}'
 
 
-def answer(status, body=b"", headers=b""):
+def answer(status: Any, body: bytes = b"", headers: bytes = b"") -> Any:
     """A whole answer, as bytes."""
     return b"HTTP/1.1 %d X\r\n%bContent-Length: %d\r\n\r\n%b" % (status, headers, len(body), body)
 
@@ -51,7 +54,7 @@ class Server:
     """Answers on loopback as told by `act(line, request)`, an asynchronous function that writes
     what it likes; remembers what it was asked, and how many left before they were answered."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.act = self.fine
         self.asked = []
         self.left = 0
@@ -63,17 +66,17 @@ class Server:
         self.start()
 
     @property
-    def url(self):
+    def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def fine(self, line, _request):
+    async def fine(self, line: Any, _request: Any) -> None:
         line.write(answer(200, FINE, JSON))
 
-    def says(self, *answers):
+    def says(self, *answers: Any) -> None:
         """One answer after another, the last one for ever."""
         left = list(answers)
 
-        async def act(line, _request):
+        async def act(line: Any, _request: Any) -> None:
             said = left.pop(0) if len(left) > 1 else left[0]
             if said is None:
                 raise Gone
@@ -81,17 +84,17 @@ class Server:
 
         self.act = act
 
-    def start(self):
-        async def begin():
+    def start(self) -> None:
+        async def begin() -> None:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
             self.port = self._server.sockets[0].getsockname()[1]
 
         self._run(begin())
 
-    def stop(self):
+    def stop(self) -> None:
         """Hang up on everybody and listen no more."""
 
-        async def end():
+        async def end() -> None:
             self._server.close()
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
@@ -100,25 +103,25 @@ class Server:
 
         self._run(end())
 
-    def close(self):
+    def close(self) -> None:
         self.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    def send(self, line, said):
+    def send(self, line: Any, said: Any) -> None:
         """Send what nobody asked for; it has left when this returns."""
 
-        async def sending():
+        async def sending() -> None:
             line.write(said)
             await line.drain()
 
         self._run(sending())
 
-    def _run(self, work):
+    def _run(self, work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(5)
 
-    async def _serve(self, reader, line):
+    async def _serve(self, reader: Any, line: Any) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 text = head.decode("latin-1")
@@ -143,18 +146,18 @@ class Server:
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[Any]:
     made = Server()
     yield made
     made.close()
 
 
-def catalog_of(server, kind=AsyncCatalog, **more):
+def catalog_of(server: Any, kind: Any = AsyncCatalog, **more: Any) -> Any:
     settings = {"token": TOKEN, "retry": QUICK, "timeout_seconds": 5.0} | more
     return kind(server.url, **settings)
 
 
-async def eventually(is_so):
+async def eventually(is_so: Any) -> None:
     for _ in range(500):
         if is_so():
             return
@@ -162,8 +165,8 @@ async def eventually(is_so):
     raise AssertionError("it never came to be")
 
 
-def drip(piece):
-    async def act(line, _request):
+def drip(piece: Any) -> Any:
+    async def act(line: Any, _request: Any) -> None:
         line.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
         while True:
             line.write(piece)
@@ -173,12 +176,12 @@ def drip(piece):
     return act
 
 
-async def silence(_line, _request):
+async def silence(_line: Any, _request: Any) -> None:
     await asyncio.sleep(60)
 
 
-def told(said, hang_up=False):
-    async def act(line, _request):
+def told(said: Any, hang_up: bool = False) -> Any:
+    async def act(line: Any, _request: Any) -> None:
         line.write(said)
         await line.drain()
         if hang_up:
@@ -235,7 +238,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_every_fault_has_its_error_in_time_and_shows_no_token(server, fault, caplog):
+async def test_every_fault_has_its_error_in_time_and_shows_no_token(
+    server: Any, fault: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     server.act, kind, status = FAULTS[fault]
     with caplog.at_level(logging.DEBUG):
         async with catalog_of(server, timeout_seconds=0.4) as catalog:
@@ -256,7 +261,7 @@ async def test_every_fault_has_its_error_in_time_and_shows_no_token(server, faul
 
 
 @pytest.mark.parametrize("fault", ["silent", "body cut", "json damaged", "401", "503"])
-def test_the_blocking_face_tells_the_same(server, fault):
+def test_the_blocking_face_tells_the_same(server: Any, fault: str) -> None:
     server.act, kind, _ = FAULTS[fault]
     with (
         catalog_of(server, kind=Catalog, timeout_seconds=0.4) as catalog,
@@ -267,7 +272,7 @@ def test_the_blocking_face_tells_the_same(server, fault):
     assert TOKEN not in "".join(shown.format())
 
 
-async def test_words_of_a_proxy_and_of_the_server_are_kept(server):
+async def test_words_of_a_proxy_and_of_the_server_are_kept(server: Any) -> None:
     async with catalog_of(server) as catalog:
         server.act = FAULTS["502 page"][0]
         with pytest.raises(Unreachable, match="Bad & worse"):
@@ -279,7 +284,7 @@ async def test_words_of_a_proxy_and_of_the_server_are_kept(server):
         assert "u:p" not in str(caught.value)
 
 
-async def test_a_body_may_come_in_any_of_its_forms(server):
+async def test_a_body_may_come_in_any_of_its_forms(server: Any) -> None:
     pieces = b"".join(b"%x;a=b\r\n%b\r\n" % (1, FINE[at : at + 1]) for at in range(len(FINE)))
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + pieces
     async with catalog_of(server) as catalog:
@@ -294,7 +299,7 @@ async def test_a_body_may_come_in_any_of_its_forms(server):
             assert await catalog.graphql("{ a }") == {"fine": True}
 
 
-async def test_a_kept_connection_that_was_hung_up_costs_nobody_anything(server):
+async def test_a_kept_connection_that_was_hung_up_costs_nobody_anything(server: Any) -> None:
     async with catalog_of(server, retry=Retry(tries=1)) as catalog:
         for query in ("{ a }", "mutation { a }", "{ a }"):
             server.act = told(answer(200, FINE), hang_up=True)
@@ -304,10 +309,10 @@ async def test_a_kept_connection_that_was_hung_up_costs_nobody_anything(server):
             await catalog.graphql(query)
 
 
-async def test_what_nobody_asked_for_is_not_taken_for_an_answer(server):
+async def test_what_nobody_asked_for_is_not_taken_for_an_answer(server: Any) -> None:
     lines = []
 
-    async def act(line, _request):
+    async def act(line: Any, _request: Any) -> None:
         lines.append(line)
         line.write(answer(200, FINE))
 
@@ -318,7 +323,7 @@ async def test_what_nobody_asked_for_is_not_taken_for_an_answer(server):
             server.send(lines[-1], answer(408, b"you were idle"))
 
 
-async def test_a_question_is_asked_again_and_a_change_is_not(server):
+async def test_a_question_is_asked_again_and_a_change_is_not(server: Any) -> None:
     async with catalog_of(server) as catalog:
         for refusal in (None, answer(502), answer(503), answer(504), answer(429)):
             server.says(refusal, answer(200, FINE))
@@ -330,7 +335,7 @@ async def test_a_question_is_asked_again_and_a_change_is_not(server):
             assert len(server.asked) == 1
 
 
-async def test_tries_and_time_are_bounded(server):
+async def test_tries_and_time_are_bounded(server: Any) -> None:
     server.says(answer(503))
     async with catalog_of(server, retry=Retry(3, 5, 0.001)) as catalog:
         with pytest.raises(Unreachable):
@@ -345,7 +350,7 @@ async def test_tries_and_time_are_bounded(server):
     assert time.monotonic() - begun < 5
 
 
-async def test_a_server_is_left_alone_for_as_long_as_it_asks(server):
+async def test_a_server_is_left_alone_for_as_long_as_it_asks(server: Any) -> None:
     async with catalog_of(server) as catalog:
         server.says(answer(429, b"", b"Retry-After: 1\r\n"), answer(200, FINE))
         begun = time.monotonic()
@@ -359,11 +364,11 @@ async def test_a_server_is_left_alone_for_as_long_as_it_asks(server):
         assert len(server.asked) == 1
 
 
-async def test_a_server_that_restarts_between_reads_is_survived(server):
+async def test_a_server_that_restarts_between_reads_is_survived(server: Any) -> None:
     patient = Retry(tries=50, total_seconds=20, first_pause_seconds=0.01)
     async with catalog_of(server, retry=patient) as catalog:
 
-        async def read():
+        async def read() -> None:
             for _ in range(60):
                 assert await catalog.graphql("{ a }") == {"fine": True}
                 await asyncio.sleep(0.001)
@@ -378,7 +383,7 @@ async def test_a_server_that_restarts_between_reads_is_survived(server):
         await asyncio.gather(*readers)
 
 
-async def test_nobody_there_is_said_so_and_asked_a_few_times_only(server):
+async def test_nobody_there_is_said_so_and_asked_a_few_times_only(server: Any) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -387,8 +392,8 @@ async def test_nobody_there_is_said_so_and_asked_a_few_times_only(server):
                 await catalog.graphql("mutation { a }")
 
 
-async def test_cancelled_questions_hang_up_and_make_room(server):
-    async def slow(line, request):
+async def test_cancelled_questions_hang_up_and_make_room(server: Any) -> None:
+    async def slow(line: Any, request: Any) -> None:
         await silence(line, request)
 
     server.act = slow
@@ -408,11 +413,11 @@ async def test_cancelled_questions_hang_up_and_make_room(server):
             assert TOKEN not in "".join(shown.format()).replace(f"TOKEN = {TOKEN!r}", "")
 
 
-def test_an_interrupt_of_the_waiting_hangs_up(server):
+def test_an_interrupt_of_the_waiting_hangs_up(server: Any) -> None:
     server.act = silence
     with catalog_of(server, kind=Catalog, timeout_seconds=20) as catalog:
 
-        def interrupt():
+        def interrupt() -> None:
             while not server.asked:
                 time.sleep(0.01)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
@@ -425,12 +430,12 @@ def test_an_interrupt_of_the_waiting_hangs_up(server):
         assert catalog.graphql("{ a }") == {"fine": True}
 
 
-def test_a_client_closed_by_another_thread_lets_nobody_wait(server):
+def test_a_client_closed_by_another_thread_lets_nobody_wait(server: Any) -> None:
     server.act = silence
     catalog = catalog_of(server, kind=Catalog, timeout_seconds=20)
     caught = []
 
-    def ask():
+    def ask() -> None:
         try:
             catalog.graphql("{ a }")
         except (Misuse, Unreachable) as error:
@@ -449,8 +454,8 @@ def test_a_client_closed_by_another_thread_lets_nobody_wait(server):
 LIVE = Request("GET", "/changes/stream")
 
 
-async def test_a_stream_gives_lines_as_they_come_and_hangs_up_when_left(server):
-    async def act(line, _request):
+async def test_a_stream_gives_lines_as_they_come_and_hangs_up_when_left(server: Any) -> None:
+    async def act(line: Any, _request: Any) -> None:
         line.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         for piece in (b"id: 1\nda", b"ta: x\r\n\n", b"id"):
             line.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -474,7 +479,7 @@ async def test_a_stream_gives_lines_as_they_come_and_hangs_up_when_left(server):
 
 
 @pytest.mark.parametrize("fault", ["403", "503", "chunk cut", "closes at once", "silent"])
-async def test_a_stream_fails_with_the_same_errors(server, fault):
+async def test_a_stream_fails_with_the_same_errors(server: Any, fault: str) -> None:
     server.act, kind, status = FAULTS[fault]
     connection = catalog_of(server, timeout_seconds=0.4)._connection
     with pytest.raises(kind) as caught:
@@ -484,7 +489,7 @@ async def test_a_stream_fails_with_the_same_errors(server, fault):
     await connection.close()
 
 
-async def test_a_stream_of_the_real_service_tells_what_was_written(site):
+async def test_a_stream_of_the_real_service_tells_what_was_written(site: Any) -> None:
     from explorer.metadata import Proposal, Urn
 
     tag = Urn.parse("urn:li:tag:streamed")
@@ -500,19 +505,21 @@ async def test_a_stream_of_the_real_service_tells_what_was_written(site):
         await lines.aclose()
 
 
-async def test_a_transport_that_cannot_stream_says_so():
+async def test_a_transport_that_cannot_stream_says_so() -> None:
     class Whole:
-        async def send(self, _request):
+        async def send(self, _request: Any) -> Any:
             return 200, b"{}"
 
-        async def close(self):
+        async def close(self) -> None:
             pass
 
     with pytest.raises(Unsupported, match="cannot stream"):
         await anext(Connection(transport=Whole()).stream(LIVE))
 
 
-async def test_a_request_cancelled_as_its_answer_arrives_reports_nothing_to_the_loop(tmp_path):
+async def test_a_request_cancelled_as_its_answer_arrives_reports_nothing_to_the_loop(
+    tmp_path: Path,
+) -> None:
     path = str(tmp_path / "socket")
     loop = asyncio.get_running_loop()
     reported = []
@@ -553,11 +560,13 @@ async def test_a_request_cancelled_as_its_answer_arrives_reports_nothing_to_the_
         ("silence", TimedOut),
     ],
 )
-async def test_trouble_on_a_unix_socket_is_told_as_on_tcp(tmp_path, reply, expected):
+async def test_trouble_on_a_unix_socket_is_told_as_on_tcp(
+    tmp_path: Path, reply: bytes | str | None, expected: Any
+) -> None:
     path = str(tmp_path / "socket")
     transport = HttpTransport(f"unix:{path}", timeout_seconds=0.2)
 
-    async def serve(reader, writer):
+    async def serve(reader: Any, writer: Any) -> None:
         await reader.readuntil(b"\r\n\r\n")
         if reply == "silence":
             await reader.read()

@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -16,15 +18,15 @@ FINE = b'{"data": {"fine": true}}'
 MOST = 1_000_000
 
 
-def answer(body, headers=b""):
+def answer(body: Any, headers: bytes = b"") -> Any:
     return b"HTTP/1.1 200 X\r\n%bContent-Length: %d\r\n\r\n%b" % (headers, len(body), body)
 
 
 @asynccontextmanager
-async def serving(act):
+async def serving(act: Any) -> AsyncIterator[Any]:
     """The address of a server that answers each request as `act(line)` does."""
 
-    async def serve(reader, line):
+    async def serve(reader: Any, line: Any) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 rows = dict(row.split(b": ", 1) for row in head.split(b"\r\n")[1:-2])
@@ -43,7 +45,7 @@ async def serving(act):
         server.close()
 
 
-def client_of(address, **options):
+def client_of(address: Any, **options: Any) -> Any:
     options.setdefault("retry", Retry(tries=1))
     return AsyncCatalog(address, **options)
 
@@ -56,11 +58,13 @@ def client_of(address, **options):
         b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
 )
-async def test_an_answer_without_measure_is_not_read_to_its_end(monkeypatch, head):
+async def test_an_answer_without_measure_is_not_read_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
     monkeypatch.setattr(http, "_MAX_ANSWER_BYTES", MOST)
     sent = 0
 
-    async def act(line):
+    async def act(line: Any) -> None:
         nonlocal sent
         piece = b" " * 65536
         line.write(head)
@@ -76,11 +80,13 @@ async def test_an_answer_without_measure_is_not_read_to_its_end(monkeypatch, hea
     assert sent < 16 * MOST
 
 
-async def test_an_answer_that_unpacks_to_very_much_is_refused(monkeypatch):
+async def test_an_answer_that_unpacks_to_very_much_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(http, "_MAX_ANSWER_BYTES", MOST)
     said = [gzip.compress(b" " * (MOST + 1)), gzip.compress(FINE), gzip.compress(FINE)[:-4]]
 
-    async def act(line):
+    async def act(line: Any) -> None:
         line.write(answer(said.pop(0), b"Content-Encoding: gzip\r\n"))
 
     async with serving(act) as address, client_of(address) as catalog:
@@ -89,8 +95,8 @@ async def test_an_answer_that_unpacks_to_very_much_is_refused(monkeypatch):
         assert await catalog.graphql("{ fine }") == {"fine": True}
 
 
-async def test_waiting_for_a_turn_is_no_fault_of_the_servers():
-    async def act(line):
+async def test_waiting_for_a_turn_is_no_fault_of_the_servers() -> None:
+    async def act(line: Any) -> None:
         await asyncio.sleep(0.1)
         line.write(answer(FINE))
 
@@ -105,23 +111,23 @@ async def test_waiting_for_a_turn_is_no_fault_of_the_servers():
 
 
 @pytest.mark.parametrize("token", ["s3cret\nX: y", "s3cret…", "two s3crets", " \n"])
-async def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token):
+async def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: str) -> None:
     with pytest.raises(InvalidInput, match="invalid token") as caught:
         client_of("http://127.0.0.1:9", token=token)
     assert "s3cret" not in str(caught.value)
 
 
-async def test_a_line_end_after_a_token_is_no_part_of_it():
+async def test_a_line_end_after_a_token_is_no_part_of_it() -> None:
     asked = []
 
-    async def act(line):
+    async def act(line: Any) -> None:
         line.write(answer(FINE))
 
     async with serving(act) as address, AsyncCatalog(address, token="s3cret\n") as catalog:
         transport = await catalog._connection._reach.open()
         carry = transport.send
 
-        async def send(request):
+        async def send(request: Any) -> Any:
             asked.append(request.signature.header)
             return await carry(request)
 
@@ -133,17 +139,17 @@ async def test_a_line_end_after_a_token_is_no_part_of_it():
 # Gone through again for each of its parts, it took more than a minute.
 @pytest.mark.timeout(15)
 @pytest.mark.parametrize("query", ["?" * 30_000, "?" + "token" * 6_000, "?" + "a;" * 15_000])
-def test_a_long_address_to_go_on_to_is_looked_at_once(query):
+def test_a_long_address_to_go_on_to_is_looked_at_once(query: Any) -> None:
     error = responses.from_answer(
         302, b"", {"location": f"http://there/{query}"}, url="http://here/"
     )
     assert "http://there/" in str(error)
 
 
-async def test_who_still_waits_when_it_is_closed_is_told_so_and_nothing_is_sent_again():
+async def test_who_still_waits_when_it_is_closed_is_told_so_and_nothing_is_sent_again() -> None:
     asked, begun = [], asyncio.Event()
 
-    async def act(line):
+    async def act(line: Any) -> None:
         asked.append(line)
         begun.set()
         await asyncio.sleep(5)

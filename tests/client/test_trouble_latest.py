@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,12 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]
 class Slow:
     """Answers when told to, in any order."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.latest = LatestOnly()
         self.gates = {}
         self.cancelled = []
 
-    async def answer(self, name):
+    async def answer(self, name: Any) -> Any:
         gate = self.gates[name] = asyncio.get_running_loop().create_future()
         try:
             return await gate
@@ -28,11 +29,11 @@ class Slow:
             self.cancelled.append(name)
             raise
 
-    def ask(self, name, key="search"):
+    def ask(self, name: Any, key: str = "search") -> Any:
         return asyncio.ensure_future(self.latest.run(key, self.answer(name)))
 
 
-async def test_an_older_question_is_cancelled_and_told_so():
+async def test_an_older_question_is_cancelled_and_told_so() -> None:
     slow = Slow()
     first = slow.ask("a")
     await asyncio.sleep(0)
@@ -46,7 +47,7 @@ async def test_an_older_question_is_cancelled_and_told_so():
 
 
 @pytest.mark.parametrize("failing", [False, True])
-async def test_an_answer_that_came_too_late_never_arrives(failing):
+async def test_an_answer_that_came_too_late_never_arrives(failing: bool) -> None:
     slow = Slow()
     first = slow.ask("a")
     await asyncio.sleep(0.01)
@@ -63,7 +64,7 @@ async def test_an_answer_that_came_too_late_never_arrives(failing):
     assert await second == "B"
 
 
-async def test_other_keys_and_no_key_are_left_alone():
+async def test_other_keys_and_no_key_are_left_alone() -> None:
     slow = Slow()
     asked = [slow.ask("a", "x"), slow.ask("b", "y"), slow.ask("c", None), slow.ask("d", None)]
     await asyncio.sleep(0.01)
@@ -72,7 +73,7 @@ async def test_other_keys_and_no_key_are_left_alone():
     assert await asyncio.gather(*asked) == list("abcd")
 
 
-async def test_cancelling_the_asker_is_no_superseding():
+async def test_cancelling_the_asker_is_no_superseding() -> None:
     slow = Slow()
     first = slow.ask("a")
     await asyncio.sleep(0.01)
@@ -87,16 +88,16 @@ async def test_cancelling_the_asker_is_no_superseding():
         await second
 
 
-def test_it_works_between_threads_that_wait():
+def test_it_works_between_threads_that_wait() -> None:
     class Face(BlockingFace):
         core = None
 
-        def close(self):
+        def close(self) -> None:
             self._end()
 
     face, slow, caught = Face(), Slow(), []
 
-    def ask():
+    def ask() -> None:
         try:
             face.wait(slow.latest.run("search", slow.answer("a")))
         except Superseded as error:
@@ -107,7 +108,7 @@ def test_it_works_between_threads_that_wait():
     while "a" not in slow.gates:
         pass
 
-    async def at_once():
+    async def at_once() -> str:
         return "B"
 
     assert face.wait(slow.latest.run("search", at_once())) == "B"

@@ -1,6 +1,8 @@
 """What was read once can be read again without the server, marked with its age."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,18 +22,18 @@ WRITE = Request("POST", "/aspects", {}, writes=True)
 
 
 @pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
 
 
 class Remote:
     """A server that may be away."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.away = False
         self.asked = 0
 
-    def __call__(self, request):
+    def __call__(self, request: Any) -> Any:
         self.asked += 1
         if self.away:
             raise httpx.ReadError("gone")
@@ -41,16 +43,16 @@ class Remote:
 
 
 @pytest.fixture
-def remote():
+def remote() -> Any:
     return Remote()
 
 
-def connection_to(remote, mode, url=URL):
+def connection_to(remote: Any, mode: Any, url: Any = URL) -> Any:
     transport = HttpTransport(url, carrier=httpx.MockTransport(remote))
     return Connection(url, transport=transport, offline=mode, retry=Retry(2, 5, 0.001))
 
 
-async def kept(remote):
+async def kept(remote: Any) -> None:
     connection = connection_to(remote, "keep")
     reply = await connection.ask(READ)
     assert reply.as_of is None
@@ -58,7 +60,7 @@ async def kept(remote):
     await connection.close()
 
 
-async def test_a_kept_answer_stands_in_for_one_that_does_not_come(remote):
+async def test_a_kept_answer_stands_in_for_one_that_does_not_come(remote: Any) -> None:
     await kept(remote)
     connection = connection_to(remote, "fallback")
     remote.away = True
@@ -81,7 +83,7 @@ async def test_a_kept_answer_stands_in_for_one_that_does_not_come(remote):
     await connection.close()
 
 
-async def test_offline_nobody_is_asked(remote):
+async def test_offline_nobody_is_asked(remote: Any) -> None:
     await kept(remote)
     asked = remote.asked
     connection = connection_to(remote, "only")
@@ -95,7 +97,7 @@ async def test_offline_nobody_is_asked(remote):
     await connection.close()
 
 
-async def test_a_refusal_is_told_and_not_papered_over(remote):
+async def test_a_refusal_is_told_and_not_papered_over(remote: Any) -> None:
     connection = connection_to(remote, "fallback")
     with pytest.raises(NotFound):
         await connection.ask(Request("GET", "/missing"))
@@ -103,7 +105,7 @@ async def test_a_refusal_is_told_and_not_papered_over(remote):
 
 
 @pytest.mark.parametrize("mode", ["off", "keep"])
-async def test_kept_answers_are_given_only_where_that_is_wanted(remote, mode):
+async def test_kept_answers_are_given_only_where_that_is_wanted(remote: Any, mode: str) -> None:
     await kept(remote)
     remote.away = True
     connection = connection_to(remote, mode)
@@ -112,7 +114,7 @@ async def test_kept_answers_are_given_only_where_that_is_wanted(remote, mode):
     await connection.close()
 
 
-async def test_answers_of_one_server_are_not_another_ones(remote):
+async def test_answers_of_one_server_are_not_another_ones(remote: Any) -> None:
     await kept(remote)
     connection = connection_to(remote, "only", "http://other.example")
     with pytest.raises(Unreachable):
@@ -120,7 +122,7 @@ async def test_answers_of_one_server_are_not_another_ones(remote):
     await connection.close()
 
 
-def test_the_faces_tell_how_old_what_they_show_is(remote):
+def test_the_faces_tell_how_old_what_they_show_is(remote: Any) -> None:
     transport = HttpTransport(URL, carrier=httpx.MockTransport(remote))
     with Catalog(URL, transport=transport, offline="fallback", retry=Retry(1)) as catalog:
         catalog.graphql("{ a }")
@@ -134,7 +136,9 @@ def test_the_faces_tell_how_old_what_they_show_is(remote):
             catalog.graphql("mutation { a }")
 
 
-async def test_a_cache_that_cannot_be_kept_fails_nobody(remote, tmp_path, monkeypatch):
+async def test_a_cache_that_cannot_be_kept_fails_nobody(
+    remote: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(blocked))
@@ -143,8 +147,8 @@ async def test_a_cache_that_cannot_be_kept_fails_nobody(remote, tmp_path, monkey
         assert await catalog.graphql("{ a }") == {}
 
 
-async def test_answers_kept_for_one_person_are_not_another_ones(remote):
-    def connection_of(token, mode):
+async def test_answers_kept_for_one_person_are_not_another_ones(remote: Any) -> None:
+    def connection_of(token: Any, mode: Any) -> Any:
         transport = HttpTransport(URL, carrier=httpx.MockTransport(remote))
         return Connection(URL, transport=transport, offline=mode, token=token)
 

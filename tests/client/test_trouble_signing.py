@@ -3,6 +3,7 @@
 import logging
 import pickle
 import traceback
+from typing import Any
 
 import httpx
 import pytest
@@ -23,12 +24,12 @@ READ = Request("GET", "/entitiesV2/x")
 class Gate:
     """Lets in whoever shows the token, and to some paths everybody."""
 
-    def __init__(self, *, closed=True):
+    def __init__(self, *, closed: bool = True) -> None:
         self.closed = closed
         self.shown = []
         self.urls = []
 
-    def __call__(self, request):
+    def __call__(self, request: Any) -> Any:
         shown = request.headers.get("authorization")
         self.shown.append(shown)
         self.urls.append(str(request.url))
@@ -37,11 +38,11 @@ class Gate:
         return httpx.Response(200, json={"data": {}})
 
 
-def connection_to(gate, url="http://catalog.example", **more):
+def connection_to(gate: Any, url: str = "http://catalog.example", **more: Any) -> Any:
     return Connection(transport=HttpTransport(url, carrier=httpx.MockTransport(gate)), **more)
 
 
-async def test_a_token_is_shown_once_it_was_asked_for_and_then_always():
+async def test_a_token_is_shown_once_it_was_asked_for_and_then_always() -> None:
     gate = Gate()
     connection = connection_to(gate, token=TOKEN)
     assert gate.shown == []
@@ -50,13 +51,13 @@ async def test_a_token_is_shown_once_it_was_asked_for_and_then_always():
     assert gate.shown == [None, f"Bearer {TOKEN}", f"Bearer {TOKEN}"]
 
 
-async def test_a_write_that_was_not_let_in_is_sent_again_with_the_token():
+async def test_a_write_that_was_not_let_in_is_sent_again_with_the_token() -> None:
     gate = Gate()
     await connection_to(gate, token=TOKEN).send(Request("POST", "/x", {}, repeatable=False))
     assert len(gate.shown) == 2
 
 
-async def test_a_server_that_asks_for_no_token_never_sees_it_but_in_graphql():
+async def test_a_server_that_asks_for_no_token_never_sees_it_but_in_graphql() -> None:
     gate = Gate(closed=False)
     connection = connection_to(gate, token=TOKEN)
     await connection.send(READ)
@@ -65,7 +66,7 @@ async def test_a_server_that_asks_for_no_token_never_sees_it_but_in_graphql():
     assert gate.shown == [None, f"Bearer {TOKEN}", None]
 
 
-async def test_without_a_token_the_server_is_asked_once_and_its_wish_is_told():
+async def test_without_a_token_the_server_is_asked_once_and_its_wish_is_told() -> None:
     gate = Gate()
     with pytest.raises(NotSignedIn, match="CATALOG_TOKEN"):
         await connection_to(gate).send(READ)
@@ -73,16 +74,16 @@ async def test_without_a_token_the_server_is_asked_once_and_its_wish_is_told():
 
 
 @pytest.mark.parametrize("base", ["http://h.example:8080/gms", "http://h.example:8080/gms/"])
-async def test_a_prefix_and_a_slash_at_the_end_make_no_difference_to_paths(base):
+async def test_a_prefix_and_a_slash_at_the_end_make_no_difference_to_paths(base: str) -> None:
     gate = Gate(closed=False)
     await connection_to(gate, base).send(READ)
     assert gate.urls == ["http://h.example:8080/gms/entitiesV2/x"]
 
 
-async def test_a_redirect_is_not_followed():
+async def test_a_redirect_is_not_followed() -> None:
     hosts = []
 
-    def moved(request):
+    def moved(request: Any) -> Any:
         hosts.append(request.url.host)
         return httpx.Response(301, headers={"Location": "https://elsewhere.example/x"})
 
@@ -96,14 +97,14 @@ async def test_a_redirect_is_not_followed():
     "url",
     ["ftp://x", "http://", "http://h:x", "http://h/?token=abc123", "http://u:abc123@h/#f", "h:1"],
 )
-async def test_an_address_that_is_none_is_said_without_what_is_secret_in_it(url):
+async def test_an_address_that_is_none_is_said_without_what_is_secret_in_it(url: str) -> None:
     async with AsyncCatalog(url, token=TOKEN) as catalog:
         with pytest.raises(InvalidInput) as caught:
             await catalog.info()
     assert "abc123" not in str(caught.value)
 
 
-def test_a_name_and_password_in_an_address_are_shown_to_nobody():
+def test_a_name_and_password_in_an_address_are_shown_to_nobody() -> None:
     with Catalog("http://someone:hidden@127.0.0.1:9/gms", token=None) as catalog:
         assert catalog.address == "http://127.0.0.1:9/gms"
         assert "hidden" not in repr(catalog)
@@ -112,7 +113,7 @@ def test_a_name_and_password_in_an_address_are_shown_to_nobody():
     assert login.header == "Basic YUBiOmM="
 
 
-def test_a_secret_has_no_text_of_its_own():
+def test_a_secret_has_no_text_of_its_own() -> None:
     secret = Secret.of(TOKEN)
     assert TOKEN not in repr(secret) + str(secret) + f"{secret}" + repr([secret])
     assert TOKEN not in repr(Request("GET", "/", signature=secret))
@@ -120,7 +121,7 @@ def test_a_secret_has_no_text_of_its_own():
         pickle.dumps(secret)
 
 
-async def test_no_error_on_the_way_in_shows_the_token(caplog):
+async def test_no_error_on_the_way_in_shows_the_token(caplog: pytest.LogCaptureFixture) -> None:
     caught = []
     with caplog.at_level(logging.DEBUG):
         for face in (AsyncCatalog, Catalog):
@@ -141,7 +142,7 @@ async def test_no_error_on_the_way_in_shows_the_token(caplog):
         pickle.loads(pickle.dumps(error))
 
 
-async def test_what_only_reads_writes_nothing():
+async def test_what_only_reads_writes_nothing() -> None:
     gate = Gate(closed=False)
     transport = HttpTransport("http://h.example", carrier=httpx.MockTransport(gate))
     async with AsyncCatalog(transport=transport, read_only=True) as catalog:
@@ -175,24 +176,26 @@ async def test_what_only_reads_writes_nothing():
         ("", False, False),
     ],
 )
-def test_a_change_is_told_from_a_question_however_it_is_written(query, writes, repeatable):
+def test_a_change_is_told_from_a_question_however_it_is_written(
+    query: str, writes: bool, repeatable: bool
+) -> None:
     request = graphql_request(query, {})
     assert (request.writes, request.repeatable) == (writes, repeatable)
 
 
-async def test_an_application_in_this_process_may_be_asked(site):
+async def test_an_application_in_this_process_may_be_asked(site: Any) -> None:
     transport = HttpTransport("http://127.0.0.1", carrier=httpx.ASGITransport(site.service))
     async with AsyncCatalog(transport=transport) as catalog:
         assert (await catalog.info()).product == "catalog"
         assert (await catalog.abilities()).versions
 
 
-async def test_the_simplest_of_transports_is_taken_too():
+async def test_the_simplest_of_transports_is_taken_too() -> None:
     class Simple:
-        async def send(self, _request):
+        async def send(self, _request: Any) -> Any:
             return 200, b'{"a": 1}'
 
-        async def close(self):
+        async def close(self) -> None:
             pass
 
     assert await Connection(transport=Simple()).send(READ) == {"a": 1}

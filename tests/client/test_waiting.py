@@ -5,6 +5,8 @@ import gc
 import os
 import threading
 import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
@@ -18,36 +20,36 @@ pytestmark = pytest.mark.timeout(30)
 class Silent:
     """A transport that carries nothing."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.closed = 0
 
-    async def send(self, _request):
+    async def send(self, _request: Any) -> Any:
         return 200, b"{}"
 
-    async def close(self):
+    async def close(self) -> None:
         self.closed += 1
 
 
-async def numbers():
+async def numbers() -> AsyncIterator[Any]:
     yield 1
     yield 2
 
 
 @pytest.fixture
-def catalog():
+def catalog() -> Iterator[Any]:
     with Catalog(transport=Silent()) as made:
         yield made
 
 
-def begun(catalog):
+def begun(catalog: Any) -> Any:
     """An iteration of which one was taken."""
     drawn = blocking_iterator(lambda _core: numbers())(catalog)
     assert next(drawn) == 1
     return drawn
 
 
-def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing():
-    async def leaves_slowly():
+def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing() -> None:
+    async def leaves_slowly() -> None:
         try:
             await asyncio.sleep(60)
         finally:
@@ -56,7 +58,7 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing():
     for _ in range(10):
         catalog, told = Catalog(transport=Silent()), []
 
-        def use(work, catalog=catalog, told=told):
+        def use(work: Any, catalog: Any = catalog, told: Any = told) -> None:
             try:
                 while True:
                     catalog.wait(work())
@@ -74,7 +76,7 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing():
         assert len(told) == len(threads)
 
 
-def test_two_threads_may_close_it_at_once():
+def test_two_threads_may_close_it_at_once() -> None:
     catalog = Catalog(transport=Silent())
     threads = [threading.Thread(target=catalog.close, daemon=True) for _ in range(4)]
     for thread in threads:
@@ -85,7 +87,9 @@ def test_two_threads_may_close_it_at_once():
     assert not catalog._thread.is_alive()
 
 
-def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_blocks_nobody(catalog):
+def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_blocks_nobody(
+    catalog: Any,
+) -> None:
     class Knot:
         pass
 
@@ -95,7 +99,7 @@ def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_bloc
         knot.itself, knot.drawn = knot, begun(catalog)
         del knot
 
-        async def collect():
+        async def collect() -> Any:
             return gc.collect()
 
         found = []
@@ -107,20 +111,20 @@ def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_bloc
     assert found
 
 
-def test_an_iteration_is_left_in_peace_after_the_client_was_closed():
+def test_an_iteration_is_left_in_peace_after_the_client_was_closed() -> None:
     catalog = Catalog(transport=Silent())
     drawn = begun(catalog)
     catalog.close()
     drawn.close()
 
 
-def test_a_source_that_asks_the_same_client_is_refused_and_does_not_hang(catalog):
+def test_a_source_that_asks_the_same_client_is_refused_and_does_not_hang(catalog: Any) -> None:
     with pytest.raises(Misuse, match="list"):
         catalog.ingest_batch(catalog.info() for _ in range(1))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
-def test_in_a_process_that_was_forked_off_it_says_so(catalog):
+def test_in_a_process_that_was_forked_off_it_says_so(catalog: Any) -> None:
     child = os.fork()
     if not child:
         # Nothing of the test runner may run here.
@@ -141,7 +145,7 @@ def test_in_a_process_that_was_forked_off_it_says_so(catalog):
     assert catalog.exists("urn:li:tag:PII")
 
 
-def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it():
+def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it() -> None:
     transport = Silent()
     catalog = Catalog(transport=transport)
     thread = catalog._thread
@@ -153,7 +157,7 @@ def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it():
 
 
 @pytest.mark.anyio
-async def test_a_closed_client_is_offline():
+async def test_a_closed_client_is_offline() -> None:
     catalog = AsyncCatalog(transport=Silent())
     await catalog.close()
     with pytest.raises(Misuse, match="closed"):

@@ -1,5 +1,7 @@
 """Whoever watches a client is told of every exchange, and of no token."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -16,27 +18,27 @@ NOTHING = b'{"results": {}}'
 
 
 class Wire:
-    def __init__(self, *answers):
+    def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def close(self):
+    async def close(self) -> None:
         """Nothing is held."""
 
 
-def watched(*answers, **said):
+def watched(*answers: Any, **said: Any) -> Any:
     catalog = AsyncCatalog(transport=Wire(*answers), **said)
     seen: list[Exchange] = []
     catalog.watch(seen.append)
     return catalog, seen
 
 
-async def test_an_answer_is_told_with_its_path_status_and_size():
+async def test_an_answer_is_told_with_its_path_status_and_size() -> None:
     body = orjson.dumps({"results": {}})
     catalog, seen = watched((200, body))
     await catalog.summaries([URN])
@@ -47,7 +49,7 @@ async def test_an_answer_is_told_with_its_path_status_and_size():
     assert one.seconds >= 0
 
 
-async def test_every_try_is_told_and_why_it_failed():
+async def test_every_try_is_told_and_why_it_failed() -> None:
     silence = Unreachable("it hung up")
     retry = Retry(tries=3, first_pause_seconds=0)
     catalog, seen = watched(silence, silence, (200, NOTHING), retry=retry)
@@ -59,7 +61,7 @@ async def test_every_try_is_told_and_why_it_failed():
     ]
 
 
-async def test_a_refusal_is_told_whole_and_without_the_token():
+async def test_a_refusal_is_told_whole_and_without_the_token() -> None:
     said = f"not with {TOKEN}: " + "why " * 500
     catalog, seen = watched((403, said.encode()), token=TOKEN)
     with pytest.raises(CatalogError):
@@ -70,7 +72,7 @@ async def test_a_refusal_is_told_whole_and_without_the_token():
     assert TOKEN not in repr(seen)
 
 
-async def test_nobody_is_told_after_the_watching_ended():
+async def test_nobody_is_told_after_the_watching_ended() -> None:
     catalog, seen = watched((200, NOTHING))
     catalog.watch(None)
     await catalog.summaries([URN])

@@ -4,7 +4,10 @@ read."""
 import asyncio
 import ssl
 import subprocess
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,14 +24,14 @@ TOKEN = "a-token-for-tests"
 
 
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch):
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 
 
 @asynccontextmanager
-async def listening(serve, **more):
+async def listening(serve: Any, **more: Any) -> AsyncIterator[Any]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0, **more)
     try:
         yield server.sockets[0].getsockname()[1]
@@ -36,7 +39,7 @@ async def listening(serve, **more):
         server.close()
 
 
-async def answer(reader, line, head):
+async def answer(reader: Any, line: Any, head: Any) -> None:
     rows = dict(row.split(b": ", 1) for row in head.split(b"\r\n")[1:-2])
     length = {name.lower(): text for name, text in rows.items()}.get(b"content-length", b"0")
     await reader.readexactly(int(length))
@@ -45,16 +48,16 @@ async def answer(reader, line, head):
 
 
 @asynccontextmanager
-async def proxying(seen, to=None):
+async def proxying(seen: Any, to: Any = None) -> AsyncIterator[Any]:
     """The port of a proxy, which answers by itself or makes a tunnel to a port of this machine."""
 
-    async def pipe(reader, line):
+    async def pipe(reader: Any, line: Any) -> None:
         while piece := await reader.read(65536):
             line.write(piece)
             await line.drain()
         line.close()
 
-    async def serve(reader, line):
+    async def serve(reader: Any, line: Any) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 seen.append(head)
@@ -75,10 +78,10 @@ async def proxying(seen, to=None):
 
 
 @asynccontextmanager
-async def encrypted(certificate, key):
+async def encrypted(certificate: Any, key: Any) -> AsyncIterator[Any]:
     """The port of a server that speaks https with a certificate of its own."""
 
-    async def serve(reader, line):
+    async def serve(reader: Any, line: Any) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 await answer(reader, line, head)
@@ -94,7 +97,7 @@ async def encrypted(certificate, key):
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory):
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A certificate that signs itself, for this machine and one that is only named, and its key."""
     place = tmp_path_factory.mktemp("certificate")
     names = "subjectAltName=IP:127.0.0.1,DNS:catalog.example"
@@ -105,14 +108,16 @@ def certificate(tmp_path_factory):
     return place / "pem", place / "key"
 
 
-async def ask(url, **options):
+async def ask(url: Any, **options: Any) -> Any:
     async with AsyncCatalog(url, retry=Retry(tries=1), **options) as catalog:
         return await catalog.graphql("{ fine }")
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 @pytest.mark.parametrize("form", ["http://{}", "{}"])
-async def test_a_request_goes_through_the_proxy_that_the_environment_names(monkeypatch, name, form):
+async def test_a_request_goes_through_the_proxy_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, name: str, form: str
+) -> None:
     seen = []
     async with proxying(seen) as port:
         monkeypatch.setenv(name, form.format(f"127.0.0.1:{port}"))
@@ -120,7 +125,9 @@ async def test_a_request_goes_through_the_proxy_that_the_environment_names(monke
     assert seen[0].startswith(b"POST http://catalog.example:8080/gms/api/graphql HTTP/1.1\r\n")
 
 
-async def test_https_goes_through_a_tunnel_and_is_checked_all_the_same(monkeypatch, certificate):
+async def test_https_goes_through_a_tunnel_and_is_checked_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, certificate: Any
+) -> None:
     seen = []
     pem, key = certificate
     async with encrypted(pem, key) as port, proxying(seen, to=port) as proxy:
@@ -150,15 +157,17 @@ async def test_https_goes_through_a_tunnel_and_is_checked_all_the_same(monkeypat
     ],
 )
 def test_hosts_that_the_environment_excepts_are_asked_directly(
-    monkeypatch, address, exceptions, goes
-):
+    monkeypatch: pytest.MonkeyPatch, address: str, exceptions: str, goes: bool
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", exceptions)
     assert proxy_of(address) == ("http://proxy.example:3128" if goes else None)
 
 
 @pytest.mark.parametrize("url", ["http://catalog.example", "https://catalog.example"])
-async def test_a_proxy_that_is_not_there_is_named_without_its_password(monkeypatch, url):
+async def test_a_proxy_that_is_not_there_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://me:secret@127.0.0.1:1")
     with pytest.raises(
         NeverSent, match=r"through the proxy http://127.0.0.1:1; NO_PROXY"
@@ -167,8 +176,10 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(monkeypat
     assert "secret" not in str(caught.value)
 
 
-async def test_a_proxy_that_refuses_is_an_error_that_says_so(monkeypatch):
-    async def refuse(reader, line):
+async def test_a_proxy_that_refuses_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refuse(reader: Any, line: Any) -> None:
         await reader.readuntil(b"\r\n\r\n")
         page = b"<html><title>Ask the help desk</title><body>no"
         line.write(b"HTTP/1.1 407 No\r\nContent-Length: %d\r\n\r\n%b" % (len(page), page))
@@ -184,15 +195,17 @@ async def test_a_proxy_that_refuses_is_an_error_that_says_so(monkeypatch):
 
 
 @pytest.mark.parametrize("proxy", ["ftp://proxy.example", "http://[::1"])
-async def test_a_proxy_that_is_none_is_said_to_be(monkeypatch, proxy):
+async def test_a_proxy_that_is_none_is_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
     with pytest.raises(Misconfigured, match="HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"):
         await ask("http://catalog.example")
 
 
 async def test_a_certificate_that_is_not_trusted_says_whose_and_what_to_do(
-    monkeypatch, certificate, tmp_path
-):
+    monkeypatch: pytest.MonkeyPatch, certificate: Any, tmp_path: Path
+) -> None:
     pem, key = certificate
     async with encrypted(pem, key) as port:
         url = f"https://127.0.0.1:{port}"
@@ -211,8 +224,8 @@ async def test_a_certificate_that_is_not_trusted_says_whose_and_what_to_do(
             await ask(url)
 
 
-async def test_a_server_without_encryption_is_not_said_to_be_away():
-    async def plain(reader, line):
+async def test_a_server_without_encryption_is_not_said_to_be_away() -> None:
+    async def plain(reader: Any, line: Any) -> None:
         await reader.read(1)
         line.write(b"HTTP/1.1 400 X\r\n\r\n")
         line.close()
@@ -222,7 +235,9 @@ async def test_a_server_without_encryption_is_not_said_to_be_away():
             await ask(f"https://127.0.0.1:{port}")
 
 
-async def test_a_token_that_others_could_read_is_warned_of_once(monkeypatch):
+async def test_a_token_that_others_could_read_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with proxying([]) as port:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
         async with AsyncCatalog("http://catalog.example", token=TOKEN) as catalog:

@@ -1,7 +1,9 @@
 """Aspects go in, come out again, and none is lost on the way."""
 
 import asyncio
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -18,21 +20,21 @@ LABEL = Urn.parse("urn:li:tag:writing")
 
 
 @pytest.fixture
-def table(client):
+def table(client: Any) -> Iterator[Any]:
     client.put(TABLE, "datasetProperties", {"description": "Orders", "customProperties": {}})
     client.put(TABLE, None, Status(removed=False))
     yield TABLE
     client.delete(TABLE)
 
 
-def wires(value, times=1):
+def wires(value: Any, times: int = 1) -> Any:
     return [Proposal(LABEL, "tagProperties", value)] * times
 
 
 # What goes over the wire.
 
 
-def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text():
+def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text() -> None:
     request = ingest_request(Proposal(TABLE, "status", {"removed": True}))
     assert request.path == "/aspects?action=ingestProposal"
     assert request.body["async"] == "false"
@@ -40,7 +42,7 @@ def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text():
     assert request.writes
 
 
-def test_a_conditional_write_is_sent_once():
+def test_a_conditional_write_is_sent_once() -> None:
     proposal = Proposal(TABLE, "status", {}, headers={"If-Version-Match": "1"})
     assert not ingest_request(proposal).repeatable
     assert not ingest_batch_request([proposal]).repeatable
@@ -48,7 +50,7 @@ def test_a_conditional_write_is_sent_once():
 
 
 @pytest.mark.parametrize("value", [{"a": 'q"\\' * 999}, {"a": "ü☃" * 999}, {"a": "\x00" * 999}, {}])
-def test_a_size_is_never_told_too_small_nor_twice_too_big(value):
+def test_a_size_is_never_told_too_small_nor_twice_too_big(value: Any) -> None:
     proposal = Proposal(TABLE, "status", value, system={"runId": 'r"'}, headers={"x": "y"})
     length = len(orjson.dumps(proposal.to_wire()))
     assert length <= size_bytes(proposal) <= 2 * length + 500
@@ -57,7 +59,7 @@ def test_a_size_is_never_told_too_small_nor_twice_too_big(value):
 # Batches.
 
 
-def test_batches_keep_the_order_and_what_belongs_together():
+def test_batches_keep_the_order_and_what_belongs_together() -> None:
     urns = [Urn.of("tag", str(at // 3)) for at in range(20)]
     proposals = [Proposal(urn, "status", {"at": at}) for at, urn in enumerate(urns)]
     batches = list(cut(iter(proposals), usual=4))
@@ -66,7 +68,7 @@ def test_batches_keep_the_order_and_what_belongs_together():
     assert not any(late.must_follow(early) for early, late in pairwise(batches))
 
 
-def test_a_batch_never_holds_more_than_the_server_takes():
+def test_a_batch_never_holds_more_than_the_server_takes() -> None:
     assert [len(batch.proposals) for batch in cut(wires({}, 450))] == [200, 200, 50]
     long = wires({"name": "x" * 1000}, 5)
     two = size_bytes(long[0]) * 2
@@ -77,13 +79,13 @@ def test_a_batch_never_holds_more_than_the_server_takes():
 class Counting:
     """Takes batches, remembers which were on their way at once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.at_once = 0
         self.most = 0
         self.together = []
         self.took = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         urns = {one["entityUrn"] for one in request.body["proposals"]}
         self.together.append(urns)
         self.most = max(self.most, len(self.together))
@@ -95,26 +97,26 @@ class Counting:
         self.took += request.body["proposals"]
         return 200, b"{}"
 
-    async def close(self):
+    async def close(self) -> None:
         pass
 
 
-def load(proposals, wire):
-    async def run():
+def load(proposals: Any, wire: Any) -> Any:
+    async def run() -> Any:
         async with AsyncCatalog(transport=wire) as catalog:
             return await catalog.ingest_batch(proposals)
 
     return asyncio.run(run())
 
 
-def test_two_batches_of_different_entities_are_on_their_way_at_once():
+def test_two_batches_of_different_entities_are_on_their_way_at_once() -> None:
     wire = Counting()
     proposals = [Proposal(Urn.of("tag", str(at)), "status", {}) for at in range(500)]
     assert load(proposals, wire).written == 500
     assert wire.most == 2
 
 
-def test_changes_of_one_entity_are_never_on_their_way_at_once():
+def test_changes_of_one_entity_are_never_on_their_way_at_once() -> None:
     wire = Counting()
     urns = [Urn.of("tag", str(at % 150)) for at in range(900)]
     proposals = [Proposal(urn, "status", {"at": at}) for at, urn in enumerate(urns)]
@@ -123,7 +125,7 @@ def test_changes_of_one_entity_are_never_on_their_way_at_once():
     assert values == sorted(values)
 
 
-def test_what_is_refused_is_named_by_its_place_and_loses_no_other(client):
+def test_what_is_refused_is_named_by_its_place_and_loses_no_other(client: Any) -> None:
     good = [Proposal(Urn.of("tag", f"w{at}"), "tagProperties", {"name": "w"}) for at in range(250)]
     bad = Proposal(LABEL, "tagProperties", {"name": 3})
     report = client.ingest_batch([*good[:120], bad, *good[120:]])
@@ -134,7 +136,7 @@ def test_what_is_refused_is_named_by_its_place_and_loses_no_other(client):
     assert client.aspect(good[-1].urn, "tagProperties").value == {"name": "w"}
 
 
-def test_a_condition_that_does_not_hold_is_one_refusal_among_others(client):
+def test_a_condition_that_does_not_hold_is_one_refusal_among_others(client: Any) -> None:
     stale = Proposal(LABEL, "tagProperties", {"name": "x"}, headers={"If-Version-Match": "77"})
     report = client.ingest_batch([stale, *wires({"name": "writing"})])
     assert report.written == 1
@@ -144,12 +146,14 @@ def test_a_condition_that_does_not_hold_is_one_refusal_among_others(client):
 # Single aspects.
 
 
-def test_a_typed_record_knows_its_aspect_and_leaves_out_what_it_has_not(client, table):
+def test_a_typed_record_knows_its_aspect_and_leaves_out_what_it_has_not(
+    client: Any, table: Any
+) -> None:
     client.put(table, None, GlobalTags((TagAssociation(str(LABEL)),)))
     assert client.aspect(table, "globalTags").value == {"tags": [{"tag": str(LABEL)}]}
 
 
-def test_a_value_without_a_name_and_a_record_of_another_aspect_are_refused(client):
+def test_a_value_without_a_name_and_a_record_of_another_aspect_are_refused(client: Any) -> None:
     with pytest.raises(InvalidInput, match="name the aspect"):
         client.put(TABLE, None, {"removed": True})
     with pytest.raises(InvalidInput, match="is the aspect status, not globalTags"):
@@ -158,7 +162,7 @@ def test_a_value_without_a_name_and_a_record_of_another_aspect_are_refused(clien
         client.put(TABLE, None, TagAssociation("urn:li:tag:x"))
 
 
-def test_of_two_who_write_over_the_same_version_one_is_told(client):
+def test_of_two_who_write_over_the_same_version_one_is_told(client: Any) -> None:
     # Version numbers go on after a removal, so this table is one that never was.
     table = Urn.dataset("hive", f"writing.versions_{uuid4().hex}")
     client.put(table, "globalTags", {"tags": []}, only_if_version=-1)
@@ -169,7 +173,7 @@ def test_of_two_who_write_over_the_same_version_one_is_told(client):
     client.delete(table)
 
 
-def test_a_patch_leaves_the_rest_and_a_removal_takes_all(client, table):
+def test_a_patch_leaves_the_rest_and_a_removal_takes_all(client: Any, table: Any) -> None:
     client.put(table, None, GlobalTags((TagAssociation("urn:li:tag:kept"),)))
     tag = {"tag": str(LABEL)}
     client.patch(table, "globalTags", [{"op": "add", "path": f"/tags/{LABEL}", "value": tag}])
@@ -179,7 +183,7 @@ def test_a_patch_leaves_the_rest_and_a_removal_takes_all(client, table):
         client.aspect(table, "globalTags")
 
 
-def test_a_snapshot_brings_several_aspects_at_once(client, table):
+def test_a_snapshot_brings_several_aspects_at_once(client: Any, table: Any) -> None:
     aspects = {"status": Status(removed=True), "datasetProperties": {"description": "old way"}}
     client.ingest_snapshot(table, aspects)
     entity = client.entity(table)
@@ -189,7 +193,7 @@ def test_a_snapshot_brings_several_aspects_at_once(client, table):
         client.ingest_snapshot(table, {"tagProperties": {"name": "x"}})
 
 
-def test_a_run_is_listed_and_taken_back(client, table):
+def test_a_run_is_listed_and_taken_back(client: Any, table: Any) -> None:
     client.put(table, None, Status(removed=True), run_id="writing-run")
     assert "writing-run" in [run.run_id for run in client.runs(include_removed=True)]
     client.roll_back("writing-run")
@@ -199,7 +203,7 @@ def test_a_run_is_listed_and_taken_back(client, table):
 # The life of an entity.
 
 
-def test_a_soft_deleted_entity_comes_back_with_all_it_had(client, table):
+def test_a_soft_deleted_entity_comes_back_with_all_it_had(client: Any, table: Any) -> None:
     would = client.soft_delete(table, dry_run=True)
     assert (would.was_removed, would.removed, would.written) == (False, True, False)
     assert not client.entity(table).removed
@@ -211,13 +215,13 @@ def test_a_soft_deleted_entity_comes_back_with_all_it_had(client, table):
     assert not client.entity(table).removed
 
 
-def test_other_fields_of_the_status_stay_when_an_entity_comes_back(client, table):
+def test_other_fields_of_the_status_stay_when_an_entity_comes_back(client: Any, table: Any) -> None:
     client.put(table, "status", {"removed": True, "reason": "moved"})
     client.restore(table)
     assert client.aspect(table, "status").value == {"removed": False, "reason": "moved"}
 
 
-def test_nothing_comes_of_taking_away_what_does_not_exist(client):
+def test_nothing_comes_of_taking_away_what_does_not_exist(client: Any) -> None:
     nowhere = Urn.dataset("hive", "writing.nowhere")
     for change in (client.soft_delete, client.restore, client.delete):
         with pytest.raises(NotFound):
@@ -225,7 +229,7 @@ def test_nothing_comes_of_taking_away_what_does_not_exist(client):
     assert not client.entity(nowhere).exists
 
 
-def test_deleting_tells_who_points_there_before_it_does(client, table):
+def test_deleting_tells_who_points_there_before_it_does(client: Any, table: Any) -> None:
     client.put(LABEL, "tagProperties", {"name": "writing"})
     client.put(table, None, GlobalTags((TagAssociation(str(LABEL)),)))
     would = client.delete(LABEL, dry_run=True)
@@ -239,7 +243,7 @@ def test_deleting_tells_who_points_there_before_it_does(client, table):
     assert client.entity(table).tags == (LABEL,)
 
 
-def test_deleting_with_its_references_leaves_none(client, table):
+def test_deleting_with_its_references_leaves_none(client: Any, table: Any) -> None:
     client.put(LABEL, "tagProperties", {"name": "writing"})
     client.put(table, None, GlobalTags((TagAssociation(str(LABEL)),)))
     client.delete(LABEL, with_references=True)

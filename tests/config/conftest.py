@@ -1,7 +1,9 @@
 """A reader's home of its own for every test: no profile, no variable, no file of DataHub's."""
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keyring
 import pytest
@@ -11,7 +13,7 @@ VARIABLES = ("CATALOG_DATA_DIR", "DATAHUB_SKIP_CONFIG", "XDG_DATA_HOME")
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The reader's home, empty."""
     home = tmp_path / "home"
     home.mkdir()
@@ -24,7 +26,7 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def own_keyring(tmp_path, monkeypatch):
+def own_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A keyring that works, in the place of the machine's; gives the file it keeps things in."""
     monkeypatch.setenv("OWN_KEYRING", str(tmp_path / "keyring.json"))
     spec = importlib.util.spec_from_file_location("own_keyring", DATA / "own_keyring.py")

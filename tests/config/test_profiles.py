@@ -3,6 +3,7 @@
 import stat
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,22 +14,22 @@ from explorer.config import Profile, Profiles
 from explorer.errors import InvalidFile, InvalidInput, StorageFault, UnknownName
 
 
-def keep(name, profile):
+def keep(name: Any, profile: Any) -> None:
     config.change_profiles(lambda kept: Profiles(kept.current, {**kept.by_name, name: profile}))
 
 
-def write(text):
+def write(text: Any) -> Any:
     path = config.profiles_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
 
 
-def test_without_a_file_there_are_none():
+def test_without_a_file_there_are_none() -> None:
     assert config.read_profiles() == Profiles(None, {})
 
 
-def test_what_is_kept_is_read_again_and_only_its_owner_may():
+def test_what_is_kept_is_read_again_and_only_its_owner_may() -> None:
     full = Profile(
         url="https://catalog.example.com/gms",
         source="environment:PROD_TOKEN",
@@ -49,7 +50,7 @@ def test_what_is_kept_is_read_again_and_only_its_owner_may():
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1))
-def test_any_directory_is_written_so_that_it_reads_back(name):
+def test_any_directory_is_written_so_that_it_reads_back(name: Any) -> None:
     keep("one", Profile(data_dir=name))
     assert config.read_profiles().by_name["one"].data_dir == name
 
@@ -73,7 +74,9 @@ def test_any_directory_is_written_so_that_it_reads_back(name):
         ("profiles = 3\n", 1, "profiles"),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line_and_left_alone(text, line, told):
+def test_a_damaged_file_is_named_with_its_line_and_left_alone(
+    text: str, line: int, told: str
+) -> None:
     path = write(text)
     with pytest.raises(InvalidFile) as caught:
         config.read_profiles()
@@ -86,7 +89,7 @@ def test_a_damaged_file_is_named_with_its_line_and_left_alone(text, line, told):
     assert path.read_text() == text
 
 
-def test_a_file_that_is_no_text_is_named_with_its_line():
+def test_a_file_that_is_no_text_is_named_with_its_line() -> None:
     path = write("")
     path.write_bytes(b"# one\n\xff\n")
     with pytest.raises(InvalidFile, match=r"line 2.*UTF-8"):
@@ -102,14 +105,14 @@ def test_a_file_that_is_no_text_is_named_with_its_line():
         ("a b", Profile(url="http://a")),
     ],
 )
-def test_what_could_not_be_read_again_is_not_written(name, profile):
+def test_what_could_not_be_read_again_is_not_written(name: str, profile: Any) -> None:
     keep("before", Profile(url="http://before"))
     with pytest.raises(InvalidInput):
         keep(name, profile)
     assert list(config.read_profiles().by_name) == ["before"]
 
 
-def test_what_many_change_at_once_is_all_kept():
+def test_what_many_change_at_once_is_all_kept() -> None:
     names = [f"p{number}" for number in range(12)]
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda name: keep(name, Profile(url=f"http://{name}")), names))
@@ -118,7 +121,9 @@ def test_what_many_change_at_once_is_all_kept():
     assert leftovers == {"profiles.toml", ".profiles.toml.lock"}
 
 
-def test_a_place_that_cannot_be_written_is_a_sentence(home, monkeypatch):
+def test_a_place_that_cannot_be_written_is_a_sentence(
+    home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (home / "file").write_text("")
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(home / "file" / "config"))
     with pytest.raises(StorageFault, match="CATALOG_CONFIG_DIR"):
@@ -140,24 +145,24 @@ def test_a_place_that_cannot_be_written_is_a_sentence(home, monkeypatch):
         "",
     ],
 )
-def test_an_address_that_is_none_is_refused_without_repeating_a_password(url):
+def test_an_address_that_is_none_is_refused_without_repeating_a_password(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Profile(url=url).checked()
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://a.example.com/gms", "http://[::1]:8080", "unix:/run/c"])
-def test_an_address_is_kept_as_it_is(url):
+def test_an_address_is_kept_as_it_is(url: str) -> None:
     assert Profile(url=url).checked().url == url
 
 
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "..", "-a", "a b", "é", "x" * 65, "embedded"])
-def test_a_name_that_could_not_be_a_files_is_refused(name):
+def test_a_name_that_could_not_be_a_files_is_refused(name: Any) -> None:
     with pytest.raises(InvalidInput):
         config.checked_name(name)
 
 
-def test_embedded_is_always_there_and_an_unknown_name_is_told_the_known_ones():
+def test_embedded_is_always_there_and_an_unknown_name_is_told_the_known_ones() -> None:
     keep("prod", Profile(url="http://a"))
     kept = config.read_profiles()
     assert kept.named("embedded").data_dir == str(config.data_dir())

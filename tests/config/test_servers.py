@@ -1,6 +1,7 @@
 """Which server is meant, and that no token goes to a server it was not meant for."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ A, B, C = "http://a.example.com:8080", "https://b.example.com", "http://c.exampl
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two profiles with a token each: a, which is current, and b."""
     monkeypatch.setenv("TOKEN_OF_A", "secret-a")
     monkeypatch.setenv("TOKEN_OF_B", "secret-b")
@@ -23,24 +24,26 @@ def kept(monkeypatch):
     config.change_profiles(lambda _: Profiles("a", by_name))
 
 
-def add(name, profile, current=None):
+def add(name: Any, profile: Any, current: Any = None) -> None:
     config.change_profiles(
         lambda kept: Profiles(current or kept.current, {**kept.by_name, name: profile})
     )
 
 
-def datahubenv(home, text):
+def datahubenv(home: Any, text: Any) -> None:
     (home / ".datahubenv").write_text(text)
 
 
-def test_with_nothing_said_it_is_this_machines_own(home):
+def test_with_nothing_said_it_is_this_machines_own(home: Any) -> None:
     meant = config.server()
     assert (meant.name, meant.url, meant.data_dir) == ("embedded", None, config.data_dir())
     assert (meant.read_only, meant.timeout_seconds, meant.signs) == (False, None, "when asked")
     assert meant.token() is None
 
 
-def test_the_first_that_says_so_is_meant(kept, home, monkeypatch, tmp_path):
+def test_the_first_that_says_so_is_meant(
+    kept: Any, home: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Each is taken away in turn, and the next one is meant."""
     datahubenv(home, "gms:\n  server: http://file\n")
     for name, value in {
@@ -69,27 +72,29 @@ def test_the_first_that_says_so_is_meant(kept, home, monkeypatch, tmp_path):
     assert config.server().name == "embedded"
 
 
-def test_a_profile_brings_all_it_says(kept):
+def test_a_profile_brings_all_it_says(kept: Any) -> None:
     meant = config.server()
     assert (meant.url, meant.read_only, meant.timeout_seconds) == (A, True, 7.0)
     assert meant.token() == "secret-a"
     assert config.server(profile="b").signs == "always"
 
 
-def test_embedded_is_a_profile_too(kept, monkeypatch):
+def test_embedded_is_a_profile_too(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAHUB_GMS_URL", C)
     add("x", Profile(url=C), current="embedded")
     for meant in (config.server(), config.server(profile="embedded")):
         assert (meant.name, meant.url, meant.data_dir) == ("embedded", None, config.data_dir())
 
 
-def test_a_profile_beside_another_catalog_is_refused(kept, tmp_path):
+def test_a_profile_beside_another_catalog_is_refused(kept: Any, tmp_path: Path) -> None:
     for other in ({"url": A}, {"data_dir": tmp_path}):
         with pytest.raises(InvalidInput, match="one of them"):
             config.server(**other, profile="a")
 
 
-def test_a_profile_that_is_not_there_is_told_the_known_ones(kept, monkeypatch):
+def test_a_profile_that_is_not_there_is_told_the_known_ones(
+    kept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UnknownName, match="known: a, b, embedded"):
         config.server(profile="zzz")
     monkeypatch.setenv("CATALOG_PROFILE", "zzz")
@@ -98,7 +103,7 @@ def test_a_profile_that_is_not_there_is_told_the_known_ones(kept, monkeypatch):
 
 
 @pytest.mark.parametrize("shown", [repr, str, lambda meant: f"{meant!r:s} {meant.token}"])
-def test_nothing_shows_the_token(kept, shown):
+def test_nothing_shows_the_token(kept: Any, shown: Any) -> None:
     for meant in (config.server(), config.server(C, token="secret-given")):
         assert "secret" in meant.token()
         assert "secret" not in shown(meant)
@@ -153,19 +158,19 @@ COMBINATIONS = [
 
 @pytest.mark.parametrize(("variables", "asked", "token"), COMBINATIONS)
 def test_a_token_goes_where_it_was_meant_to_and_nowhere_else(
-    kept, monkeypatch, variables, asked, token
-):
+    kept: Any, monkeypatch: pytest.MonkeyPatch, variables: Any, asked: Any, token: Any
+) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert config.server(**asked).token() == token
 
 
-def test_an_address_of_a_profile_is_only_read_as_the_profile_says(kept):
+def test_an_address_of_a_profile_is_only_read_as_the_profile_says(kept: Any) -> None:
     meant = config.server(f"{A}/")
     assert (meant.name, meant.url, meant.read_only) == ("a", f"{A}/", True)
 
 
-def test_an_address_of_several_profiles_takes_the_current_one_or_none(kept):
+def test_an_address_of_several_profiles_takes_the_current_one_or_none(kept: Any) -> None:
     add("a2", Profile(url=A))
     assert config.server(A).name == "a"
     config.change_profiles(lambda kept: Profiles("b", kept.by_name))
@@ -173,7 +178,7 @@ def test_an_address_of_several_profiles_takes_the_current_one_or_none(kept):
     assert (meant.name, meant.token()) == (A, None)
 
 
-def test_a_directory_of_a_profile_is_only_read_as_the_profile_says(tmp_path):
+def test_a_directory_of_a_profile_is_only_read_as_the_profile_says(tmp_path: Path) -> None:
     add("local", Profile(data_dir=str(tmp_path), read_only=True))
     meant = config.server(data_dir=tmp_path)
     assert (meant.name, meant.read_only, meant.url) == ("local", True, None)
@@ -198,7 +203,9 @@ def test_a_directory_of_a_profile_is_only_read_as_the_profile_says(tmp_path):
         ({"DATAHUB_GMS_HOST": "gms", "DATAHUB_GMS_URL": "http://url"}, "http://url"),
     ],
 )
-def test_datahubs_variables_name_a_server_and_its_token(monkeypatch, variables, url):
+def test_datahubs_variables_name_a_server_and_its_token(
+    monkeypatch: pytest.MonkeyPatch, variables: Any, url: str
+) -> None:
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "theirs")
     # Ours is for servers that our own settings name.
     monkeypatch.setenv("CATALOG_TOKEN", "ours")
@@ -209,14 +216,16 @@ def test_datahubs_variables_name_a_server_and_its_token(monkeypatch, variables, 
     assert "theirs" not in repr(meant)
 
 
-def test_a_port_without_a_host_is_a_sentence(monkeypatch):
+def test_a_port_without_a_host_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAHUB_GMS_PORT", "8080")
     with pytest.raises(InvalidInput, match="DATAHUB_GMS_HOST"):
         config.server()
     assert config.server(C).url == C
 
 
-def test_datahubs_file_names_a_server_and_its_token_alone_goes_there(home, monkeypatch):
+def test_datahubs_file_names_a_server_and_its_token_alone_goes_there(
+    home: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     datahubenv(home, "gms:\n  server: http://file:8080\n  token: 'of the: file'\nother: [1]\n")
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "of-the-environment")
     meant = config.server()
@@ -230,7 +239,7 @@ def test_datahubs_file_names_a_server_and_its_token_alone_goes_there(home, monke
     assert config.server().token() is None
 
 
-def test_a_server_of_datahubs_that_is_a_profiles_too_is_only_read_as_that_says(home):
+def test_a_server_of_datahubs_that_is_a_profiles_too_is_only_read_as_that_says(home: Any) -> None:
     datahubenv(home, f"gms:\n  server: {A}\n  token: of-the-file\n")
     add("a", Profile(url=A, read_only=True))
     meant = config.server()
@@ -238,7 +247,7 @@ def test_a_server_of_datahubs_that_is_a_profiles_too_is_only_read_as_that_says(h
 
 
 @pytest.mark.parametrize("text", ["gms: [\n", "gms: 3\n", "", "gms:\n  token: x\n", "\x00"])
-def test_a_file_that_is_not_datahubs_is_a_sentence(home, text):
+def test_a_file_that_is_not_datahubs_is_a_sentence(home: Any, text: str) -> None:
     datahubenv(home, text)
     with pytest.raises(InvalidFile, match=r"datahubenv.*DATAHUB_SKIP_CONFIG"):
         config.server()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import keyring
 import pytest
@@ -21,21 +22,21 @@ URL = "https://catalog.example.com"
 OTHERS = "--token-from prompt"
 
 
-def keep(name, profile, token=None):
+def keep(name: Any, profile: Any, token: Any = None) -> None:
     if token:
         config.keep_token(name, profile, token)
     config.change_profiles(lambda kept: Profiles(kept.current, {**kept.by_name, name: profile}))
 
 
-def token_of(name):
+def token_of(name: Any) -> Any:
     return config.server(profile=name).token()
 
 
-def token_files():
+def token_files() -> Any:
     return config.config_dir() / "tokens"
 
 
-def test_the_keyring_keeps_gives_and_forgets_a_token(own_keyring):
+def test_the_keyring_keeps_gives_and_forgets_a_token(own_keyring: Any) -> None:
     profile = Profile(url=URL, source="keyring")
     keep("prod", profile, "s3cret")
     assert token_of("prod") == "s3cret"
@@ -47,7 +48,9 @@ def test_the_keyring_keeps_gives_and_forgets_a_token(own_keyring):
         token_of("prod")
 
 
-def test_a_token_of_the_keyring_does_not_follow_its_name_to_another_address(own_keyring):
+def test_a_token_of_the_keyring_does_not_follow_its_name_to_another_address(
+    own_keyring: Any,
+) -> None:
     keep("prod", Profile(url=URL, source="keyring"), "s3cret")
     keep("prod", Profile(url="https://elsewhere.example.com", source="keyring"))
     with pytest.raises(NotSignedIn):
@@ -59,7 +62,9 @@ def test_a_token_of_the_keyring_does_not_follow_its_name_to_another_address(own_
 @pytest.mark.parametrize(
     ("fault", "told"), [("locked", "the collection is locked"), ("broken", "the bus is gone")]
 )
-def test_a_keyring_that_fails_is_a_sentence(own_keyring, monkeypatch, fault, told):
+def test_a_keyring_that_fails_is_a_sentence(
+    own_keyring: Any, monkeypatch: pytest.MonkeyPatch, fault: str, told: str
+) -> None:
     profile = Profile(url=URL, source="keyring")
     keep("prod", profile)
     monkeypatch.setenv("OWN_KEYRING_FAULT", fault)
@@ -77,7 +82,7 @@ def test_a_keyring_that_fails_is_a_sentence(own_keyring, monkeypatch, fault, tol
         assert "s3cret" not in said
 
 
-def test_a_machine_without_a_keyring_is_a_sentence(own_keyring):
+def test_a_machine_without_a_keyring_is_a_sentence(own_keyring: Any) -> None:
     keyring.set_keyring(NoKeyring())
     keep("prod", Profile(url=URL, source="keyring"))
     with pytest.raises(Misconfigured, match="this machine has none") as caught:
@@ -85,7 +90,7 @@ def test_a_machine_without_a_keyring_is_a_sentence(own_keyring):
     assert OTHERS in str(caught.value)
 
 
-def test_without_the_package_its_extra_is_named(monkeypatch):
+def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     keep("prod", Profile(url=URL, source="keyring"))
     with pytest.raises(MissingExtra, match=r"catalog-explorer\[keyring\]") as caught:
@@ -93,11 +98,13 @@ def test_without_the_package_its_extra_is_named(monkeypatch):
     assert OTHERS in str(caught.value)
 
 
-def test_a_keyring_that_never_answers_is_not_waited_for(own_keyring, monkeypatch):
+def test_a_keyring_that_never_answers_is_not_waited_for(
+    own_keyring: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     until_the_end = threading.Event()
 
     class Hanging(type(keyring.get_keyring())):
-        def get_password(self, service, username):
+        def get_password(self, service: Any, username: Any) -> None:
             until_the_end.wait()
 
     keyring.set_keyring(Hanging())
@@ -108,7 +115,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(own_keyring, monkeypatch
     until_the_end.set()
 
 
-def test_a_file_keeps_a_token_that_only_its_owner_reads():
+def test_a_file_keeps_a_token_that_only_its_owner_reads() -> None:
     profile = Profile(url=URL, source="file")
     keep("prod", profile, "s3cret")
     kept = token_files() / "prod"
@@ -121,7 +128,7 @@ def test_a_file_keeps_a_token_that_only_its_owner_reads():
         token_of("prod")
 
 
-def test_a_token_in_a_file_does_not_follow_its_name_to_another_address():
+def test_a_token_in_a_file_does_not_follow_its_name_to_another_address() -> None:
     keep("prod", Profile(url=URL, source="file"), "s3cret")
     keep("prod", Profile(url="https://elsewhere.example.com", source="file"))
     with pytest.raises(NotSignedIn, match="another address"):
@@ -133,7 +140,7 @@ def test_a_token_in_a_file_does_not_follow_its_name_to_another_address():
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
-def test_a_file_that_others_may_open_is_refused(mode):
+def test_a_file_that_others_may_open_is_refused(mode: int) -> None:
     keep("prod", Profile(url=URL, source="file"), "s3cret")
     (token_files() / "prod").chmod(mode)
     with pytest.raises(StorageFault, match="chmod 600") as caught:
@@ -141,7 +148,7 @@ def test_a_file_that_others_may_open_is_refused(mode):
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_variable_is_read_when_the_token_is_called_for(monkeypatch):
+def test_a_variable_is_read_when_the_token_is_called_for(monkeypatch: pytest.MonkeyPatch) -> None:
     keep("prod", Profile(url=URL, source="environment:PROD_TOKEN"))
     meant = config.server(profile="prod")
     with pytest.raises(NotSignedIn, match="PROD_TOKEN"):
@@ -151,14 +158,14 @@ def test_a_variable_is_read_when_the_token_is_called_for(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["two words", "line\nbreak", "caf\u00e9", "a\x7f"])
-def test_what_no_header_can_carry_is_refused_unsaid(text):
+def test_what_no_header_can_carry_is_refused_unsaid(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         config.server(URL, token=text).token()
     assert text not in str(caught.value)
     assert text not in repr(caught.value)
 
 
-def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch):
+def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     keep("prod", Profile(url=URL, source="prompt"))
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
@@ -169,7 +176,7 @@ def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch):
         token_of("prod")
 
 
-def test_the_person_at_the_terminal_is_asked_once_and_unseen():
+def test_the_person_at_the_terminal_is_asked_once_and_unseen() -> None:
     keep("prod", Profile(url=URL, source="prompt"))
     program = (
         "from explorer import config; meant = config.server(profile='prod'); "

@@ -5,10 +5,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.datahub.conftest import DataHub, install_packages
+from tests.datahub.conftest import DataHub, Served, install_packages
 
 # The first test may install the tools.
 pytestmark = pytest.mark.timeout(900)
@@ -26,7 +27,7 @@ WITHOUT_GRAPHQL = (
 UNLISTED = {"get_dataset_assertions"}
 
 
-def snowflake(name):
+def snowflake(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:snowflake,{name},PROD)"
 
 
@@ -40,7 +41,7 @@ POSITIVE = "urn:li:assertion:amounts-are-positive"
 
 
 @pytest.fixture(scope="module")
-def sample(served):
+def sample(served: Served) -> Any:
     """The served catalog with the sample in it."""
     command = [sys.executable, "-m", "explorer.cli", "sample", "load", "--url", served.address]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
@@ -48,38 +49,38 @@ def sample(served):
 
 
 @pytest.fixture(scope="module")
-def agents(sample, tmp_path_factory):
+def agents(sample: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The environment of the tools, pointed at the served catalog."""
     folder = install_packages("datahub-agents", *PACKAGES)
     return DataHub(folder, sample.address, tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
-def said(agents):
+def said(agents: Any) -> Any:
     """What every tool and every function gave."""
     return agents.python(SCRIPT)
 
 
 @pytest.fixture(scope="module")
-def tools(said):
+def tools(said: Any) -> Any:
     return said["tools"]["given"]
 
 
 @pytest.fixture(scope="module")
-def functions(said):
+def functions(said: Any) -> Any:
     return said["functions"]["given"]
 
 
-def found(answer):
+def found(answer: Any) -> Any:
     return [one["entity"]["urn"] for one in answer["searchResults"]]
 
 
-def counts(answer, field):
+def counts(answer: Any, field: Any) -> Any:
     (facet,) = [one for one in answer["facets"] if one["field"] == field]
     return {one["value"]: one["count"] for one in facet["aggregations"]}
 
 
-def test_every_tool_is_offered_and_none_fails(said):
+def test_every_tool_is_offered_and_none_fails(said: Any) -> None:
     for part, offered in (("tools", "listed"), ("functions", "offered")):
         told = said[part]
         unlisted = UNLISTED if part == "tools" else set()
@@ -89,7 +90,7 @@ def test_every_tool_is_offered_and_none_fails(said):
         assert set(failed) <= {"ask", "read chat"}, failed
 
 
-def test_search_finds_counts_and_sorts(tools):
+def test_search_finds_counts_and_sorts(tools: Any) -> None:
     assert found(tools["search"])[0] == ORDERS
     facets = tools["facets"]
     assert "searchResults" not in facets
@@ -99,7 +100,7 @@ def test_search_finds_counts_and_sorts(tools):
     assert STAGED in found(tools["by tag"])
 
 
-def test_entities_are_told_whole(tools):
+def test_entities_are_told_whole(tools: Any) -> None:
     orders, dashboard, missing = tools["entities"]
     assert orders["properties"]["name"] == "fct_orders"
     assert orders["platform"]["name"] == "snowflake"
@@ -115,7 +116,7 @@ def test_entities_are_told_whole(tools):
     assert "not found" in missing["error"]
 
 
-def test_queries_properties_assertions_domains_and_terms_are_told(tools):
+def test_queries_properties_assertions_domains_and_terms_are_told(tools: Any) -> None:
     query, retention, document, fresh, domain, term = tools["others"]
     assert query["properties"]["source"] == "MANUAL"
     assert query["platform"]["name"] == "snowflake"
@@ -128,13 +129,13 @@ def test_queries_properties_assertions_domains_and_terms_are_told(tools):
     assert term["properties"]["name"] == "Conversion rate"
 
 
-def test_columns_are_listed_by_word(tools):
+def test_columns_are_listed_by_word(tools: Any) -> None:
     listed = tools["fields"]
     assert (listed["totalFields"], listed["matchingCount"], listed["returned"]) == (29, 5, 3)
     assert {"gross_amount", "discount_amount"} <= {one["fieldPath"] for one in listed["fields"]}
 
 
-def test_lineage_is_followed_and_paths_are_found(tools):
+def test_lineage_is_followed_and_paths_are_found(tools: Any) -> None:
     assert {STAGED, ENRICHED} <= set(found(tools["upstream"]["upstreams"]))
     down = tools["downstream"]["downstreams"]
     assert {one["degree"] for one in down["searchResults"]} >= {1, 2}
@@ -147,7 +148,7 @@ def test_lineage_is_followed_and_paths_are_found(tools):
     assert columns == ["gross_amount_eur", "gross_amount"]
 
 
-def test_queries_of_a_table_and_of_a_column_are_listed(tools):
+def test_queries_of_a_table_and_of_a_column_are_listed(tools: Any) -> None:
     urns = {name: [one["urn"] for one in tools[name]["queries"]] for name in ("queries",)}
     assert set(urns["queries"]) == {"urn:li:query:orders-by-channel", "urn:li:query:orders-by-day"}
     for name in ("own queries", "column queries"):
@@ -157,7 +158,9 @@ def test_queries_of_a_table_and_of_a_column_are_listed(tools):
         assert query["subjects"] == [ORDERS]
 
 
-def test_assertions_are_told_with_their_runs_and_found_by_column_status_and_type(tools):
+def test_assertions_are_told_with_their_runs_and_found_by_column_status_and_type(
+    tools: Any,
+) -> None:
     every = {one["urn"]: one for one in tools["assertions"]["data"]["assertions"]}
     assert set(every) == {FRESH, POSITIVE}
     positive, fresh = every[POSITIVE], every[FRESH]
@@ -172,7 +175,7 @@ def test_assertions_are_told_with_their_runs_and_found_by_column_status_and_type
         assert [one["urn"] for one in tools[name]["data"]["assertions"]] == [urn], name
 
 
-def test_documents_are_found_read_and_saved(tools):
+def test_documents_are_found_read_and_saved(tools: Any) -> None:
     for name in ("documents", "hybrid", "runbooks"):
         (document,) = tools[name]["searchResults"]
         assert document["entity"]["urn"] == RUNBOOK, name
@@ -186,7 +189,7 @@ def test_documents_are_found_read_and_saved(tools):
     assert saved["entity"]["tags"]["tags"][0]["tag"]["urn"] == "urn:li:tag:refunds"
 
 
-def labels(entity):
+def labels(entity: Any) -> Any:
     """What people added to an entity, each as a set of names."""
     properties = entity.get("structuredProperties", {}).get("properties", [])
     tags = entity.get("tags", {}).get("tags", [])
@@ -201,7 +204,7 @@ def labels(entity):
     }
 
 
-def test_what_tools_write_is_there_and_what_they_take_away_is_gone(tools):
+def test_what_tools_write_is_there_and_what_they_take_away_is_gone(tools: Any) -> None:
     edited, bare = labels(tools["edited"]), labels(tools["bare"])
     assert "urn:li:tag:Certified" in edited["tags"] - bare["tags"]
     assert edited["terms"] - bare["terms"] == {"urn:li:glossaryTerm:Commerce.ConversionRate"}
@@ -218,7 +221,7 @@ def test_what_tools_write_is_there_and_what_they_take_away_is_gone(tools):
     assert columns["order_id"]["editedTags"] == ["Certified"]
 
 
-def test_functions_give_what_the_tools_give(functions):
+def test_functions_give_what_the_tools_give(functions: Any) -> None:
     assert found(functions["search"])[0] == ORDERS
     assert functions["entity"][0]["properties"]["name"] == "fct_orders"
     assert functions["fields"]["totalFields"] == 29
@@ -238,7 +241,7 @@ def test_functions_give_what_the_tools_give(functions):
     assert bare["properties"] == {}
 
 
-def test_an_incident_is_raised_shown_and_resolved(functions):
+def test_an_incident_is_raised_shown_and_resolved(functions: Any) -> None:
     assert functions["no incidents"]["data"]["total"] == 0
     (incident,) = functions["incidents"]["data"]["incidents"]
     assert incident["urn"] == functions["raise_incident"]["incidentUrn"]
@@ -254,17 +257,17 @@ def test_an_incident_is_raised_shown_and_resolved(functions):
 
 
 @pytest.fixture
-def bare(agents, said):
+def bare(agents: Any, said: Any) -> Any:
     """The command `datahub` without graphql-core, which a bare acryl-datahub does not bring: it
     cannot ask which fields there are, and sends all it knows."""
 
-    def run(*arguments):
+    def run(*arguments: Any) -> Any:
         return agents.interpret("-c", WITHOUT_GRAPHQL, *arguments)
 
     return run
 
 
-def test_the_search_of_a_bare_installation_works(bare):
+def test_the_search_of_a_bare_installation_works(bare: Any) -> None:
     answer = bare("search", "fct_orders", "--filter", "entity_type=dataset")
     assert "Failed to adapt query" in answer.stderr
     assert found(json.loads(answer.stdout))[0] == ORDERS
@@ -272,7 +275,7 @@ def test_the_search_of_a_bare_installation_works(bare):
     assert RUNBOOK in answer.stdout.split()
 
 
-def test_a_search_by_meaning_is_said_to_be_off(bare):
+def test_a_search_by_meaning_is_said_to_be_off(bare: Any) -> None:
     answer = bare("search", "query", "late orders", "--semantic")
     assert json.loads(answer.stderr.splitlines()[-1])["error"] == "semantic_search_unavailable"
     told = bare("search", "diagnose")

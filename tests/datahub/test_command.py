@@ -3,11 +3,13 @@
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer.metadata import load_registry
 from explorer.metadata.files import Refused, read_file
+from tests.datahub.conftest import DataHub, Served
 
 # The first test may install DataHub's tools.
 pytestmark = pytest.mark.timeout(900)
@@ -31,7 +33,7 @@ REPORT = "urn:li:dashboard:(looker,shop.report)"
 DROPPED = "fieldDiscriminator"
 
 
-def recipe(datahub, file, run):
+def recipe(datahub: Any, file: Any, run: Any) -> Any:
     written = datahub.home / f"{run}.yml"
     source = {"type": "file", "config": {"path": str(file)}}
     sink = {"type": "datahub-rest", "config": {"server": datahub.address}}
@@ -39,7 +41,7 @@ def recipe(datahub, file, run):
     return str(written)
 
 
-def differences(given, stored):
+def differences(given: Any, stored: Any) -> Any:
     """Where a stored value lacks something given; the tool may add what defaults to nothing."""
     if isinstance(given, dict) and isinstance(stored, dict):
         return [
@@ -57,7 +59,7 @@ def differences(given, stored):
     return [] if given == stored else [f" is {stored!r:.80}, not {given!r:.80}"]
 
 
-def lacking(served, file):
+def lacking(served: Any, file: Any) -> Any:
     """What a file says and the catalog does not hold."""
     registry = load_registry()
     latest, points = {}, defaultdict(dict)
@@ -86,7 +88,7 @@ def lacking(served, file):
 
 
 @pytest.fixture(scope="module")
-def shop(datahub):
+def shop(datahub: DataHub) -> Any:
     """A small catalog of a shop, brought by a run of ingestion."""
     datahub("ingest", "-c", recipe(datahub, SHOP, "shop-run"))
     return datahub
@@ -94,24 +96,26 @@ def shop(datahub):
 
 @pytest.mark.skipif(not DATA.exists(), reason="the real catalog files are not beside this checkout")
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_is_ingested_and_every_aspect_reads_back(datahub, served, name):
+def test_a_file_is_ingested_and_every_aspect_reads_back(
+    datahub: DataHub, served: Served, name: Any
+) -> None:
     file = DATA / name
     assert "Pipeline finished successfully" in datahub("ingest", "-c", recipe(datahub, file, name))
     assert lacking(served, file) == []
 
 
-def test_the_server_is_taken_for_one_that_the_tool_knows(datahub):
+def test_the_server_is_taken_for_one_that_the_tool_knows(datahub: DataHub) -> None:
     assert "'noCode': 'true'" in datahub("check", "server-config")
 
 
-def test_ingesting_the_same_again_makes_no_versions(shop, served):
+def test_ingesting_the_same_again_makes_no_versions(shop: Any, served: Served) -> None:
     shop("ingest", "-c", recipe(shop, SHOP, "shop-again"))
     aspects = served.aspects(ORDERS)
     assert {"datasetProperties", "schemaMetadata", "ownership", "datasetKey"} <= set(aspects)
     assert [name for name in aspects if served.has_version(ORDERS, name, 1)] == []
 
 
-def test_entities_are_read_and_asked_for(shop):
+def test_entities_are_read_and_asked_for(shop: Any) -> None:
     found = shop.json("get", "--urn", ORDERS)
     assert found["datasetProperties"]["description"] == "One row an order"
     detailed = shop.json("get", "--urn", ORDERS, "--aspect", "ownership", "--details")
@@ -122,7 +126,7 @@ def test_entities_are_read_and_asked_for(shop):
     assert [field["id"] for field in dataset["schema_metadata"]["fields"]] == ["id", "placed_at"]
 
 
-def test_an_aspect_is_put(shop, served):
+def test_an_aspect_is_put(shop: Any, served: Served) -> None:
     file = shop.home / "tags.json"
     file.write_text(json.dumps({"tags": [{"tag": "urn:li:tag:PII"}]}))
     given = ("--urn", DAILY, "--aspect", "globalTags", "-d", str(file), "--run-id", "put-run")
@@ -130,7 +134,7 @@ def test_an_aspect_is_put(shop, served):
     assert served.aspects(DAILY)["globalTags"]["tags"] == [{"tag": "urn:li:tag:PII"}]
 
 
-def test_users_and_groups_are_upserted(shop, served):
+def test_users_and_groups_are_upserted(shop: Any, served: Served) -> None:
     user = shop.home / "user.yml"
     user.write_text("id: grace\ndisplay_name: Grace\nemail: grace@shop.example\ngroups: [data]\n")
     shop("user", "upsert", "-f", str(user))
@@ -141,7 +145,7 @@ def test_users_and_groups_are_upserted(shop, served):
     assert served.aspects("urn:li:corpGroup:data")["corpGroupInfo"]["displayName"] == "Data people"
 
 
-def test_search_answers_as_table_json_and_urns(shop):
+def test_search_answers_as_table_json_and_urns(shop: Any) -> None:
     assert "Orders a day" in shop("search", "daily", "--format", "table")
     found = shop.json("search", "daily", "--format", "json")
     assert DAILY in json.dumps(found)
@@ -155,7 +159,7 @@ def test_search_answers_as_table_json_and_urns(shop):
     assert "platform" in json.dumps(facets)
 
 
-def test_lineage_is_walked_in_both_directions_and_by_column(shop):
+def test_lineage_is_walked_in_both_directions_and_by_column(shop: Any) -> None:
     down = shop.json("lineage", "--urn", ORDERS, "--direction", "downstream", "--format", "json")
     assert {DAILY, REPORT} <= set(_urns(down))
     near = ("--direction", "downstream", "--hops", "1", "--format", "json")
@@ -169,7 +173,7 @@ def test_lineage_is_walked_in_both_directions_and_by_column(shop):
     assert [found["urn"] for found in path["results"]] == [REPORT]
 
 
-def test_any_graphql_is_sent(shop):
+def test_any_graphql_is_sent(shop: Any) -> None:
     query = "query d($urn: String!) { dataset(urn: $urn) { properties { description } } }"
     found = shop.json("graphql", "--query", query, "--variables", json.dumps({"urn": ORDERS}))
     assert found["dataset"]["properties"]["description"] == "One row an order"
@@ -177,7 +181,7 @@ def test_any_graphql_is_sent(shop):
     assert "searchAcrossEntities" in shop("graphql", "--describe", "searchAcrossEntities")
 
 
-def test_an_entity_is_deleted_softly_and_brought_back(shop, served):
+def test_an_entity_is_deleted_softly_and_brought_back(shop: Any, served: Served) -> None:
     shop("delete", "by-filter", "--urn", DAILY, "--soft", "--force")
     assert served.aspects(DAILY)["status"] == {"removed": True}
     assert shop("search", "daily", "--urns-only").split() == []
@@ -189,7 +193,7 @@ def test_an_entity_is_deleted_softly_and_brought_back(shop, served):
     assert shop("search", "daily", "--urns-only").split() == [DAILY]
 
 
-def test_an_entity_is_deleted_for_good_with_the_references_to_it(shop, served):
+def test_an_entity_is_deleted_for_good_with_the_references_to_it(shop: Any, served: Served) -> None:
     tag = "urn:li:tag:leftover"
     shop_tags = shop.home / "leftover.json"
     shop_tags.write_text(json.dumps({"tags": [{"tag": tag}, {"tag": "urn:li:tag:PII"}]}))
@@ -204,7 +208,7 @@ def test_an_entity_is_deleted_for_good_with_the_references_to_it(shop, served):
     assert shop("exists", "--urn", tag).strip() == "false"
 
 
-def test_a_run_is_listed_shown_and_rolled_back(shop, served):
+def test_a_run_is_listed_shown_and_rolled_back(shop: Any, served: Served) -> None:
     thrown = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.thrown_away,PROD)"
     file = shop.home / "thrown.json"
     file.write_text(
@@ -232,7 +236,7 @@ def test_a_run_is_listed_shown_and_rolled_back(shop, served):
     assert shop("exists", "--urn", thrown).strip() == "false"
 
 
-def _urns(found):
+def _urns(found: Any) -> Any:
     """Every URN of an entity in an answer of whatever shape."""
     if isinstance(found, dict):
         return [urn for value in found.values() for urn in _urns(value)]
@@ -241,11 +245,11 @@ def _urns(found):
     return [found] if isinstance(found, str) and found.startswith("urn:li:") else []
 
 
-def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop, served):
+def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop: Any, served: Served) -> None:
     made = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.measured,PROD)"
     run, day = "measuring-run", 1_700_000_000_000
 
-    def proposal(urn, aspect, value):
+    def proposal(urn: Any, aspect: Any, value: Any) -> Any:
         return {
             "entityType": "dataset",
             "entityUrn": urn,
@@ -254,7 +258,7 @@ def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop, served):
             "aspect": {"json": value},
         }
 
-    def documents(urn, aspect):
+    def documents(urn: Any, aspect: Any) -> Any:
         asked = {"urn": urn, "entity": "dataset", "aspect": aspect}
         return served.action("/aspects?action=getTimeseriesAspectValues", **asked)["values"]
 

@@ -1,9 +1,13 @@
 """DataHub's command and SDK of several releases against one catalog."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.datahub.conftest import DataHub
 
 # The first test of a release may install it.
 pytestmark = pytest.mark.timeout(900)
@@ -18,7 +22,9 @@ RELEASES = CURRENT | (OLD if os.environ.get("DATAHUB_OLD_RELEASES") else {})
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_command_and_the_sdk_of_a_release_work(datahub_of, release):
+def test_the_command_and_the_sdk_of_a_release_work(
+    datahub_of: Callable[..., DataHub], release: Any
+) -> None:
     datahub = datahub_of(release, *RELEASES[release])
     said = datahub.python(SCRIPT)
     assert said["commands"] == {

@@ -1,8 +1,11 @@
 """What scripts over DataHub's SDK do, done to a catalog served by us."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.datahub.conftest import DataHub
 
 # The first test may install DataHub's tools.
 pytestmark = pytest.mark.timeout(900)
@@ -10,7 +13,7 @@ pytestmark = pytest.mark.timeout(900)
 SCRIPT = Path(__file__).with_name("sdk_session.py")
 
 
-def dataset(name):
+def dataset(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.{name},PROD)"
 
 
@@ -19,12 +22,12 @@ USER, PII = "urn:li:corpuser:ada", "urn:li:tag:PII"
 
 
 @pytest.fixture(scope="module")
-def said(datahub):
+def said(datahub: DataHub) -> Any:
     """What every call of one session gave back."""
     return datahub.python(SCRIPT)
 
 
-def test_patches_change_tags_owners_terms_properties_columns_and_lineage(said):
+def test_patches_change_tags_owners_terms_properties_columns_and_lineage(said: Any) -> None:
     patched = said["patch"]
     assert patched["tags"] == [PII]
     assert patched["owners"] == [[USER, "DATAOWNER"]]
@@ -37,7 +40,7 @@ def test_patches_change_tags_owners_terms_properties_columns_and_lineage(said):
     assert patched["columns"] == [[[field.format(ORDERS)], [field.format(DAILY)]]]
 
 
-def test_what_was_emitted_is_read(said):
+def test_what_was_emitted_is_read(said: Any) -> None:
     read = said["read"]
     assert (read["aspect"], read["no aspect"]) == (True, None)
     assert (read["exists"], read["exists not"]) == (True, False)
@@ -46,17 +49,17 @@ def test_what_was_emitted_is_read(said):
     assert read["many"] == sorted([ORDERS, DAILY])
 
 
-def test_documents_in_time_are_read(said):
+def test_documents_in_time_are_read(said: Any) -> None:
     assert said["timeseries"] == {"latest": 0, "values": [0, 1]}
 
 
-def test_related_entities_are_found(said):
+def test_related_entities_are_found(said: Any) -> None:
     assert ORDERS in said["relate"]["owned"]
     # The columns that feed its columns are related by the same name.
     assert ORDERS in said["relate"]["upstream"]
 
 
-def test_entities_are_found(said):
+def test_entities_are_found(said: Any) -> None:
     found = said["find"]
     assert {ORDERS, DAILY, REPORT} <= set(found["by filter"])
     assert found["by query"] == [DAILY]
@@ -65,17 +68,17 @@ def test_entities_are_found(said):
     assert {ORDERS, DAILY, REPORT} <= set(found["client filter"])
 
 
-def test_lineage_is_added_and_walked(said):
+def test_lineage_is_added_and_walked(said: Any) -> None:
     walked = said["lineage"]
     assert walked["downstream"] == sorted([[DAILY, 1], [REPORT, 2]])
     assert walked["upstream"] == [[DAILY, 1]]
     assert walked["column"] == [DAILY]
 
 
-def test_columns_lead_to_tables_and_jobs_with_the_columns_in_between(said):
+def test_columns_lead_to_tables_and_jobs_with_the_columns_in_between(said: Any) -> None:
     found = said["column lineage"]
 
-    def table(name, platform="hive"):
+    def table(name: Any, platform: str = "hive") -> str:
         return f"urn:li:dataset:(urn:li:dataPlatform:{platform},flow.{name},PROD)"
 
     job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,flow,PROD),copy)"
@@ -100,7 +103,7 @@ def test_columns_lead_to_tables_and_jobs_with_the_columns_in_between(said):
     assert found["of no lineage"] == []
 
 
-def test_a_dataset_object_is_written_changed_and_read(said):
+def test_a_dataset_object_is_written_changed_and_read(said: Any) -> None:
     assert said["entities"] == {
         "description": "One row for each customer",
         "columns": ["id", "mail"],
@@ -109,7 +112,7 @@ def test_a_dataset_object_is_written_changed_and_read(said):
     }
 
 
-def test_entities_and_references_are_removed(said):
+def test_entities_and_references_are_removed(said: Any) -> None:
     removed = said["remove"]
     assert removed["hidden"]
     assert removed["gone"]

@@ -3,8 +3,12 @@
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.datahub.conftest import DataHub, Served
 
 # The first test may install DataHub's tools.
 pytestmark = pytest.mark.timeout(900)
@@ -12,12 +16,12 @@ pytestmark = pytest.mark.timeout(900)
 PIPELINE = "shop-database"
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:sqlite,main.{name},PROD)"
 
 
 @pytest.fixture
-def database(tmp_path):
+def database(tmp_path: Path) -> Any:
     path = tmp_path / "shop.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, mail TEXT)")
@@ -25,7 +29,7 @@ def database(tmp_path):
     return path
 
 
-def ingest(datahub, database):
+def ingest(datahub: Any, database: Any) -> Any:
     source = {
         "type": "sqlalchemy",
         "config": {
@@ -43,7 +47,9 @@ def ingest(datahub, database):
     return datahub("ingest", "-c", str(recipe))
 
 
-def test_a_table_that_was_dropped_between_two_runs_is_hidden(datahub, served, database):
+def test_a_table_that_was_dropped_between_two_runs_is_hidden(
+    datahub: DataHub, served: Served, database: Any
+) -> None:
     assert "Pipeline finished successfully" in ingest(datahub, database)
     seen = served.aspects(table("leftovers"))
     assert seen["schemaMetadata"]["fields"][0]["fieldPath"] == "id"

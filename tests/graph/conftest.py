@@ -3,6 +3,8 @@ and columns of which some say where they come from."""
 
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import uvicorn
@@ -18,15 +20,15 @@ from explorer.server.process import listen_on_tcp
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 
 
-def table(name):
+def table(name: Any) -> Any:
     return str(Urn.dataset("hive", name))
 
 
-def column(name, path):
+def column(name: Any, path: Any) -> str:
     return f"urn:li:schemaField:({table(name)},{path})"
 
 
-def schema(*paths):
+def schema(*paths: Any) -> Any:
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -44,7 +46,7 @@ def schema(*paths):
     }
 
 
-def upstream(*names, fine=()):
+def upstream(*names: Any, fine: Any = ()) -> Any:
     value = {
         "upstreams": [
             {"dataset": table(name), "type": "TRANSFORMED", "auditStamp": STAMP} for name in names
@@ -69,7 +71,7 @@ CHART = "urn:li:chart:(looker,orders)"
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),export)"
 
 
-def warehouse():
+def warehouse() -> Iterator[Any]:
     """raw → (left, right) → mart → chart; raw → job → copy; one ↔ two; mart also from a ghost."""
     columns = {
         "raw": schema("id", "Email", "a.b"),
@@ -127,7 +129,7 @@ def warehouse():
 
 
 @pytest.fixture(scope="session")
-def catalog(tmp_path_factory):
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The warehouse, asked over a socket."""
     opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -149,12 +151,12 @@ def catalog(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def graphs(catalog):
+def graphs(catalog: Any) -> Any:
     return Graphs(catalog)
 
 
 @pytest.fixture(scope="session")
-def named():
+def named() -> Any:
     """URNs of the warehouse: `named.table("raw")`, `named.column("raw", "id")`, `named.chart`."""
 
     class Named:

@@ -1,6 +1,7 @@
 """What a graph asks of a catalog: no more than it takes, and nothing goes on once it failed."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,12 @@ HUB = Urn.of("tag", "hub")
 class Failing(AsyncCatalog):
     """Fails at the second question of a kind, while all others wait for ever."""
 
-    def __init__(self, address):
+    def __init__(self, address: Any) -> None:
         super().__init__(address)
         self.asked = 0
         self.left = 0
 
-    async def _answer(self):
+    async def _answer(self) -> None:
         self.asked += 1
         if self.asked == 2:
             raise Unreachable("gone")
@@ -31,19 +32,19 @@ class Failing(AsyncCatalog):
         finally:
             self.left += 1
 
-    async def lineage(self, urn, direction="DOWNSTREAM", **more):
+    async def lineage(self, urn: Any, direction: str = "DOWNSTREAM", **more: Any) -> None:
         await self._answer()
 
-    async def relationships(self, urn, direction, types=None, **more):
+    async def relationships(self, urn: Any, direction: Any, types: Any = None, **more: Any) -> None:
         await self._answer()
 
-    async def timeseries(self, urn, aspect, **more):
+    async def timeseries(self, urn: Any, aspect: Any, **more: Any) -> None:
         await self._answer()
 
-    async def abilities(self):
+    async def abilities(self) -> Any:
         return Abilities()
 
-    async def _lookup(self, urn, aspect, number):
+    async def _lookup(self, urn: Any, aspect: Any, number: Any) -> None:
         await self._answer()
 
 
@@ -57,8 +58,8 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_when_one_question_fails_the_others_end_too(catalog, name):
-    async def run():
+def test_when_one_question_fails_the_others_end_too(catalog: Any, name: Any) -> None:
+    async def run() -> None:
         async with Failing(catalog.address) as failing:
             with pytest.raises(Unreachable):
                 await QUESTIONS[name](failing)
@@ -73,14 +74,16 @@ class Counting(AsyncCatalog):
 
     walks = 0
 
-    async def lineage(self, urn, direction="DOWNSTREAM", **more):
+    async def lineage(self, urn: Any, direction: str = "DOWNSTREAM", **more: Any) -> Any:
         self.walks += 1
         return await super().lineage(urn, direction, **more)
 
 
 @pytest.mark.parametrize("column", [None, "Email"])
-def test_the_impact_of_a_column_takes_one_walk_like_that_of_a_table(catalog, named, column):
-    async def run():
+def test_the_impact_of_a_column_takes_one_walk_like_that_of_a_table(
+    catalog: Any, named: Any, column: str | None
+) -> None:
+    async def run() -> Any:
         async with Counting(catalog.address) as counting:
             found = await find_impact(counting, named.table("raw"), column)
             assert named.table("mart") in {one.urn for one in found.affected}
@@ -90,8 +93,10 @@ def test_the_impact_of_a_column_takes_one_walk_like_that_of_a_table(catalog, nam
 
 
 @pytest.mark.parametrize("direction", ["DOWNSTREAM", "UPSTREAM"])
-def test_columns_along_a_walk_are_those_of_a_walk_of_their_own(catalog, named, direction):
-    async def run():
+def test_columns_along_a_walk_are_those_of_a_walk_of_their_own(
+    catalog: Any, named: Any, direction: str
+) -> None:
+    async def run() -> None:
         async with AsyncCatalog(catalog.address) as one:
             root = named.table("right")
             tables = await read_lineage(one, root, direction, hops=5)

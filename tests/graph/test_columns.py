@@ -1,12 +1,16 @@
 """Lineage of columns, and what a change of one breaks."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
 from explorer.graph.columns import split_column
 
 
-def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(graphs, named):
+def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(
+    graphs: Any, named: Any
+) -> None:
     graph = graphs.columns(named.table("raw"), "Email", hops=3)
     said = graph.edges[named.column("raw", "Email"), named.column("right", "mail")]
     assert said["guess"] is False
@@ -17,20 +21,20 @@ def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(gr
     assert graph.graph["guesses"] == 2
 
 
-def test_where_columns_are_spoken_of_nothing_is_guessed(graphs, named):
+def test_where_columns_are_spoken_of_nothing_is_guessed(graphs: Any, named: Any) -> None:
     graph = graphs.columns(named.table("raw"), hops=3)
     assert not graph.has_edge(named.column("right", "mail"), named.column("mart", "mail"))
     assert graph.has_edge(named.column("right", "mail"), named.column("mart", "contact"))
 
 
-def test_a_guess_goes_through_a_job_and_names_it(graphs, named):
+def test_a_guess_goes_through_a_job_and_names_it(graphs: Any, named: Any) -> None:
     graph = graphs.columns(named.table("raw"), "id", hops=3)
     edge = graph.edges[named.column("raw", "id"), named.column("copy", "id")]
     assert edge["guess"] is True
     assert edge["via"] == named.job
 
 
-def test_upstream_says_what_a_column_is_made_from(graphs, named):
+def test_upstream_says_what_a_column_is_made_from(graphs: Any, named: Any) -> None:
     graph = graphs.columns(named.table("mart"), "contact", "UPSTREAM", hops=5)
     assert set(graph) == {
         named.column("mart", "contact"),
@@ -40,12 +44,12 @@ def test_upstream_says_what_a_column_is_made_from(graphs, named):
     assert graph.nodes[named.column("raw", "Email")]["hops"] == -2
 
 
-def test_a_column_that_is_not_there_is_said_so(graphs, named):
+def test_a_column_that_is_not_there_is_said_so(graphs: Any, named: Any) -> None:
     with pytest.raises(UnknownName, match="emial"):
         graphs.columns(named.table("left"), "emial")
 
 
-def test_columns_of_a_cycle_end(graphs, named):
+def test_columns_of_a_cycle_end(graphs: Any, named: Any) -> None:
     graph = graphs.columns(named.table("one"), "x", hops=9)
     assert len(graph) == 2
 
@@ -61,11 +65,11 @@ def test_columns_of_a_cycle_end(graphs, named):
         ("urn:li:dataset:(urn:li:dataPlatform:h,a,PROD)", None),
     ],
 )
-def test_a_columns_urn_comes_apart_where_its_dataset_ends(urn, parts):
+def test_a_columns_urn_comes_apart_where_its_dataset_ends(urn: str, parts: Any) -> None:
     assert split_column(urn) == parts
 
 
-def test_the_impact_of_a_table_ranks_by_use_and_groups(graphs, named):
+def test_the_impact_of_a_table_ranks_by_use_and_groups(graphs: Any, named: Any) -> None:
     impact = graphs.impact(named.table("raw"))
     assert impact.affected[0].urn == named.table("mart")
     assert impact.affected[0].queries == 12
@@ -79,7 +83,7 @@ def test_the_impact_of_a_table_ranks_by_use_and_groups(graphs, named):
     assert list(owners)[-1] == ""
 
 
-def test_the_impact_of_a_column_is_only_what_it_reaches(graphs, named):
+def test_the_impact_of_a_column_is_only_what_it_reaches(graphs: Any, named: Any) -> None:
     impact = graphs.impact(named.table("raw"), "Email", with_usage=False)
     found = {one.urn: one for one in impact.affected}
     assert found[named.table("right")].certainty == "said"
@@ -91,12 +95,16 @@ def test_the_impact_of_a_column_is_only_what_it_reaches(graphs, named):
     assert found[named.job].certainty == "table"
 
 
-def test_a_column_that_goes_nowhere_breaks_nothing_it_is_known_not_to_reach(graphs, named):
+def test_a_column_that_goes_nowhere_breaks_nothing_it_is_known_not_to_reach(
+    graphs: Any, named: Any
+) -> None:
     impact = graphs.impact(named.table("right"), "key", with_usage=False)
     assert named.table("mart") not in {one.urn for one in impact.affected}
 
 
-def test_what_hangs_on_a_table_that_may_be_affected_may_be_affected_too(graphs, catalog, named):
+def test_what_hangs_on_a_table_that_may_be_affected_may_be_affected_too(
+    graphs: Any, catalog: Any, named: Any
+) -> None:
     # start → view → report → board: nobody said which columns the view has.
     start, view, report = (named.table(f"chain.{name}") for name in ("start", "view", "report"))
     field = {
@@ -128,15 +136,17 @@ def test_what_hangs_on_a_table_that_may_be_affected_may_be_affected_too(graphs, 
             catalog.delete(urn)
 
 
-def test_only_datasets_have_columns(graphs, named):
+def test_only_datasets_have_columns(graphs: Any, named: Any) -> None:
     with pytest.raises(InvalidInput, match="not a chart"):
         graphs.impact(named.chart, "x")
 
 
-def test_a_chain_longer_than_is_looked_at_is_said_to_go_on(catalog, graphs, named):
+def test_a_chain_longer_than_is_looked_at_is_said_to_go_on(
+    catalog: Any, graphs: Any, named: Any
+) -> None:
     from explorer.metadata import Proposal, Urn
 
-    def made_from(at):
+    def made_from(at: Any) -> Any:
         value = {
             "upstreams": [
                 {

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -46,7 +47,7 @@ _attributes = st.dictionaries(_names, _values, max_size=4)
 
 
 @st.composite
-def graphs(draw):
+def graphs(draw: Any) -> Any:
     graph = draw(st.sampled_from([nx.DiGraph, nx.MultiDiGraph]))()
     graph.graph.update(draw(_attributes))
     urns = draw(st.lists(_texts.map("urn:li:x:{}".format) | _texts, unique=True, max_size=6))
@@ -66,7 +67,7 @@ def graphs(draw):
 
 @settings(max_examples=40, deadline=None)
 @given(graphs())
-def test_graphml_gives_an_equal_graph_back(graph):
+def test_graphml_gives_an_equal_graph_back(graph: Any) -> None:
     text = to_graphml(graph)
     _check_equal(from_graphml(text), graph)
     _check_equal(from_graphml(text.encode()), graph)
@@ -74,7 +75,7 @@ def test_graphml_gives_an_equal_graph_back(graph):
 
 @settings(max_examples=40, deadline=None)
 @given(graphs())
-def test_node_link_gives_an_equal_graph_back(graph):
+def test_node_link_gives_an_equal_graph_back(graph: Any) -> None:
     text = to_node_link(graph)
     assert text.isascii()
     _check_equal(from_node_link(text), graph)
@@ -82,7 +83,7 @@ def test_node_link_gives_an_equal_graph_back(graph):
 
 @settings(max_examples=20, deadline=None)
 @given(graphs(), st.randoms(use_true_random=False))
-def test_equal_graphs_give_equal_texts(graph, chance):
+def test_equal_graphs_give_equal_texts(graph: Any, chance: Any) -> None:
     other = type(graph)()
     other.graph.update(graph.graph)
     nodes = list(graph.nodes(data=True))
@@ -98,7 +99,7 @@ def test_equal_graphs_give_equal_texts(graph, chance):
     assert to_csv(other) == to_csv(graph)
 
 
-def test_networkx_reads_both():
+def test_networkx_reads_both() -> None:
     graph = nx.DiGraph()
     graph.add_node("urn:a", name="orders & co", queries=7, share=0.5, removed=False)
     graph.add_edge("urn:a", "urn:b", relationship="DownstreamOf")
@@ -108,7 +109,7 @@ def test_networkx_reads_both():
     _check_equal(read, graph)
 
 
-def test_what_networkx_wrote_is_read():
+def test_what_networkx_wrote_is_read() -> None:
     graph = nx.MultiDiGraph()
     graph.add_node("a", size=1, share=0.25, seen=True, name="x\ny")
     graph.add_edge("a", "b", key="made", weight=2)
@@ -118,7 +119,7 @@ def test_what_networkx_wrote_is_read():
     _check_equal(from_node_link(json.dumps(nx.node_link_data(graph, edges="links"))), graph)
 
 
-def test_graphml_shows_lists_to_other_programs_as_json():
+def test_graphml_shows_lists_to_other_programs_as_json() -> None:
     graph = nx.MultiDiGraph(id="lineage", truncated=None)
     graph.add_node("urn:a", owners=["urn:li:corpuser:jdoe"], share=0.5)
     graph.add_edge("urn:a", "urn:b", key="Consumes")
@@ -127,7 +128,7 @@ def test_graphml_shows_lists_to_other_programs_as_json():
     assert list(read.edges(data=True)) == [("urn:a", "urn:b", {"id": "Consumes"})]
 
 
-def test_graphml_of_other_programs_has_defaults():
+def test_graphml_of_other_programs_has_defaults() -> None:
     text = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
       <key id="d0" for="node" attr.name="color" attr.type="string"><default>red</default></key>
       <graph edgedefault="directed"><node id="n"/><node id="m"><data key="d0">blue</data></node>
@@ -141,7 +142,7 @@ def test_graphml_of_other_programs_has_defaults():
     "value", [{1, 2}, float("nan"), float("inf"), "\ud800", ["\udfff"], {1: "x"}, object()]
 )
 @pytest.mark.parametrize("write", [to_graphml, to_node_link])
-def test_what_would_not_come_back_is_refused(write, value):
+def test_what_would_not_come_back_is_refused(write: Any, value: Any) -> None:
     graph = nx.DiGraph()
     graph.add_node("urn:a", bad=value)
     with pytest.raises(InvalidInput, match="cannot be written"):
@@ -158,7 +159,7 @@ def test_what_would_not_come_back_is_refused(write, value):
         pytest.param(nx.MultiDiGraph([("a", "b", (1, 2))]), id="odd key"),
     ],
 )
-def test_a_graph_that_is_none_of_ours_is_refused(write, graph):
+def test_a_graph_that_is_none_of_ours_is_refused(write: Any, graph: Any) -> None:
     with pytest.raises(InvalidInput):
         write(graph)
 
@@ -177,7 +178,7 @@ def test_a_graph_that_is_none_of_ours_is_refused(write, graph):
         "<graphml><graph><hyperedge/></graph></graphml>",
     ],
 )
-def test_graphml_that_is_none_is_refused_in_a_sentence(text):
+def test_graphml_that_is_none_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InvalidInput):
         from_graphml(text)
 
@@ -188,7 +189,7 @@ def test_graphml_that_is_none_is_refused_in_a_sentence(text):
      '{"nodes": [], "edges": [{"source": "a"}]}', '{"directed": false, "nodes": [], "edges": []}',
      "[" * 100_000],
 )  # fmt: skip
-def test_json_that_is_no_graph_is_refused_in_a_sentence(text):
+def test_json_that_is_no_graph_is_refused_in_a_sentence(text: Any) -> None:
     with pytest.raises(InvalidInput):
         from_node_link(text)
 
@@ -200,7 +201,7 @@ _CLASS = re.compile(r"  classDef (removed|ghost) [\w:, .#-]+")
 
 @settings(max_examples=30, deadline=None)
 @given(graphs())
-def test_mermaid_has_nothing_but_nodes_edges_and_classes(graph):
+def test_mermaid_has_nothing_but_nodes_edges_and_classes(graph: Any) -> None:
     first, *lines = to_mermaid(graph).removesuffix("\n").split("\n")
     assert first == "flowchart LR"
     nodes = [line for line in lines if _NODE.fullmatch(line)]
@@ -209,7 +210,7 @@ def test_mermaid_has_nothing_but_nodes_edges_and_classes(graph):
         assert _NODE.fullmatch(line) or _EDGE.fullmatch(line) or _CLASS.fullmatch(line), line
 
 
-def test_mermaid_shows_names_and_states():
+def test_mermaid_shows_names_and_states() -> None:
     graph = _three()
     assert to_mermaid(graph) == (
         "flowchart LR\n"
@@ -223,7 +224,7 @@ def test_mermaid_shows_names_and_states():
     )
 
 
-def test_a_picture_says_what_was_cut():
+def test_a_picture_says_what_was_cut() -> None:
     graph = nx.DiGraph([(f"n{at}", f"n{at + 1}") for at in range(40)])
     sentence = "cut: 10 of 41 nodes and 5 of 40 edges are shown"
     mermaid = to_mermaid(graph, most_nodes=10, most_edges=5)
@@ -233,7 +234,7 @@ def test_a_picture_says_what_was_cut():
     assert "cut" not in to_mermaid(graph) + to_dot(graph)
 
 
-def test_dot_shows_names_and_urns():
+def test_dot_shows_names_and_urns() -> None:
     text = to_dot(_three())
     assert '  n0 [label="fct_orders: \\"all\\"", tooltip="urn:li:x:orders"];\n' in text
     assert "  n0 -> n2 [style=dotted];\n" in text
@@ -241,7 +242,7 @@ def test_dot_shows_names_and_urns():
 
 @settings(max_examples=30, deadline=None)
 @given(graphs())
-def test_dot_has_nothing_but_statements(graph):
+def test_dot_has_nothing_but_statements(graph: Any) -> None:
     text = r'"(?:[^"\\&\n]|\\["\\]|&amp;)*"'
     node = re.compile(rf"  n\d+ \[label={text}, tooltip={text}(, \w+={text}|, style=\w+)*\];")
     edge = re.compile(r"  n\d+ -> n\d+( \[style=dotted\])?;")
@@ -253,14 +254,14 @@ def test_dot_has_nothing_but_statements(graph):
         assert node.fullmatch(line) or edge.fullmatch(line), line
 
 
-def test_half_characters_are_marked_in_pictures():
+def test_half_characters_are_marked_in_pictures() -> None:
     graph = nx.DiGraph()
     graph.add_node("urn:a", name="x\ud83d\ude00y")
     assert "x��y" in to_dot(graph)
     to_mermaid(graph).encode()
 
 
-def test_csv_lists_edges_with_names_and_attributes():
+def test_csv_lists_edges_with_names_and_attributes() -> None:
     graph = _three()
     graph.edges["urn:li:x:orders", "urn:li:x:growth"].update(columns=["a", "b"], source="me", n=-5)
     rows = list(csv.DictReader(io.StringIO(to_csv(graph), newline="")))
@@ -278,7 +279,7 @@ def test_csv_lists_edges_with_names_and_attributes():
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "\r=1", "＝1", "|x"])
-def test_csv_defuses_what_a_spreadsheet_would_run(text):
+def test_csv_defuses_what_a_spreadsheet_would_run(text: str) -> None:
     graph = nx.DiGraph()
     graph.add_node("a", name=text)
     graph.add_edge("a", "b", **{text: text})
@@ -286,7 +287,7 @@ def test_csv_defuses_what_a_spreadsheet_would_run(text):
         assert not any(cell.lstrip().startswith(text.lstrip()[:1]) for cell in row), row
 
 
-def _three():
+def _three() -> Any:
     graph = nx.DiGraph()
     graph.add_node("urn:li:x:orders", name='fct_orders:\n"all"', type="dataset")
     graph.add_node("urn:li:x:growth", name="Growth", type="dashboard", removed=True)
@@ -296,7 +297,7 @@ def _three():
     return graph
 
 
-def _check_equal(one, other):
+def _check_equal(one: Any, other: Any) -> None:
     assert type(one) is type(other)
     for each in ("graph", "nodes", "edges"):
         mine, theirs = getattr(one, each), getattr(other, each)
@@ -306,9 +307,9 @@ def _check_equal(one, other):
         assert _written(left) == _written(right)
 
 
-def _items(view):
+def _items(view: Any) -> Any:
     return {repr(item): dict(view[item]) for item in view}
 
 
-def _written(value):
+def _written(value: Any) -> Any:
     return json.dumps(value, sort_keys=True)

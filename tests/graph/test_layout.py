@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from itertools import combinations, pairwise
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -19,7 +20,7 @@ _nodes = st.integers(1, 14)
 
 
 @st.composite
-def graphs(draw, whole=False):
+def graphs(draw: Any, whole: bool = False) -> Any:
     count = draw(_nodes)
     measure = st.integers(1, 9) if whole else st.floats(1, 90)
     sizes = {f"n{at}": (draw(measure), draw(measure)) for at in range(count)}
@@ -30,7 +31,7 @@ def graphs(draw, whole=False):
 
 @settings(max_examples=30, deadline=None)
 @given(graphs(), st.sampled_from(["right", "down"]))
-def test_a_free_drawing_is_sound(graph, direction):
+def test_a_free_drawing_is_sound(graph: Any, direction: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, direction=direction)
     _check_boxes(layout, sizes, edges, direction)
@@ -44,7 +45,7 @@ def test_a_free_drawing_is_sound(graph, direction):
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(whole=True), st.sampled_from(["right", "down"]))
-def test_a_drawing_on_cells_is_sound(graph, direction):
+def test_a_drawing_on_cells_is_sound(graph: Any, direction: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, direction=direction, grid=True)
     _check_boxes(layout, sizes, edges, direction)
@@ -61,7 +62,7 @@ def test_a_drawing_on_cells_is_sound(graph, direction):
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(whole=True), st.sampled_from(["right", "down"]))
-def test_on_cells_only_edges_with_a_common_end_share_a_line(graph, direction):
+def test_on_cells_only_edges_with_a_common_end_share_a_line(graph: Any, direction: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, direction=direction, grid=True)
     users = {}
@@ -75,7 +76,7 @@ def test_on_cells_only_edges_with_a_common_end_share_a_line(graph, direction):
 
 @settings(max_examples=40, deadline=None)
 @given(graphs(whole=True))
-def test_on_cells_lines_without_a_common_end_never_turn_in_one_cell(graph):
+def test_on_cells_lines_without_a_common_end_never_turn_in_one_cell(graph: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, grid=True)
     corners = {}
@@ -88,7 +89,7 @@ def test_on_cells_lines_without_a_common_end_never_turn_in_one_cell(graph):
                 assert {route.source, route.target} & {other.source, other.target}
 
 
-def test_a_crowded_channel_has_no_line_shared_by_strangers():
+def test_a_crowded_channel_has_no_line_shared_by_strangers() -> None:
     edges = [(f"a{at * 5 % 9}", f"b{at * at * 3 % 11}") for at in range(40)]
     edges += [(f"b{at % 11}", f"c{at * 7 % 10}") for at in range(40)]
     sizes = {node: (4, 1) for edge in edges for node in edge}
@@ -101,7 +102,7 @@ def test_a_crowded_channel_has_no_line_shared_by_strangers():
             assert {one.source, one.target} & {other.source, other.target}, (one, other)
 
 
-def test_sifting_takes_crossings_away():
+def test_sifting_takes_crossings_away() -> None:
     mesh = make_mesh([0] * 20 + [1] * 20, [(at * 7 % 20, 20 + at * at % 19) for at in range(60)])
     arrangement = Arrangement(mesh, [None] * 40, 100_000)
     arrangement.begin(as_given(mesh))
@@ -112,7 +113,7 @@ def test_sifting_takes_crossings_away():
 
 
 @pytest.mark.parametrize("leaves", [20, 200, 33_000])
-def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(leaves):
+def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(leaves: int) -> None:
     pairs = [(2, 4), (2, 5), (1, 5), (1, 3), (2, 3), *[(0, leaf) for leaf in range(6, leaves)]]
     mesh = make_mesh([0] * 3 + [1] * (leaves - 3), pairs)
     arrangement = Arrangement(mesh, [None] * leaves, 1_000_000)
@@ -122,7 +123,7 @@ def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(le
     assert after == arrangement.count() < before
 
 
-def test_sifting_leaves_what_was_drawn_before_in_its_order():
+def test_sifting_leaves_what_was_drawn_before_in_its_order() -> None:
     mesh = make_mesh([0] * 4 + [1] * 4, [(0, 7), (1, 6), (2, 5), (3, 4)])
     kept = [0, None, 2, 3, 4, None, 6, 7]
     arrangement = Arrangement(mesh, kept, 100_000)
@@ -133,7 +134,7 @@ def test_sifting_leaves_what_was_drawn_before_in_its_order():
         assert ranks == sorted(ranks)
 
 
-def test_layers_too_wide_for_sifting_are_left_as_they_are():
+def test_layers_too_wide_for_sifting_are_left_as_they_are() -> None:
     width = 2_001
     pairs = [(at, width + at * 2 % width) for at in range(width)]
     mesh = make_mesh([0] * width + [1] * width, pairs)
@@ -143,7 +144,7 @@ def test_layers_too_wide_for_sifting_are_left_as_they_are():
     assert Sifter(arrangement).sift(before) == before == arrangement.count()
 
 
-def test_nets_that_ask_for_each_others_rows_step_aside():
+def test_nets_that_ask_for_each_others_rows_step_aside() -> None:
     sizes = dict.fromkeys("abcdxy", (3, 1))
     before = lay_out_pairs(dict.fromkeys("abcd", (3, 1)), [("a", "c"), ("b", "d")], grid=True)
     edges = [("a", "d"), ("b", "c"), ("a", "x"), ("b", "x"), ("y", "c"), ("y", "d")]
@@ -169,19 +170,19 @@ def test_nets_that_ask_for_each_others_rows_step_aside():
         ),
     ],
 )
-def test_what_can_be_drawn_without_crossings_is(edges):
+def test_what_can_be_drawn_without_crossings_is(edges: Any) -> None:
     sizes = {node: (10, 4) for edge in edges for node in edge}
     shuffled = dict(sorted(sizes.items(), key=lambda item: item[0] * 7 % 11))
     assert lay_out_pairs(shuffled, edges).crossings == 0
 
 
-def test_the_complete_two_sided_graph_has_its_known_crossings():
+def test_the_complete_two_sided_graph_has_its_known_crossings() -> None:
     edges = [(f"a{one}", f"b{two}") for one in range(4) for two in range(4)]
     sizes = {node: (10, 4) for edge in edges for node in edge}
     assert lay_out_pairs(sizes, edges).crossings == 36
 
 
-def test_edges_are_as_short_as_they_can_be():
+def test_edges_are_as_short_as_they_can_be() -> None:
     edges = [("a", "b"), ("b", "c"), ("c", "d"), ("late", "d"), ("a", "early")]
     sizes = {node: (10, 4) for edge in edges for node in edge}
     layout = lay_out_pairs(sizes, edges)
@@ -189,7 +190,7 @@ def test_edges_are_as_short_as_they_can_be():
     assert layout.positions["early"].layer == 1
 
 
-def test_an_edge_that_closes_a_cycle_is_marked_and_still_ends_at_its_target():
+def test_an_edge_that_closes_a_cycle_is_marked_and_still_ends_at_its_target() -> None:
     sizes = dict.fromkeys("abc", (10, 4))
     layout = lay_out_pairs(sizes, [("a", "b"), ("b", "c"), ("c", "a")])
     assert [route.reversed for route in layout.routes] == [False, False, True]
@@ -198,14 +199,14 @@ def test_an_edge_that_closes_a_cycle_is_marked_and_still_ends_at_its_target():
     assert last.points[-1] == (layout.positions["a"].x + 10, layout.positions["a"].y + 2)
 
 
-def test_parallel_edges_and_loops_have_lines_of_their_own():
+def test_parallel_edges_and_loops_have_lines_of_their_own() -> None:
     sizes = {"a": (40, 30), "b": (40, 30)}
     layout = lay_out_pairs(sizes, [("a", "b"), ("a", "b"), ("b", "a"), ("a", "a"), ("a", "a")])
     assert len({frozenset(route.points) for route in layout.routes}) == 5
     assert [route.reversed for route in layout.routes] == [False, False, True, False, False]
 
 
-def test_components_do_not_mix_and_lone_nodes_stand_in_a_grid():
+def test_components_do_not_mix_and_lone_nodes_stand_in_a_grid() -> None:
     sizes = {f"n{at}": (10, 4) for at in range(60)}
     edges = [("n0", "n1"), ("n1", "n2"), ("n3", "n4")]
     layout = lay_out_pairs(sizes, edges)
@@ -219,7 +220,7 @@ def test_components_do_not_mix_and_lone_nodes_stand_in_a_grid():
 
 @settings(max_examples=30, deadline=None)
 @given(graphs(), st.data())
-def test_what_was_drawn_keeps_its_order_when_more_is_shown(graph, data):
+def test_what_was_drawn_keeps_its_order_when_more_is_shown(graph: Any, data: Any) -> None:
     sizes, edges = graph
     names = list(sizes)
     shown = data.draw(st.sets(st.sampled_from(names), min_size=1))
@@ -237,7 +238,7 @@ def test_what_was_drawn_keeps_its_order_when_more_is_shown(graph, data):
             assert (old.y < other_old.y) == (new.y < other_new.y)
 
 
-def test_a_drawing_does_not_depend_on_the_hash_seed():
+def test_a_drawing_does_not_depend_on_the_hash_seed() -> None:
     program = (
         "from explorer.graph.layout import lay_out_pairs\n"
         "names = [f'urn:{at}' for at in range(40)]\n"
@@ -258,7 +259,7 @@ def test_a_drawing_does_not_depend_on_the_hash_seed():
     assert len(answers) == 1
 
 
-def test_drawing_loads_neither_networkx_nor_numpy():
+def test_drawing_loads_neither_networkx_nor_numpy() -> None:
     program = "import sys, explorer, explorer.graph.layout; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -266,7 +267,7 @@ def test_drawing_loads_neither_networkx_nor_numpy():
     assert not {"networkx", "numpy", "pandas"} & set(done.stdout.split())
 
 
-def test_a_networkx_graph_is_drawn_with_its_parallel_edges():
+def test_a_networkx_graph_is_drawn_with_its_parallel_edges() -> None:
     graph = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     layout = lay_out(graph, (40, 20))
     assert [(route.source, route.target) for route in layout.routes] == list(graph.edges())
@@ -275,7 +276,7 @@ def test_a_networkx_graph_is_drawn_with_its_parallel_edges():
         lay_out(graph, {"a": (1, 1), "b": (1, 1)})
 
 
-def test_the_effort_bounds_the_search_and_more_of_it_finds_no_worse():
+def test_the_effort_bounds_the_search_and_more_of_it_finds_no_worse() -> None:
     names = range(80)
     edges = [(at * 7 % 40, 40 + at * at % 37) for at in range(160)]
     sizes = dict.fromkeys(names, (10, 4))
@@ -286,12 +287,12 @@ def test_the_effort_bounds_the_search_and_more_of_it_finds_no_worse():
     assert crossings[2] < crossings[0]
 
 
-def test_nothing_gives_an_empty_drawing():
+def test_nothing_gives_an_empty_drawing() -> None:
     layout = lay_out_pairs({}, [])
     assert (layout.width, layout.height, layout.layers, layout.routes) == (0, 0, (), ())
 
 
-def test_gaps_are_those_asked_for():
+def test_gaps_are_those_asked_for() -> None:
     sizes = dict.fromkeys("abc", (10, 4))
     edges = [("a", "b"), ("a", "c")]
     layout = lay_out_pairs(sizes, edges, spacing=Spacing(layer=33, node=17, edge=5))
@@ -301,17 +302,17 @@ def test_gaps_are_those_asked_for():
 
 
 @pytest.mark.parametrize("size", [(0, 1), (1, -2), (float("nan"), 1), (1, float("inf"))])
-def test_a_size_that_is_none_is_refused(size):
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
     with pytest.raises(InvalidInput, match="above 0"):
         lay_out_pairs({"a": size}, [])
 
 
-def test_an_edge_of_an_unknown_node_is_refused():
+def test_an_edge_of_an_unknown_node_is_refused() -> None:
     with pytest.raises(InvalidInput, match="'b' has no size"):
         lay_out_pairs({"a": (1, 1)}, [("a", "b")])
 
 
-def _check_boxes(layout, sizes, edges, direction):
+def _check_boxes(layout: Any, sizes: Any, edges: Any, direction: Any) -> None:
     assert list(layout.positions) == list(sizes)
     assert [(route.source, route.target) for route in layout.routes] == edges
     for node, box in layout.positions.items():
@@ -336,7 +337,7 @@ def _check_boxes(layout, sizes, edges, direction):
             assert -1e-6 <= y <= layout.height + 1e-6
 
 
-def _check_border(box, point):
+def _check_border(box: Any, point: Any) -> None:
     x, y = point
     assert box.x - 1e-6 <= x <= box.x + box.width + 1e-6
     assert box.y - 1e-6 <= y <= box.y + box.height + 1e-6
@@ -344,7 +345,7 @@ def _check_border(box, point):
     assert min(map(abs, sides)) < 1e-6
 
 
-def _enters(box, start, end):
+def _enters(box: Any, start: Any, end: Any) -> Any:
     """Whether a line passes through the inside of a box: clipped to it, something is left."""
     inset = 1e-6
     low, high = 0.0, 1.0
@@ -362,11 +363,11 @@ def _enters(box, start, end):
     return low < high
 
 
-def _cells_of_box(box):
+def _cells_of_box(box: Any) -> Any:
     return [(box.x + x, box.y + y) for x in range(box.width) for y in range(box.height)]
 
 
-def _cells(route):
+def _cells(route: Any) -> Any:
     cells = [route.points[0]]
     for (x, y), (far_x, far_y) in pairwise(route.points):
         assert (x == far_x) != (y == far_y), route
@@ -376,14 +377,14 @@ def _cells(route):
     return cells
 
 
-def _touches(cell, box):
+def _touches(cell: Any, box: Any) -> Any:
     x, y = cell
     beside = x in (box.x - 1, box.x + box.width) and box.y <= y < box.y + box.height
     over = y in (box.y - 1, box.y + box.height) and box.x <= x < box.x + box.width
     return beside or over
 
 
-def _undirected(nodes, edges):
+def _undirected(nodes: Any, edges: Any) -> Any:
     graph = nx.Graph()
     graph.add_nodes_from(nodes)
     graph.add_edges_from(edge for edge in edges if set(edge) <= set(nodes))
@@ -391,7 +392,7 @@ def _undirected(nodes, edges):
 
 
 @pytest.mark.parametrize("edges", [300, 6_000])
-def test_crossings_are_counted_the_same_however_many_edges_there_are(edges):
+def test_crossings_are_counted_the_same_however_many_edges_there_are(edges: int) -> None:
     width = 7
     ends = [at * 3 % width for at in range(edges)]
     met = [0] * width
@@ -402,7 +403,7 @@ def test_crossings_are_counted_the_same_however_many_edges_there_are(edges):
     assert count_between(ends, width) == expected
 
 
-def test_edges_into_one_node_share_a_lane():
+def test_edges_into_one_node_share_a_lane() -> None:
     edges = [(f"source{at}", "fact") for at in range(8)]
     layout = lay_out_pairs({node: (8, 1) for edge in edges for node in edge}, edges, grid=True)
     lanes = {

@@ -1,11 +1,13 @@
 """Ways between entities."""
 
+from typing import Any
+
 import networkx as nx
 
 from explorer.graph import common_ancestors, cycles, shortest_paths
 
 
-def test_both_sides_of_a_diamond_are_ways(graphs, named):
+def test_both_sides_of_a_diamond_are_ways(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("raw"), named.table("mart"))
     assert found.direction == "downstream"
     assert found.hops == 2
@@ -13,27 +15,27 @@ def test_both_sides_of_a_diamond_are_ways(graphs, named):
     assert found.truncated is None
 
 
-def test_a_way_up_is_found_and_said_to_be_one(graphs, named):
+def test_a_way_up_is_found_and_said_to_be_one(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("mart"), named.table("raw"))
     assert found.direction == "upstream"
     assert found.ways[0][0] == named.table("mart")
     assert found.ways[0][-1] == named.table("raw")
 
 
-def test_where_there_is_no_way_there_is_none(graphs, named):
+def test_where_there_is_no_way_there_is_none(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("one"), named.table("mart"))
     assert not found
     assert found.hops is None
 
 
-def test_ways_along_other_relationships_run_either_way(graphs, named):
+def test_ways_along_other_relationships_run_either_way(graphs: Any, named: Any) -> None:
     found = graphs.paths("urn:li:corpuser:ann", named.chart, relationships=["OwnedBy", "Consumes"])
     assert found.ways == (("urn:li:corpuser:ann", named.table("mart"), named.chart),)
     assert found.direction == "any"
     assert found.joined_by == (("OwnedBy", "Consumes"),)
 
 
-def test_every_step_says_which_relationship_it_follows(graphs, named):
+def test_every_step_says_which_relationship_it_follows(graphs: Any, named: Any) -> None:
     down = graphs.paths(named.table("raw"), named.chart)
     assert down.joined_by == (("DownstreamOf", "DownstreamOf", "Consumes"),) * 2
     up = graphs.paths(named.table("copy"), named.table("raw"))
@@ -42,7 +44,7 @@ def test_every_step_says_which_relationship_it_follows(graphs, named):
     assert graphs.paths(named.table("one"), named.table("mart")).joined_by == ()
 
 
-def test_budgets_hold_for_ways_of_either_kind(graphs, named):
+def test_budgets_hold_for_ways_of_either_kind(graphs: Any, named: Any) -> None:
     ends = named.table("raw"), named.chart
     assert "only" in graphs.paths(*ends, budget_nodes=1).truncated
     names = ["DownstreamOf", "Consumes"]
@@ -50,13 +52,13 @@ def test_budgets_hold_for_ways_of_either_kind(graphs, named):
     assert "0 seconds" in graphs.paths(*ends, relationships=names, budget_seconds=0).truncated
 
 
-def test_there_are_no_more_ways_than_asked_for_and_it_is_said(graphs, named):
+def test_there_are_no_more_ways_than_asked_for_and_it_is_said(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("raw"), named.table("mart"), limit=1)
     assert len(found) == 1
     assert "there are more" in found.truncated
 
 
-def test_a_thousand_diamonds_in_a_row_do_not_hang():
+def test_a_thousand_diamonds_in_a_row_do_not_hang() -> None:
     graph = nx.DiGraph()
     for at in range(30):
         for side in ("l", "r"):
@@ -67,7 +69,7 @@ def test_a_thousand_diamonds_in_a_row_do_not_hang():
     assert more
 
 
-def test_what_two_tables_are_both_made_from(graphs, named):
+def test_what_two_tables_are_both_made_from(graphs: Any, named: Any) -> None:
     found, cut = graphs.common_ancestors(named.table("left"), named.table("right"))
     assert [(one.urn, one.hops, one.nearest) for one in found] == [
         (named.table("raw"), (1, 1), True)
@@ -75,8 +77,8 @@ def test_what_two_tables_are_both_made_from(graphs, named):
     assert cut is None
 
 
-def test_the_nearest_in_common_is_not_above_another():
-    def upstream(*chain):
+def test_the_nearest_in_common_is_not_above_another() -> None:
+    def upstream(*chain: Any) -> Any:
         graph = nx.DiGraph()
         for far, node in enumerate(chain):
             graph.add_node(node, hops=-far)
@@ -87,17 +89,17 @@ def test_the_nearest_in_common_is_not_above_another():
     assert [(one.urn, one.nearest) for one in found] == [("mid", True), ("top", False)]
 
 
-def test_round_trips_are_told_once_each():
+def test_round_trips_are_told_once_each() -> None:
     graph = nx.DiGraph([("b", "a"), ("a", "b"), ("c", "c"), ("a", "d")])
     assert cycles(graph) == (("c",), ("a", "b"))
 
 
-def test_a_tangle_gives_no_more_round_trips_than_asked_for():
+def test_a_tangle_gives_no_more_round_trips_than_asked_for() -> None:
     graph = nx.complete_graph(12, create_using=nx.DiGraph)
     assert len(cycles(nx.relabel_nodes(graph, str), limit=5)) == 5
 
 
-def test_the_shortest_round_trips_are_never_left_out_for_longer_ones():
+def test_the_shortest_round_trips_are_never_left_out_for_longer_ones() -> None:
     every = nx.complete_graph(12, create_using=nx.DiGraph)
     found = cycles(nx.relabel_nodes(every, {at: f"n{at:02}" for at in every}), limit=70)
     # 66 go to another and back; the rest over two others.

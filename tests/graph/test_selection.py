@@ -1,5 +1,7 @@
 """Parts of a graph by what its nodes say."""
 
+from typing import Any
+
 import networkx as nx
 import pytest
 
@@ -9,7 +11,7 @@ from explorer.query import Criterion, Filter, all_of
 
 
 @pytest.fixture
-def graph():
+def graph() -> Any:
     made = nx.DiGraph(root="a")
     made.add_node("a", type="dataset", platform="hive", tags=["urn:li:tag:PII"], queries=10)
     made.add_node("job", type="dataJob", platform="airflow")
@@ -21,11 +23,11 @@ def graph():
     return made
 
 
-def kept(graph, *criteria):
+def kept(graph: Any, *criteria: Any) -> Any:
     return set(select(graph, all_of(*criteria)))
 
 
-def test_every_kind_of_test_is_made(graph):
+def test_every_kind_of_test_is_made(graph: Any) -> None:
     assert kept(graph, Criterion("_entityType", ("dataset",))) == {"a", "b"}
     assert kept(graph, Criterion("tags", ("urn:li:tag:PII",))) == {"a"}
     assert kept(graph, Criterion("tags", ("pii",))) == {"a"}
@@ -41,7 +43,7 @@ def test_every_kind_of_test_is_made(graph):
     assert set(select(graph, Filter())) == set(graph)
 
 
-def test_what_is_left_out_may_be_stepped_over(graph):
+def test_what_is_left_out_may_be_stepped_over(graph: Any) -> None:
     datasets = all_of(Criterion("_entityType", ("dataset", "chart")))
     apart = select(graph, datasets)
     assert list(apart.edges) == [("b", "c")]
@@ -51,11 +53,11 @@ def test_what_is_left_out_may_be_stepped_over(graph):
     assert joined.graph["root"] == "a"
 
 
-def test_the_shortest_way_over_counts_and_a_round_trip_ends():
+def test_the_shortest_way_over_counts_and_a_round_trip_ends() -> None:
     graph = nx.DiGraph([("a", "x"), ("x", "b"), ("a", "y"), ("y", "z"), ("z", "b"), ("x", "x")])
     assert dict(contracted(graph, {"a", "b"}).edges) == {("a", "b"): {"over": 1}}
 
 
-def test_a_field_that_nodes_do_not_have_is_said_so(graph):
+def test_a_field_that_nodes_do_not_have_is_said_so(graph: Any) -> None:
     with pytest.raises(UnknownName, match="platfrom"):
         select(graph, all_of(Criterion("platfrom", ("hive",))))

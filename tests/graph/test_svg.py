@@ -1,5 +1,6 @@
 """Graphs as SVG pictures: boxes where the layout puts them, and nothing but text from names."""
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -14,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def graph():
+def graph() -> Any:
     made = nx.DiGraph(root="b")
     made.add_node("a", name="orders", type="dataset", platform="hive", hops=-1)
     made.add_node("b", name="daily", type="chart", kind="Bar chart", hops=0)
@@ -24,11 +25,11 @@ def graph():
     return made
 
 
-def texts(svg):
+def texts(svg: Any) -> Any:
     return [one.text for one in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_a_box_says_name_type_platform_and_state(graph):
+def test_a_box_says_name_type_platform_and_state(graph: Any) -> None:
     svg = to_svg(graph)
     assert sorted(texts(svg)) == sorted(
         [
@@ -42,18 +43,18 @@ def test_a_box_says_name_type_platform_and_state(graph):
     assert COLOURS["chart"] in svg
 
 
-def test_the_same_graph_gives_the_same_picture(graph):
+def test_the_same_graph_gives_the_same_picture(graph: Any) -> None:
     assert to_svg(graph) == to_svg(graph.copy())
 
 
-def test_the_nearest_are_drawn_and_the_cut_is_said(graph):
+def test_the_nearest_are_drawn_and_the_cut_is_said(graph: Any) -> None:
     svg = to_svg(graph, most_nodes=2)
     assert {"daily", "orders"} < set(texts(svg))
     assert "gone" not in texts(svg)
     assert texts(svg)[-1] == "2 of 4 are drawn, the nearest"
 
 
-def test_a_front_ends_layout_is_kept(graph):
+def test_a_front_ends_layout_is_kept(graph: Any) -> None:
     part = graph.subgraph(["a", "b"])
     sizes = {urn: box_size(urn, said) for urn, said in part.nodes.items()}
     layout = lay_out(part, sizes)
@@ -63,7 +64,7 @@ def test_a_front_ends_layout_is_kept(graph):
         assert f"translate({box.x:.1f} {box.y:.1f})" in svg
 
 
-def test_everything_lies_inside(graph):
+def test_everything_lies_inside(graph: Any) -> None:
     page = ET.fromstring(to_svg(graph))
     width, height = float(page.get("width")), float(page.get("height"))
     for group in page.iter(f"{SVG}g"):
@@ -83,7 +84,7 @@ def test_everything_lies_inside(graph):
         "注文" * 40,
     ],
 )
-def test_a_name_is_nothing_but_text(graph, name):
+def test_a_name_is_nothing_but_text(graph: Any, name: Any) -> None:
     graph.nodes["a"]["name"] = graph.nodes["a"]["platform"] = name
     graph.add_node(f"urn:{name}", name=name, type=name, hops=1)
     page = ET.fromstring(to_svg(graph).encode())
@@ -94,7 +95,7 @@ def test_a_name_is_nothing_but_text(graph, name):
     assert "\x1b" not in shown
 
 
-def test_an_undirected_graph_is_refused_and_an_empty_one_drawn():
+def test_an_undirected_graph_is_refused_and_an_empty_one_drawn() -> None:
     with pytest.raises(InvalidInput, match="undirected"):
         to_svg(nx.Graph())
     assert texts(to_svg(nx.DiGraph())) == []

@@ -1,5 +1,7 @@
 """Field paths in both forms: shown simply, kept exactly, parents found without cutting names."""
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata import FieldPath
@@ -16,18 +18,18 @@ NESTED = "[version=2.0].[key=True].[type=struct].[type=array].[type=struct].line
         (NESTED, ("lines", "sku"), 2, True),
     ],
 )
-def test_a_path_tells_its_names_and_form(raw, names, version, key):
+def test_a_path_tells_its_names_and_form(raw: Any, names: Any, version: int, key: bool) -> None:
     path = FieldPath(raw)
     assert (path.names, path.version, path.is_key) == (names, version, key)
     assert str(path) == raw
     assert path.simple == ".".join(names)
 
 
-def test_a_path_without_names_is_shown_as_it_is():
+def test_a_path_without_names_is_shown_as_it_is() -> None:
     assert FieldPath("[version=2.0].[type=string]").name == "[version=2.0].[type=string]"
 
 
-def test_ancestors_are_the_cuts_outside_brackets_nearest_first():
+def test_ancestors_are_the_cuts_outside_brackets_nearest_first() -> None:
     assert list(FieldPath("a.b.c").ancestors()) == ["a.b", "a"]
     parent = "[version=2.0].[key=True].[type=struct].[type=array].[type=struct].lines"
     cuts = list(FieldPath(NESTED).ancestors())

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,15 +49,15 @@ SNAPSHOT = {
 
 
 @pytest.fixture(scope="module")
-def registry():
+def registry() -> Any:
     return load_registry()
 
 
-def read(records, registry):
+def read(records: Any, registry: Any) -> Any:
     return list(read_file(json.dumps(records).encode(), registry))
 
 
-def test_a_snapshot_is_one_change_for_each_aspect_without_the_marks_of_avro(registry):
+def test_a_snapshot_is_one_change_for_each_aspect_without_the_marks_of_avro(registry: Any) -> None:
     status, schema = read([SNAPSHOT], registry)
     assert (str(status.urn), status.aspect, status.value) == (HIVE, "status", {"removed": False})
     assert status.system == {"lastObserved": 5, "runId": "r"}
@@ -66,7 +67,7 @@ def test_a_snapshot_is_one_change_for_each_aspect_without_the_marks_of_avro(regi
     assert "deleted" not in schema.value
 
 
-def test_both_forms_of_a_proposal_are_read(registry):
+def test_both_forms_of_a_proposal_are_read(registry: Any) -> None:
     change = {"entityType": "dataset", "entityUrn": HIVE, "changeType": "UPSERT"}
     value = {"removed": True}
     as_text = {"value": json.dumps(value), "contentType": "application/json"}
@@ -80,7 +81,7 @@ def test_both_forms_of_a_proposal_are_read(registry):
     assert first.value == second.value == value
 
 
-def test_usage_buckets_become_usage_statistics(registry):
+def test_usage_buckets_become_usage_statistics(registry: Any) -> None:
     bucket = {
         "bucket": 1000,
         "duration": "DAY",
@@ -98,7 +99,7 @@ def test_usage_buckets_become_usage_statistics(registry):
     Validator(registry).check(change.aspect, change.value)
 
 
-def test_a_record_that_cannot_be_read_loses_no_other(registry):
+def test_a_record_that_cannot_be_read_loses_no_other(registry: Any) -> None:
     bad = {"entityUrn": "nonsense", "aspectName": "status", "aspect": {"json": {}}}
     found = read([{"what": 1}, SNAPSHOT, bad, 7], registry)
     refused = [one for one in found if isinstance(one, Refused)]
@@ -107,14 +108,14 @@ def test_a_record_that_cannot_be_read_loses_no_other(registry):
     assert "position 0" in refused[1].reason
 
 
-def test_one_object_and_one_object_a_line_are_taken_too(registry):
+def test_one_object_and_one_object_a_line_are_taken_too(registry: Any) -> None:
     line = json.dumps(SNAPSHOT).encode()
     assert len(list(read_file(line, registry))) == 2
     assert len(list(read_file(line + b"\n" + line, registry))) == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"{\n{"])
-def test_bytes_that_are_no_json_are_refused(registry, data):
+def test_bytes_that_are_no_json_are_refused(registry: Any, data: bytes) -> None:
     with pytest.raises(InvalidInput, match="not JSON"):
         list(read_file(data, registry))
 
@@ -133,7 +134,7 @@ def test_bytes_that_are_no_json_are_refused(registry, data):
         "s3_local_folder_partition.json",
     ],
 )
-def test_every_change_of_the_real_files_fits_the_model(registry, name):
+def test_every_change_of_the_real_files_fits_the_model(registry: Any, name: str) -> None:
     validator = Validator(registry)
     found = list(read_file((DATA / name).read_bytes(), registry))
     assert found
@@ -145,8 +146,8 @@ def test_every_change_of_the_real_files_fits_the_model(registry, name):
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the real catalog files are not beside this checkout")
-def test_snapshots_say_what_their_conversion_by_the_real_tool_says(registry):
-    def changes(name):
+def test_snapshots_say_what_their_conversion_by_the_real_tool_says(registry: Any) -> None:
+    def changes(name: Any) -> Any:
         found = read_file((DATA / name).read_bytes(), registry)
         return {(str(c.urn), c.aspect, c.value.get("timestampMillis")): c.value for c in found}
 
@@ -157,7 +158,7 @@ def test_snapshots_say_what_their_conversion_by_the_real_tool_says(registry):
         assert _within(value, theirs[key]), key
 
 
-def _within(part, whole):
+def _within(part: Any, whole: Any) -> Any:
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(
             key in whole and _within(inner, whole[key])
@@ -169,7 +170,7 @@ def _within(part, whole):
     return part == whole
 
 
-def test_paths_reach_through_arrays_maps_and_keys():
+def test_paths_reach_through_arrays_maps_and_keys() -> None:
     value = {"a": [{"b": {"x": 1, "y": 2}}, {"b": None}], "c": "text"}
     assert list(reach(value, "a.*.b.*")) == [1, 2]
     assert list(reach(value, "a.*.b.$key")) == ["x", "y"]
@@ -177,7 +178,7 @@ def test_paths_reach_through_arrays_maps_and_keys():
     assert list(reach(value, "nowhere.*")) == []
 
 
-def test_edges_are_read_off_the_value_once_each(registry):
+def test_edges_are_read_off_the_value_once_each(registry: Any) -> None:
     value = {
         "owners": [
             {"owner": "urn:li:corpuser:a", "type": "DATAOWNER"},
@@ -189,7 +190,7 @@ def test_edges_are_read_off_the_value_once_each(registry):
     assert found == [("OwnedBy", "urn:li:corpuser:a"), ("OwnedBy", "urn:li:corpGroup:g")]
 
 
-def test_the_conditions_of_a_change_are_kept(registry):
+def test_the_conditions_of_a_change_are_kept(registry: Any) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)"
     record = {
         "entityUrn": urn,

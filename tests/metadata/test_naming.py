@@ -1,5 +1,7 @@
 """An entity is called what people call it."""
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata import Urn
@@ -24,7 +26,9 @@ TABLE = Urn.dataset("hive", "db.orders")
         (Urn.of("schemaField", TABLE, "[version=2.0].[type=int].id"), {}, "id"),
     ],
 )
-def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(urn, aspects, name):
+def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(
+    urn: Any, aspects: Any, name: str
+) -> None:
     assert display_name(urn, aspects) == name
 
 
@@ -37,5 +41,5 @@ def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(urn, aspects,
         ("surveyDay", "surveyDays"),
     ],
 )
-def test_several_of_a_type_are_called_in_the_plural(kind, several):
+def test_several_of_a_type_are_called_in_the_plural(kind: str, several: str) -> None:
     assert plural(kind) == several

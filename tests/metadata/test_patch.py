@@ -21,12 +21,12 @@ MADE, OTHER = f"urn:li:schemaField:({USERS},made)", f"urn:li:schemaField:({USERS
 
 
 @pytest.fixture(scope="module")
-def registry():
+def registry() -> Any:
     return load_registry()
 
 
 @pytest.fixture
-def patched(registry):
+def patched(registry: Any) -> Any:
     """Apply a patch to a value, or to the start of an absent aspect; what comes out fits."""
 
     def apply(aspect: str, value: Any, patch: Any) -> Any:
@@ -50,7 +50,7 @@ def remove(path: str) -> dict[str, Any]:
 class TestKeyedArrays:
     """Elements are addressed by what tells them apart."""
 
-    def test_an_element_is_added_once_and_replaced_in_its_place(self, patched):
+    def test_an_element_is_added_once_and_replaced_in_its_place(self, patched: Any) -> None:
         tags = {"tags": [{"tag": OLD}, {"tag": PII}]}
         again = add(f"/tags/{OLD}", {"tag": OLD, "context": "why"})
         assert patched("globalTags", tags, [again]) == {
@@ -60,13 +60,15 @@ class TestKeyedArrays:
             "tags": [{"tag": PII}]
         }
 
-    def test_what_is_removed_goes_alone_and_what_is_not_there_is_no_error(self, patched):
+    def test_what_is_removed_goes_alone_and_what_is_not_there_is_no_error(
+        self, patched: Any
+    ) -> None:
         tags = {"tags": [{"tag": OLD}, {"tag": PII}]}
         assert patched("globalTags", tags, [remove(f"/tags/{OLD}")]) == {"tags": [{"tag": PII}]}
         assert patched("globalTags", tags, [remove("/tags/urn:li:tag:none")]) == tags
         assert patched("globalTags", tags, [remove("/nothing/here/at/all")]) == tags
 
-    def test_an_absent_key_is_an_empty_step(self, patched):
+    def test_an_absent_key_is_an_empty_step(self, patched: Any) -> None:
         source = "urn:li:dataHubAction:s"
         said = {"time": 0, "actor": A, "source": source}
         patch = {
@@ -81,7 +83,7 @@ class TestKeyedArrays:
         gone = patch | {"patch": [remove(f"/tags//{PII}")]}
         assert patched("globalTags", both, gone) == {"tags": [{"tag": PII, "attribution": said}]}
 
-    def test_a_shorter_path_removes_all_below_it(self, patched):
+    def test_a_shorter_path_removes_all_below_it(self, patched: Any) -> None:
         owners = {
             "owners": [
                 {"owner": A, "type": "DATAOWNER"},
@@ -98,13 +100,13 @@ class TestKeyedArrays:
             assert patched("ownership", owners, [remove(path)])["owners"] == expected
         assert patched("ownership", owners, [add("/owners", [])])["owners"] == []
 
-    def test_an_owner_is_added_with_every_key_said(self, patched):
+    def test_an_owner_is_added_with_every_key_said(self, patched: Any) -> None:
         keys = {"owners": ["owner", "type", "typeUrn", "attribution\u241fsource"]}
         owner = {"owner": A, "type": "DATAOWNER"}
         patch = {"arrayPrimaryKeys": keys, "patch": [add(f"/owners/{A}/DATAOWNER//", owner)]}
         assert patched("ownership", None, patch) == {"owners": [owner], "lastModified": STAMP}
 
-    def test_elements_that_its_keys_do_not_tell_apart_are_not_lost(self, patched):
+    def test_elements_that_its_keys_do_not_tell_apart_are_not_lost(self, patched: Any) -> None:
         twice = [
             {"owner": A, "type": "CUSTOM", "typeUrn": f"urn:li:ownershipType:{n}"} for n in "xy"
         ]
@@ -112,7 +114,7 @@ class TestKeyedArrays:
         patch = [add(f"/owners/{B}/NONE", {"owner": B, "type": "NONE"})]
         assert patched("ownership", value, patch)["owners"][:2] == twice
 
-    def test_columns_are_reached_through_their_tags_and_terms(self, patched):
+    def test_columns_are_reached_through_their_tags_and_terms(self, patched: Any) -> None:
         term = "urn:li:glossaryTerm:a.b"
         edited = patched(
             "editableSchemaMetadata",
@@ -134,7 +136,7 @@ class TestKeyedArrays:
             {"fieldPath": "~1", "description": "a tilde"},
         ]
 
-    def test_a_column_as_ingested_is_tagged_but_not_made(self, patched):
+    def test_a_column_as_ingested_is_tagged_but_not_made(self, patched: Any) -> None:
         field = {"fieldPath": "a", "nativeDataType": "int", "type": {"type": {"NumberType": {}}}}
         schema = {"schemaName": "s", "fields": [field]}
         path = f"/schemaFieldInfo/a/globalTags/tags/{PII}"
@@ -154,7 +156,7 @@ class TestKeyedArrays:
             ("chartInfo", "inputEdges"),
         ],
     )
-    def test_edges_go_by_where_they_lead(self, patched, aspect, array):
+    def test_edges_go_by_where_they_lead(self, patched: Any, aspect: str, array: str) -> None:
         job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,PROD),load)"
         leads = {"inputDatajobEdges": job, "chartEdges": "urn:li:chart:(looker,1)"}
         target = leads.get(array, USERS)
@@ -163,7 +165,7 @@ class TestKeyedArrays:
         assert added[array] == [edge]
         assert patched(aspect, added, [remove(f"/{array}/{target}")])[array] == []
 
-    def test_texts_go_by_themselves(self, patched):
+    def test_texts_go_by_themselves(self, patched: Any) -> None:
         path = f"/inputDatasetFields/{COLUMN_A}"
         added = patched("dataJobInputOutput", None, [add(path, {}), add(path, {})])
         assert added["inputDatasetFields"] == [COLUMN_A]
@@ -175,7 +177,7 @@ class TestKeyedArrays:
             "primary": True,
         }
 
-    def test_structured_properties_go_by_the_property(self, patched):
+    def test_structured_properties_go_by_the_property(self, patched: Any) -> None:
         urn = "urn:li:structuredProperty:io.x"
         value = {"propertyUrn": urn, "values": [{"double": 3}]}
         keys = {"properties": ["propertyUrn", "attribution\u241fsource"]}
@@ -192,7 +194,7 @@ class TestColumnLineage:
     def path(self, upstream: str, operation: str = "NONE", query: str = "NONE") -> str:
         return f"/fineGrainedLineages/{operation}/{MADE}/{query}/{upstream}"
 
-    def test_columns_of_one_target_share_an_element(self, patched):
+    def test_columns_of_one_target_share_an_element(self, patched: Any) -> None:
         lineage = patched(
             "upstreamLineage",
             None,
@@ -214,7 +216,7 @@ class TestColumnLineage:
         assert (other["transformOperation"], other["query"]) == ("SUM/N", "urn:li:query:q")
         assert lineage["upstreams"] == [{"dataset": EVENTS, "type": "TRANSFORMED"}]
 
-    def test_one_pair_is_parted_and_the_others_stay(self, patched):
+    def test_one_pair_is_parted_and_the_others_stay(self, patched: Any) -> None:
         element = {
             "upstreamType": "FIELD_SET",
             "upstreams": [COLUMN_A, COLUMN_B],
@@ -236,7 +238,7 @@ class TestColumnLineage:
         left = patched("upstreamLineage", value, [remove("/fineGrainedLineages/NONE")])
         assert left["fineGrainedLineages"] == []
 
-    def test_all_of_it_is_set_at_once(self, patched):
+    def test_all_of_it_is_set_at_once(self, patched: Any) -> None:
         element = {
             "upstreamType": "FIELD_SET",
             "upstreams": [COLUMN_A],
@@ -252,7 +254,7 @@ class TestColumnLineage:
 class TestOrdinaryPaths:
     """Maps, single fields, and arrays by place."""
 
-    def test_maps_and_single_fields(self, patched):
+    def test_maps_and_single_fields(self, patched: Any) -> None:
         value = {"customProperties": {"c": "old", "d": "kept"}, "name": "n"}
         patch = [
             add("/customProperties/a~1b", "v"),
@@ -268,7 +270,7 @@ class TestOrdinaryPaths:
         whole = [add("/customProperties", {"k": "v"})]
         assert patched("datasetProperties", value, whole)["customProperties"] == {"k": "v"}
 
-    def test_arrays_by_place(self, patched):
+    def test_arrays_by_place(self, patched: Any) -> None:
         value = {"paths": ["/a", "/c"]}
         patch = [
             add("/paths/1", "/b"),
@@ -278,7 +280,7 @@ class TestOrdinaryPaths:
         ]
         assert patched("browsePaths", value, patch) == {"paths": ["/z", "/b", "/d"]}
 
-    def test_move_copy_and_test(self, patched):
+    def test_move_copy_and_test(self, patched: Any) -> None:
         value = {"name": "n", "customProperties": {"a": "1"}}
         patch = [
             {"op": "test", "path": "/customProperties", "value": {"a": "1"}},
@@ -293,7 +295,7 @@ class TestOrdinaryPaths:
         with pytest.raises(Conflict, match='there is "n"'):
             patched("datasetProperties", value, failing)
 
-    def test_an_absent_aspect_starts_with_what_its_record_asks_for(self, registry):
+    def test_an_absent_aspect_starts_with_what_its_record_asks_for(self, registry: Any) -> None:
         start = Patcher(registry).start("dashboardInfo", STAMP)
         assert start["lastModified"] == {"created": STAMP, "lastModified": STAMP}
         assert (start["title"], start["charts"], start["customProperties"]) == ("", [], {})
@@ -302,7 +304,7 @@ class TestOrdinaryPaths:
             "auditStamp": STAMP,
         }
 
-    def test_generic_patches_go_by_given_keys_alone(self, patched):
+    def test_generic_patches_go_by_given_keys_alone(self, patched: Any) -> None:
         value = {"tags": [{"tag": PII}, {"tag": OLD}]}
         patch = {"forceGenericPatch": True, "arrayPrimaryKeys": {}, "patch": [remove("/tags/0")]}
         assert patched("globalTags", value, patch) == {"tags": [{"tag": OLD}]}
@@ -325,7 +327,7 @@ class TestOrdinaryPaths:
         ({"patch": [], "arrayPrimaryKeys": {"tags": "tag"}}, "arrayPrimaryKeys"),
     ],
 )
-def test_a_malformed_patch_is_refused(patch, said):
+def test_a_malformed_patch_is_refused(patch: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         read_patch(patch)
 
@@ -347,6 +349,8 @@ def test_a_malformed_patch_is_refused(patch, said):
         ("browsePaths", add("/paths/x", "y"), "another than the path says"),
     ],
 )
-def test_a_patch_that_does_not_fit_is_refused(patched, aspect, operation, said):
+def test_a_patch_that_does_not_fit_is_refused(
+    patched: Any, aspect: str, operation: Any, said: str
+) -> None:
     with pytest.raises(InvalidAspect, match=said):
         patched(aspect, None, [operation])

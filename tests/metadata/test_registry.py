@@ -1,6 +1,8 @@
 """The registry that ships, and a deployment's own names beside it."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,11 +11,11 @@ from explorer.metadata.registry import Registry, load_registry, read_type
 
 
 @pytest.fixture
-def registry():
+def registry() -> Any:
     return load_registry()
 
 
-def test_the_whole_model_is_there(registry):
+def test_the_whole_model_is_there(registry: Any) -> None:
     assert len(registry.entities) == 72
     assert len(registry.aspects) == 268
     assert all(aspect.record in registry.records for aspect in registry.aspects.values())
@@ -34,8 +36,8 @@ def test_the_whole_model_is_there(registry):
     ],
 )
 def test_a_searchable_field_about_which_the_model_says_no_more_is_searchable(
-    registry, aspect, field
-):
+    registry: Any, aspect: str, field: str
+) -> None:
     (found,) = [one for one in registry.aspects[aspect].search if one.name == field]
     assert (found.kind, found.path, found.queried) == ("TEXT", field, True)
 
@@ -51,32 +53,32 @@ def test_a_searchable_field_about_which_the_model_says_no_more_is_searchable(
         ("dataHubPageTemplate", ("id",)),
     ],
 )
-def test_the_entities_of_the_newest_model_are_known(registry, entity, key):
+def test_the_entities_of_the_newest_model_are_known(registry: Any, entity: str, key: Any) -> None:
     assert registry.key_fields(entity) == key
     assert all(name in registry.aspects for name in registry.aspects_of(entity))
 
 
-def test_of_two_annotations_of_a_place_the_outer_records_stands(registry):
+def test_of_two_annotations_of_a_place_the_outer_records_stands(registry: Any) -> None:
     names = {one.name for one in registry.aspects["editableSchemaMetadata"].search}
     assert "editedFieldTags" in names
     assert "tags" not in names
 
 
-def test_key_fields_stand_in_the_order_of_the_urn(registry):
+def test_key_fields_stand_in_the_order_of_the_urn(registry: Any) -> None:
     assert registry.key_fields("dataset") == ("platform", "name", "origin")
     assert registry.key_fields("chart") == ("dashboardTool", "chartId")
     assert registry.key_fields("tag") == ("name",)
     assert registry.key_fields("container") == ("guid",)
 
 
-def test_only_the_last_segment_of_a_record_name_decides(registry):
+def test_only_the_last_segment_of_a_record_name_decides(registry: Any) -> None:
     for prefix in ("com.linkedin.common", "com.vendor.common", "com.linkedin.pegasus2avro.common"):
         assert registry.aspect_named_by(f"{prefix}.Ownership") == "ownership"
     assert registry.entity_named_by("com.vendor.metadata.snapshot.CorpUserSnapshot") == "corpuser"
     assert registry.entity_named_by("MLModelSnapshot") == "mlModel"
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(registry):
+def test_an_unknown_name_is_answered_with_the_nearest(registry: Any) -> None:
     with pytest.raises(UnknownName, match="did you mean dataset"):
         registry.entity("datset")
     with pytest.raises(UnknownName, match="ownership"):
@@ -85,7 +87,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(registry):
         registry.aspect_of("dataset", "chartInfo")
 
 
-def test_search_fields_carry_weight_and_facet(registry):
+def test_search_fields_carry_weight_and_facet(registry: Any) -> None:
     fields = registry.search_fields(["dataset"])
     assert fields["id"].weight == 10
     assert fields["tags"].facet
@@ -93,7 +95,7 @@ def test_search_fields_carry_weight_and_facet(registry):
     assert fields["fieldTags"].path == "fields.*.globalTags.tags.*.tag"
 
 
-def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path):
+def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path: Path) -> None:
     own = {
         "entities": {
             "sensor": {"key": "sensorKey", "aspects": ["calibration", "ownership"]},
@@ -122,7 +124,7 @@ def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path):
     assert "calibratedBy" in registry.search_fields(["sensor"])
 
 
-def test_a_broken_registry_file_is_refused_with_the_place(tmp_path):
+def test_a_broken_registry_file_is_refused_with_the_place(tmp_path: Path) -> None:
     file = tmp_path / "own.json"
     file.write_text('{"aspects": {"a": {"record": 3}}}')
     with pytest.raises(InvalidInput, match=r"own\.json.*aspects.*record"):
@@ -131,17 +133,17 @@ def test_a_broken_registry_file_is_refused_with_the_place(tmp_path):
         load_registry(tmp_path / "none.json")
 
 
-def test_type_expressions_are_read_with_what_is_inside():
+def test_type_expressions_are_read_with_what_is_inside() -> None:
     assert read_type("string") == ("name", ("string",))
     assert read_type("array<map<string>>") == ("array", ("map<string>",))
     assert read_type("union<a|array<b>>") == ("union", ("a", "array<b>"))
 
 
-def test_a_registry_reads_from_bytes():
+def test_a_registry_reads_from_bytes() -> None:
     assert Registry.from_json(b"{}").entities == {}
 
 
-def test_names_that_would_steer_a_terminal_are_written_out_in_a_sentence():
+def test_names_that_would_steer_a_terminal_are_written_out_in_a_sentence() -> None:
     error = UnknownName("column", "email", ["email\x1b[J", *(f"column {n}" for n in range(90))])
     assert "\x1b" not in str(error)
     assert "email\\x1b[J" in str(error)

@@ -1,5 +1,6 @@
 """URNs parse into their parts and print back byte for byte."""
 
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -32,19 +33,21 @@ PARTS = st.text(
         "urn:li:container:b5e95fce839e7d78151ed7e0a7420d84",
     ],
 )
-def test_a_urn_prints_back_what_was_parsed(text):
+def test_a_urn_prints_back_what_was_parsed(text: str) -> None:
     assert str(Urn.parse(text)) == text
 
 
 @pytest.mark.parametrize("char", ["\0", "\n", "\r", "\u241f"])
-def test_characters_that_no_stored_urn_has_are_refused_with_their_position(char):
+def test_characters_that_no_stored_urn_has_are_refused_with_their_position(char: str) -> None:
     urn = Urn.parse(f"urn:li:tag:a{char}b")
     with pytest.raises(InvalidUrn, match="position 12"):
         urn.check_characters()
 
 
 @given(PARTS, PARTS, PARTS)
-def test_any_name_without_comma_or_parenthesis_survives(platform, name, origin):
+def test_any_name_without_comma_or_parenthesis_survives(
+    platform: Any, name: Any, origin: Any
+) -> None:
     urn = Urn.of("dataset", f"urn:li:dataPlatform:{platform}", name, origin)
     if len(str(urn).encode()) <= 512:
         assert Urn.parse(str(urn)) == urn
@@ -52,13 +55,13 @@ def test_any_name_without_comma_or_parenthesis_survives(platform, name, origin):
         assert not set(urn.encoded) & set("/(),:% ") - {"%"}
 
 
-def test_nested_urns_are_split_at_the_outer_commas_only():
+def test_nested_urns_are_split_at_the_outer_commas_only() -> None:
     urn = Urn.parse("urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,PROD),task)")
     assert urn.parts == ("urn:li:dataFlow:(airflow,dag,PROD)", "task")
     assert (urn.name, urn.platform) == ("task", "airflow")
 
 
-def test_a_dataset_tells_its_name_platform_and_origin():
+def test_a_dataset_tells_its_name_platform_and_origin() -> None:
     urn = Urn.dataset("hive", "db.orders", "DEV")
     assert (urn.name, urn.platform, urn.origin) == ("db.orders", "hive", "DEV")
     assert urn.encoded == (
@@ -79,15 +82,15 @@ def test_a_dataset_tells_its_name_platform_and_origin():
         ("urn:li:tag:" + "x" * 600, "512 bytes"),
     ],
 )
-def test_a_malformed_urn_is_refused_with_the_place_and_the_shape(text, said):
+def test_a_malformed_urn_is_refused_with_the_place_and_the_shape(text: Any, said: str) -> None:
     with pytest.raises(InvalidUrn, match=said.replace("(", r"\(").replace(")", r"\)")):
         Urn.parse(text)
 
 
-def test_what_is_no_urn_is_left_out_of_a_list():
+def test_what_is_no_urn_is_left_out_of_a_list() -> None:
     assert Urn.parse_all(["urn:li:tag:a", "b", None, "urn:li:tag:"]) == (Urn("tag", ("a",)),)
 
 
-def test_a_label_is_the_name_people_use():
+def test_a_label_is_the_name_people_use() -> None:
     assert Urn.label("urn:li:dataPlatform:hive") == "hive"
     assert Urn.label("PROD") == "PROD"

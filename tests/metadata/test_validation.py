@@ -1,5 +1,7 @@
 """A value fits its record or is refused with the place inside it."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import InvalidAspect
@@ -22,7 +24,7 @@ SCHEMA = {
 
 
 @pytest.fixture(scope="module")
-def validator():
+def validator() -> Any:
     return Validator(load_registry())
 
 
@@ -39,7 +41,7 @@ def validator():
         ("datasetProfile", {"timestampMillis": 1, "rowCount": 2, "columnCount": None}),
     ],
 )
-def test_what_fits_is_taken(validator, aspect, value):
+def test_what_fits_is_taken(validator: Any, aspect: str, value: Any) -> None:
     validator.check(aspect, value)
 
 
@@ -67,7 +69,9 @@ def test_what_fits_is_taken(validator, aspect, value):
         ("glossaryTermInfo", {"definition": "d", "termSource": 3}, "termSource"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(validator, aspect, value, said):
+def test_what_does_not_fit_is_refused_with_its_place(
+    validator: Any, aspect: str, value: Any, said: str
+) -> None:
     with pytest.raises(InvalidAspect) as refused:
         validator.check(aspect, value)
     assert said in str(refused.value)

@@ -4,7 +4,10 @@ import os
 import signal
 import time
 from base64 import b64decode
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -49,7 +52,7 @@ PICTURE = "data:image/svg+xml;base64,"
 class Page(HTMLParser):
     """An HTML output as a browser reads it: its text, its links, and whatever may not be there."""
 
-    def __init__(self, html):
+    def __init__(self, html: Any) -> None:
         super().__init__(convert_charrefs=True)
         self.texts, self.links, self.styles, self.wrong, self.open = [], [], [], [], []
         self.pictures = []
@@ -57,10 +60,10 @@ class Page(HTMLParser):
         self.close()
 
     @property
-    def text(self):
+    def text(self) -> Any:
         return "\n".join(self.texts).replace(f"{BREAK}\n", "").replace(BREAK, "")
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: Any, attrs: Any) -> None:
         if tag not in ALLOWED:
             self.wrong.append(tag)
         if tag not in VOID:
@@ -78,37 +81,37 @@ class Page(HTMLParser):
             if name == "src":
                 self.pictures.append(_drawing(value))
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: Any) -> None:
         if not self.open or self.open.pop() != tag:
             self.wrong.append(f"/{tag}")
 
-    def handle_data(self, data):
+    def handle_data(self, data: Any) -> None:
         self.texts.append(data)
 
-    def handle_comment(self, data):
+    def handle_comment(self, data: Any) -> None:
         self.wrong.append(f"comment {data}")
 
-    def handle_decl(self, decl):
+    def handle_decl(self, decl: Any) -> None:
         self.wrong.append(f"declaration {decl}")
 
 
-def _drawing(address):
+def _drawing(address: Any) -> Any:
     """An SVG picture that stands in the page itself."""
     assert address.startswith(PICTURE)
     return ET.fromstring(b64decode(address.removeprefix(PICTURE)))
 
 
 @pytest.fixture(scope="session")
-def page():
+def page() -> Any:
     """Reads HTML as a browser does."""
     return Page
 
 
 @pytest.fixture(scope="session")
-def read():
+def read() -> Any:
     """Reads an object's HTML; fails when it holds anything that does not survive everywhere."""
 
-    def page(shown):
+    def page(shown: Any) -> Any:
         html = shown._repr_html_()
         # Else a notebook makes formulas of what stands between two dollars.
         assert html.startswith('<div class="mathjax_ignore tex2jax_ignore"')
@@ -122,7 +125,7 @@ def read():
 
 
 @pytest.fixture(scope="session")
-def cat(tmp_path_factory):
+def cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A catalog of this machine that holds the sample; gone afterwards."""
     directory = tmp_path_factory.mktemp("notebook") / "catalog"
     with Catalog(data_dir=directory) as catalog:
@@ -131,7 +134,7 @@ def cat(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def own_cat(tmp_path_factory):
+def own_cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A catalog as `cat`, for the tests of one module that write into it."""
     directory = tmp_path_factory.mktemp("own") / "catalog"
     with Catalog(data_dir=directory) as catalog:
@@ -140,12 +143,12 @@ def own_cat(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _no_drafts_of_other_tests(monkeypatch, tmp_path):
+def _no_drafts_of_other_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What one test leaves unsaved is no other test's."""
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
 
 
-def end(directory):
+def end(directory: Any) -> None:
     running = instance.find(directory)
     if running is None:
         return

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ EXPRESSIONS = {
 
 
 @pytest.fixture(scope="module")
-def names(cat):
+def names(cat: Any) -> Any:
     from datetime import UTC, datetime
 
     from explorer.client.records import Edit
@@ -66,7 +67,7 @@ def names(cat):
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_an_object_is_the_same_as_its_copy_and_its_pickle(names, name):
+def test_an_object_is_the_same_as_its_copy_and_its_pickle(names: Any, name: Any) -> None:
     shown = eval(EXPRESSIONS[name], names)
     text, frame = repr(shown), getattr(shown, "df", None)
     for again in (copy.deepcopy(shown), copy.copy(shown), pickle.loads(pickle.dumps(shown))):
@@ -76,7 +77,7 @@ def test_an_object_is_the_same_as_its_copy_and_its_pickle(names, name):
             assert again.df.equals(frame)
 
 
-def test_what_was_unpickled_asks_the_same_catalog_again(cat, names):
+def test_what_was_unpickled_asks_the_same_catalog_again(cat: Any, names: Any) -> None:
     results = pickle.loads(pickle.dumps(cat.search("fct_orders")))
     assert results.question.catalog is not cat
     assert results["fct_orders"] == names["orders"]
@@ -87,7 +88,7 @@ def test_what_was_unpickled_asks_the_same_catalog_again(cat, names):
 
 
 @pytest.mark.parametrize("kind", [Catalog, AsyncCatalog])
-def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind):
+def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind: Any) -> None:
     url = "https://reader:s3cret-token-of-mine@catalog.example/gms"
     given = kind(url, token=TOKEN, timeout_seconds=7, read_only=True, offline="keep")
     held = pickle.dumps(given)
@@ -101,7 +102,7 @@ def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind):
             one.close()
 
 
-def test_an_explorer_gives_an_entity_that_can_be_pickled(cat):
+def test_an_explorer_gives_an_entity_that_can_be_pickled(cat: Any) -> None:
     explorer = cat.explore(urn=cat.urn_of("fct_orders"))
     assert explorer.wait(20)
     assert pickle.loads(pickle.dumps(explorer.entity)) == explorer.entity

@@ -1,5 +1,7 @@
 """Edits on an entity give it as it is afterwards, and can be taken back."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import Conflict
@@ -7,11 +9,11 @@ from explorer.errors import Conflict
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 
 
-def names(urns):
+def names(urns: Any) -> Any:
     return [urn.name for urn in urns]
 
 
-def test_labels_are_put_on_by_name_and_taken_back(own_cat, read):
+def test_labels_are_put_on_by_name_and_taken_back(own_cat: Any, read: Any) -> None:
     before = own_cat.dataset(ORDERS)
     after = before.add_tags(["PII", "urn:li:tag:Sensitive"])
     assert {"PII", "Sensitive"} <= set(names(after.tags))
@@ -30,7 +32,7 @@ def test_labels_are_put_on_by_name_and_taken_back(own_cat, read):
     assert "NetRevenue" in term.edit.summary
 
 
-def test_owners_and_the_domain_are_given_by_name_and_taken_back(own_cat):
+def test_owners_and_the_domain_are_given_by_name_and_taken_back(own_cat: Any) -> None:
     before = own_cat.dataset(ORDERS)
     after = before.add_owners("Nina Weber", "DATA_STEWARD")
     assert "Nina Weber (data steward)" in after.owners.called
@@ -46,7 +48,7 @@ def test_owners_and_the_domain_are_given_by_name_and_taken_back(own_cat):
     assert before.set_domain(None).edit.undo().domains == before.domains
 
 
-def test_a_domain_that_somebody_changed_meanwhile_is_not_overwritten(own_cat):
+def test_a_domain_that_somebody_changed_meanwhile_is_not_overwritten(own_cat: Any) -> None:
     before = own_cat.dataset(ORDERS)
     own_cat.set_domain(ORDERS, "urn:li:domain:marketing")
     with pytest.raises(Conflict):
@@ -55,7 +57,7 @@ def test_a_domain_that_somebody_changed_meanwhile_is_not_overwritten(own_cat):
     own_cat.set_domain(ORDERS, before.domains[0])
 
 
-def test_a_description_can_be_taken_back(own_cat):
+def test_a_description_can_be_taken_back(own_cat: Any) -> None:
     before = own_cat.dataset(ORDERS)
     after = before.describe("Written here.", column="status")
     assert "description of status changed" in repr(after)

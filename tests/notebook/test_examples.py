@@ -2,7 +2,9 @@
 
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ EXAMPLE = re.compile(r"Example:\s+`([^`]+)`")
 WITHOUT = {"leave"}
 
 
-def methods(kind):
+def methods(kind: Any) -> Iterator[Any]:
     for name in dir(kind):
         member = inspect.getattr_static(kind, name)
         if name[0] != "_" and name not in WITHOUT and inspect.isfunction(member):
@@ -27,7 +29,9 @@ def methods(kind):
 
 
 @pytest.mark.parametrize("method", [*methods(Catalog), *methods(Entity)])
-def test_the_example_of_a_method_runs(own_cat, method, monkeypatch, tmp_path):
+def test_the_example_of_a_method_runs(
+    own_cat: Any, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(inspect.getdoc(method))
     assert len(examples) == 1

@@ -1,6 +1,8 @@
 """The explorer without a page: what it finds, opens and says in Python when it is told."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,11 @@ WAIT_SECONDS = 30
 
 
 @pytest.fixture
-def explore(cat):
+def explore(cat: Any) -> Iterator[Any]:
     """Makes explorers, waits until they have read, and closes them afterwards."""
     made = []
 
-    def one(*asked, catalog=cat, **options):
+    def one(*asked: Any, catalog: Any = cat, **options: Any) -> Any:
         made.append(catalog.explore(*asked, **options))
         assert made[-1].wait(WAIT_SECONDS)
         assert not made[-1].problem
@@ -28,17 +30,17 @@ def explore(cat):
         explorer.close()
 
 
-def hear(explorer, kind, **more):
+def hear(explorer: Any, kind: Any, **more: Any) -> None:
     """What the page would send."""
     explorer._handle_custom_msg({"kind": kind, "seq": 1, **more}, [])
     assert explorer.wait(WAIT_SECONDS)
 
 
-def names(explorer):
+def names(explorer: Any) -> Any:
     return [hit["name"] for hit in explorer.find["hits"]]
 
 
-def test_it_begins_with_what_is_asked_for_and_says_so_in_python(cat, explore):
+def test_it_begins_with_what_is_asked_for_and_says_so_in_python(cat: Any, explore: Any) -> None:
     explorer = explore("fct_orders", narrowed_by="platform:snowflake", urn=ORDERS)
     assert names(explorer)[0] == "fct_orders"
     found = cat.search("fct_orders", narrowed_by="platform:snowflake")
@@ -52,7 +54,7 @@ def test_it_begins_with_what_is_asked_for_and_says_so_in_python(cat, explore):
     json.dumps(explorer.get_state(), default=repr)
 
 
-def test_typing_searches_completes_and_takes_the_latest(explore):
+def test_typing_searches_completes_and_takes_the_latest(explore: Any) -> None:
     explorer = explore()
     put = explorer.find["put"]
     for end in range(1, len("customer") + 1):
@@ -68,7 +70,7 @@ def test_typing_searches_completes_and_takes_the_latest(explore):
     assert explorer.offers == {"for": "", "rows": []}
 
 
-def test_a_result_tells_the_field_and_value_that_its_name_does_not_show(explore):
+def test_a_result_tells_the_field_and_value_that_its_name_does_not_show(explore: Any) -> None:
     explorer = explore("customer email", narrowed_by="platform:snowflake")
     hits = {hit["name"]: hit["why"] for hit in explorer.find["hits"]}
     assert hits["dim_customers"]["field"] == "column"
@@ -78,7 +80,7 @@ def test_a_result_tells_the_field_and_value_that_its_name_does_not_show(explore)
     assert explorer.find["hits"][0]["why"] is None
 
 
-def test_facets_narrow_and_are_taken_off_again(cat, explore):
+def test_facets_narrow_and_are_taken_off_again(cat: Any, explore: Any) -> None:
     explorer = explore("orders")
     whole = explorer.find["total"]
     platforms = next(one for one in explorer.find["facets"] if one["field"] == "platform")
@@ -92,7 +94,7 @@ def test_facets_narrow_and_are_taken_off_again(cat, explore):
     assert explorer.find["chosen"] == []
 
 
-def test_pages_and_orders(explore):
+def test_pages_and_orders(explore: Any) -> None:
     explorer = explore("orders")
     first = explorer.results
     assert (explorer.find["before"], explorer.find["after"]) == (False, True)
@@ -105,7 +107,7 @@ def test_pages_and_orders(explore):
     assert names(explorer) == sorted(names(explorer), key=str.lower)
 
 
-def test_a_filter_that_cannot_be_read_is_said_and_the_results_stay(explore):
+def test_a_filter_that_cannot_be_read_is_said_and_the_results_stay(explore: Any) -> None:
     explorer = explore("orders")
     before = explorer.results
     hear(explorer, "search", text="orders", filter="platform:snowflake )")
@@ -117,7 +119,7 @@ def test_a_filter_that_cannot_be_read_is_said_and_the_results_stay(explore):
     assert not explorer.find["fault"]
 
 
-def test_what_is_ticked_is_the_frame_on_whatever_page(explore):
+def test_what_is_ticked_is_the_frame_on_whatever_page(explore: Any) -> None:
     explorer = explore("orders")
     first = str(explorer.results[0])
     hear(explorer, "tick", urn=first, on=True)
@@ -130,11 +132,11 @@ def test_what_is_ticked_is_the_frame_on_whatever_page(explore):
     assert list(explorer.df["urn"]) == [first]
 
 
-def row(explorer, name):
+def row(explorer: Any, name: Any) -> Any:
     return next(one for one in explorer.tree if one["name"] == name)
 
 
-def test_folders_are_a_tree_with_counts_read_as_they_are_unfolded(cat, explore):
+def test_folders_are_a_tree_with_counts_read_as_they_are_unfolded(cat: Any, explore: Any) -> None:
     explorer = explore()
     counted = cat.counts()
     assert row(explorer, "datasets")["count"] == counted["dataset"]
@@ -153,7 +155,7 @@ def test_folders_are_a_tree_with_counts_read_as_they_are_unfolded(cat, explore):
     assert "fct_orders" not in [one["name"] for one in explorer.tree]
 
 
-def test_a_long_folder_is_read_a_page_at_a_time(cat, explore):
+def test_a_long_folder_is_read_a_page_at_a_time(cat: Any, explore: Any) -> None:
     for at in range(60):
         urn = Urn.dataset("hive", f"long.t{at:02}")
         paths = {"paths": ["/long/folder"]}
@@ -168,7 +170,7 @@ def test_a_long_folder_is_read_a_page_at_a_time(cat, explore):
     assert sum("long.t" in one.get("urn", "") for one in explorer.tree) == 60
 
 
-def test_terms_lie_in_their_groups(explore):
+def test_terms_lie_in_their_groups(explore: Any) -> None:
     explorer = explore()
     hear(explorer, "unfold", key=row(explorer, "glossary groups")["key"])
     group = next(
@@ -180,7 +182,7 @@ def test_terms_lie_in_their_groups(explore):
     assert explorer.tree[place]["urn"].startswith(("urn:li:glossaryTerm", "urn:li:glossaryNode"))
 
 
-def test_each_tab_is_read_when_it_is_looked_at(explore):
+def test_each_tab_is_read_when_it_is_looked_at(explore: Any) -> None:
     explorer = explore(urn=ORDERS)
     assert explorer.page["tabs"] == [
         "overview",
@@ -224,12 +226,12 @@ def test_each_tab_is_read_when_it_is_looked_at(explore):
     assert explorer.tab["parts"][0]["text"].startswith("schemaMetadata of fct_orders")
 
 
-def test_only_what_is_looked_at_is_read(explore, monkeypatch):
+def test_only_what_is_looked_at_is_read(explore: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = explore()
     asked = []
     real = Catalog.timeseries
 
-    def timeseries(catalog, urn, aspect, **more):
+    def timeseries(catalog: Any, urn: Any, aspect: Any, **more: Any) -> Any:
         asked.append(aspect)
         return real(catalog, urn, aspect, **more)
 
@@ -241,7 +243,7 @@ def test_only_what_is_looked_at_is_read(explore, monkeypatch):
     assert asked == ["datasetUsageStatistics"]
 
 
-def test_opening_from_python_and_from_the_page_is_the_same(explore):
+def test_opening_from_python_and_from_the_page_is_the_same(explore: Any) -> None:
     explorer = explore()
     seen = []
     explorer.observe(lambda change: seen.append(change["new"]), "selected")
@@ -257,7 +259,7 @@ def test_opening_from_python_and_from_the_page_is_the_same(explore):
     assert seen == [ORDERS, tag, ""]
 
 
-def test_trouble_is_said_in_the_explorer(explore):
+def test_trouble_is_said_in_the_explorer(explore: Any) -> None:
     explorer = explore()
     hear(explorer, "open", urn="urn:li:nothing")
     assert explorer.problem == "position 7: expected '<entity>:<id>', found 'nothing'"
@@ -270,10 +272,10 @@ def test_trouble_is_said_in_the_explorer(explore):
     assert not explorer.problem
 
 
-def test_a_facet_some_of_whose_values_are_on_says_what_another_one_adds(explore):
+def test_a_facet_some_of_whose_values_are_on_says_what_another_one_adds(explore: Any) -> None:
     explorer = explore("orders")
 
-    def values(name):
+    def values(name: Any) -> Any:
         facet = next(one for one in explorer.find["facets"] if one["field"] == name)
         return {one["value"]: one for one in facet["values"]}
 
@@ -286,7 +288,7 @@ def test_a_facet_some_of_whose_values_are_on_says_what_another_one_adds(explore)
     assert explorer.find["total"] == before + other["count"]
 
 
-def test_slips_people_states_and_use(explore):
+def test_slips_people_states_and_use(explore: Any) -> None:
     explorer = explore("custmers")
     assert "for “customers”; nothing has “custmers”" in explorer.find["said"]
     assert explorer.find["words"] == ["customers"]

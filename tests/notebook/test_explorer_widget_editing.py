@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,7 @@ STRING = {"type": {"com.linkedin.schema.StringType": {}}}
 
 
 @pytest.fixture
-def table(cat, request):
+def table(cat: Any, request: pytest.FixtureRequest) -> Any:
     """A table of two columns, with a text from ingestion, of this test alone."""
     urn = Urn.dataset("hive", f"written.{request.node.name}")
     fields = [
@@ -50,32 +52,34 @@ def table(cat, request):
 
 
 @pytest.fixture
-def explorer(cat, table):
+def explorer(cat: Any, table: Any) -> Iterator[Any]:
     made = Explorer(cat, urn=table)
     assert made.wait(WAIT_SECONDS)
     yield made
     made.close()
 
 
-def hear(explorer, kind, **more):
+def hear(explorer: Any, kind: Any, **more: Any) -> None:
     """What the page would send."""
     explorer._handle_custom_msg({"kind": kind, "seq": 1, "view": "page", **more}, [])
     assert explorer.wait(WAIT_SECONDS)
 
 
-def type_(explorer, text, path=None):
+def type_(explorer: Any, text: Any, path: Any = None) -> None:
     """What a page would say of the text in its editor."""
     typed = {"urn": explorer.selected, "path": path, "text": text, "view": "page"}
     explorer.set_state({"typed": {**typed, "revision": explorer.typed["revision"] + 1}})
     assert explorer.wait(WAIT_SECONDS)
 
 
-def write(explorer, text, path=None):
+def write(explorer: Any, text: Any, path: Any = None) -> None:
     hear(explorer, "edit", **({} if path is None else {"path": path}))
     type_(explorer, text, path)
 
 
-def test_a_description_is_written_previewed_compared_and_saved(cat, table, explorer):
+def test_a_description_is_written_previewed_compared_and_saved(
+    cat: Any, table: Any, explorer: Any
+) -> None:
     hear(explorer, "edit")
     assert explorer.typed["text"] == "as *ingested*"
     assert not explorer.editor["changed"]
@@ -95,7 +99,9 @@ def test_a_description_is_written_previewed_compared_and_saved(cat, table, explo
     assert explorer.page["drafts"] == []
 
 
-def test_a_column_is_written_and_the_table_of_columns_says_so(cat, table, explorer):
+def test_a_column_is_written_and_the_table_of_columns_says_so(
+    cat: Any, table: Any, explorer: Any
+) -> None:
     hear(explorer, "tab", tab="columns")
     write(explorer, "the postal code", "zip")
     assert explorer.editor["title"].startswith("zip of ")
@@ -106,7 +112,7 @@ def test_a_column_is_written_and_the_table_of_columns_says_so(cat, table, explor
     assert (zip_row["text"], zip_row["mark"]) == (["the postal code"], "✎")
 
 
-def test_a_text_that_was_not_compared_is_not_saved(cat, table, explorer):
+def test_a_text_that_was_not_compared_is_not_saved(cat: Any, table: Any, explorer: Any) -> None:
     write(explorer, "hasty")
     for kind in ("save", "mine", "theirs"):
         hear(explorer, kind)
@@ -114,7 +120,7 @@ def test_a_text_that_was_not_compared_is_not_saved(cat, table, explorer):
     assert explorer.editor["stage"] == "writing"
 
 
-def test_a_draft_is_kept_until_it_is_saved_or_given_up(table, explorer):
+def test_a_draft_is_kept_until_it_is_saved_or_given_up(table: Any, explorer: Any) -> None:
     write(explorer, "half a sent")
     hear(explorer, "leave")
     assert explorer.editor == {}
@@ -130,14 +136,16 @@ def test_a_draft_is_kept_until_it_is_saved_or_given_up(table, explorer):
     assert explorer.typed["text"] == "as *ingested*"
 
 
-def test_a_text_left_as_it_was_is_no_draft(table, explorer):
+def test_a_text_left_as_it_was_is_no_draft(table: Any, explorer: Any) -> None:
     hear(explorer, "edit")
     type_(explorer, "as *ingested*")
     hear(explorer, "leave")
     assert explorer.page["drafts"] == []
 
 
-def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(cat, table, explorer):
+def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
+    cat: Any, table: Any, explorer: Any
+) -> None:
     write(explorer, "mine")
     cat.describe(table, "theirs")
     hear(explorer, "compare")
@@ -155,7 +163,7 @@ def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(cat, table, ex
     assert explorer.editor == {}
 
 
-def test_theirs_may_be_taken(cat, table, explorer):
+def test_theirs_may_be_taken(cat: Any, table: Any, explorer: Any) -> None:
     write(explorer, "mine", "zip")
     cat.describe(table, "theirs", column="zip")
     hear(explorer, "compare")
@@ -168,7 +176,7 @@ def test_theirs_may_be_taken(cat, table, explorer):
     assert cat.entity(table).schema["zip"].edited == "theirs and mine"
 
 
-def test_a_failed_save_is_said_and_the_draft_stays(cat, table, explorer):
+def test_a_failed_save_is_said_and_the_draft_stays(cat: Any, table: Any, explorer: Any) -> None:
     write(explorer, "kept", "zip")
     hear(explorer, "compare")
     cat.delete(table, with_references=True)
@@ -178,7 +186,7 @@ def test_a_failed_save_is_said_and_the_draft_stays(cat, table, explorer):
     assert explorer.typed["text"] == "kept"
 
 
-def test_a_read_only_catalog_refuses_and_says_so(cat, table):
+def test_a_read_only_catalog_refuses_and_says_so(cat: Any, table: Any) -> None:
     with Catalog(cat.address, read_only=True) as catalog:
         explorer = Explorer(catalog, urn=table)
         try:
@@ -192,25 +200,25 @@ def test_a_read_only_catalog_refuses_and_says_so(cat, table):
             explorer.close()
 
 
-def test_what_has_no_description_of_peoples_says_why(explorer):
+def test_what_has_no_description_of_peoples_says_why(explorer: Any) -> None:
     hear(explorer, "open", urn="urn:li:corpuser:jdoe")
     assert "cannot be edited" in explorer.page["why_not"]
 
 
-def test_a_page_knows_one_end_of_line_and_changes_none():
+def test_a_page_knows_one_end_of_line_and_changes_none() -> None:
     draft = WidgetDraft("urn", None, "t", "", "one\r\ntwo", "one\r\ntwo")
     assert draft.typed("one\ntwo") is draft
     assert draft.typed("one\ntwo\nthree").text == "one\r\ntwo\r\nthree"
     assert not draft.typed("x").typed("one\ntwo").changed
 
 
-def test_characters_that_cannot_be_seen_are_counted(table, explorer):
+def test_characters_that_cannot_be_seen_are_counted(table: Any, explorer: Any) -> None:
     write(explorer, "safe\u202egnp.exe\x1b")
     hear(explorer, "compare")
     assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
 
 
-def test_a_draft_on_disk_is_gone_on_with_and_marked(cat, table, explorer):
+def test_a_draft_on_disk_is_gone_on_with_and_marked(cat: Any, table: Any, explorer: Any) -> None:
     write(explorer, "half a sentence\n")
     kept = Drafts.of(cat.identity)
     assert [(one.draft.path, one.draft.text) for one in kept.all()] == [(None, "half a sentence\n")]
@@ -235,8 +243,8 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(cat, table, explorer):
         other.close()
 
 
-def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat, table):
-    def explore():
+def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Any, table: Any) -> None:
+    def explore() -> Any:
         made = Explorer(cat, urn=table)
         assert made.wait(WAIT_SECONDS)
         return made
@@ -261,11 +269,11 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat, table):
 
 
 def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
-    cat, table, explorer, monkeypatch
-):
+    cat: Any, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     describe = type(cat).describe
 
-    def describe_slowly(self, *given, **named):
+    def describe_slowly(self, *given: Any, **named: Any) -> Any:
         assert typed_on.wait(WAIT_SECONDS)
         return describe(self, *given, **named)
 
@@ -287,7 +295,9 @@ def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
     assert Drafts.of(cat.identity).all() == []
 
 
-def test_an_older_text_that_comes_late_replaces_nothing(cat, table, explorer):
+def test_an_older_text_that_comes_late_replaces_nothing(
+    cat: Any, table: Any, explorer: Any
+) -> None:
     write(explorer, "newer")
     known = dict(explorer.typed)
     explorer.set_state({"typed": {**known, "text": "older", "revision": known["revision"] - 1}})
@@ -296,7 +306,9 @@ def test_an_older_text_that_comes_late_replaces_nothing(cat, table, explorer):
     assert [one.draft.text for one in Drafts.of(cat.identity).all()] == ["newer"]
 
 
-def test_a_draft_that_cannot_be_kept_is_told(cat, table, explorer, monkeypatch, tmp_path):
+def test_a_draft_that_cannot_be_kept_is_told(
+    cat: Any, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "file"))
     write(explorer, "for nobody's disk")
@@ -304,7 +316,7 @@ def test_a_draft_that_cannot_be_kept_is_told(cat, table, explorer, monkeypatch, 
     assert explorer.typed["text"] == "for nobody's disk"
 
 
-def test_no_text_stays_in_what_a_notebook_may_save_once_its_editor_is_closed(explorer):
+def test_no_text_stays_in_what_a_notebook_may_save_once_its_editor_is_closed(explorer: Any) -> None:
     write(explorer, "a secret draft")
     assert "a secret draft" in json.dumps(explorer.get_state(), default=str)
     hear(explorer, "leave")

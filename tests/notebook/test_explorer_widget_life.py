@@ -5,6 +5,7 @@ import html
 import json
 import threading
 import weakref
+from typing import Any
 
 import pytest
 
@@ -35,33 +36,33 @@ SYNCED = (
 
 
 @pytest.fixture
-def in_cell(monkeypatch):
+def in_cell(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Says which cell runs, as a front end does."""
 
-    def say(cell):
+    def say(cell: Any) -> None:
         monkeypatch.setattr(widget, "_cell", lambda: cell)
 
     return say
 
 
-def hear(explorer, kind, **more):
+def hear(explorer: Any, kind: Any, **more: Any) -> None:
     """What the page would send."""
     explorer._handle_custom_msg({"kind": kind, "seq": 1, "view": "page", **more}, [])
     assert explorer.wait(WAIT_SECONDS)
 
 
-def type_(explorer, text, path=None):
+def type_(explorer: Any, text: Any, path: Any = None) -> None:
     """What a page would say of the text in its editor."""
     typed = {"urn": explorer.selected, "path": path, "text": text, "view": "page"}
     explorer.set_state({"typed": {**typed, "revision": explorer.typed["revision"] + 1}})
     assert explorer.wait(WAIT_SECONDS)
 
 
-def threads():
+def threads() -> Any:
     return [one for one in threading.enumerate() if one.name.startswith("catalog-explorer-")]
 
 
-def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat, in_cell):
+def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat: Any, in_cell: Any) -> None:
     in_cell("again")
     first = cat.explore("orders", urn=ORDERS)
     assert first.wait(WAIT_SECONDS)
@@ -92,7 +93,7 @@ def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat, in_cell):
     other.close()
 
 
-def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat):
+def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat: Any) -> None:
     old = Explorer(cat, urn=ORDERS)
     assert old.wait(WAIT_SECONDS)
     hear(old, "edit")
@@ -109,7 +110,7 @@ def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat):
         new.close()
 
 
-def test_cells_of_their_own_have_explorers_of_their_own(cat, in_cell):
+def test_cells_of_their_own_have_explorers_of_their_own(cat: Any, in_cell: Any) -> None:
     in_cell("one")
     one = cat.explore("orders")
     in_cell("two")
@@ -121,7 +122,7 @@ def test_cells_of_their_own_have_explorers_of_their_own(cat, in_cell):
         explorer.close()
 
 
-def test_closing_hangs_up_and_nothing_is_read_afterwards(cat):
+def test_closing_hangs_up_and_nothing_is_read_afterwards(cat: Any) -> None:
     explorer = Explorer(cat, "orders")
     explorer.close()
     assert explorer.wait(WAIT_SECONDS)
@@ -132,11 +133,11 @@ def test_closing_hangs_up_and_nothing_is_read_afterwards(cat):
     assert cat.exists(ORDERS)
 
 
-def test_from_other_threads_at_once_the_last_question_is_answered(cat):
+def test_from_other_threads_at_once_the_last_question_is_answered(cat: Any) -> None:
     explorer = Explorer(cat)
     words = ["orders", "customers", "revenue", "payments"]
 
-    def press(word):
+    def press(word: Any) -> None:
         for end in range(1, len(word) + 1):
             message = {"kind": "search", "text": word[:end], "filter": ""}
             explorer._handle_custom_msg(message, [])
@@ -158,7 +159,7 @@ def test_from_other_threads_at_once_the_last_question_is_answered(cat):
         explorer.close()
 
 
-def test_a_saved_notebook_keeps_what_was_found_and_open(cat, page):
+def test_a_saved_notebook_keeps_what_was_found_and_open(cat: Any, page: Any) -> None:
     explorer = Explorer(cat, "fct_orders", urn=ORDERS)
     try:
         data, _ = explorer._repr_mimebundle_()
@@ -172,7 +173,7 @@ def test_a_saved_notebook_keeps_what_was_found_and_open(cat, page):
         explorer.close()
 
 
-def test_it_needs_no_answer_to_show_itself():
+def test_it_needs_no_answer_to_show_itself() -> None:
     with Catalog("http://127.0.0.1:9", timeout_seconds=1) as catalog:
         explorer = Explorer(catalog, "orders")
         try:
@@ -186,7 +187,7 @@ def test_it_needs_no_answer_to_show_itself():
             explorer.close()
 
 
-def test_hostile_texts_are_told_as_text(cat):
+def test_hostile_texts_are_told_as_text(cat: Any) -> None:
     urn = Urn.dataset("hive", "explorer.hostile")
     cat.ingest(Proposal(urn, "datasetProperties", {"name": PAYLOAD, "description": PAYLOAD}))
     cat.describe(urn, PAYLOAD)
@@ -204,7 +205,7 @@ def test_hostile_texts_are_told_as_text(cat):
         explorer.close()
 
 
-def addresses(told):
+def addresses(told: Any) -> Any:
     """The addresses of all that leads out of the page."""
     if isinstance(told, dict):
         return [one for value in told.values() for one in addresses(value)]
@@ -214,7 +215,7 @@ def addresses(told):
     return [*here, *(one for value in told for one in addresses(value))]
 
 
-def test_no_token_is_in_what_it_tells(cat):
+def test_no_token_is_in_what_it_tells(cat: Any) -> None:
     with Catalog(cat.address, token="very-secret-token") as catalog:
         explorer = Explorer(catalog, "orders", urn=ORDERS)
         try:

@@ -2,7 +2,9 @@
 
 import json
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import plotly.graph_objects as go
@@ -35,7 +37,7 @@ HOSTILE = (
 
 
 @pytest.fixture(params=["UTC", "Asia/Kolkata"])
-def clock(request, monkeypatch):
+def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """This machine's zone."""
     monkeypatch.setenv("TZ", request.param)
     time.tzset()
@@ -44,7 +46,7 @@ def clock(request, monkeypatch):
     time.tzset()
 
 
-def test_plotly_and_picture_and_text_show_the_same_lines(read):
+def test_plotly_and_picture_and_text_show_the_same_lines(read: Any) -> None:
     shown = chart(lines(a=[1, 2, 3], b=[3.5, 1, 2]))
     figure = shown.figure()
     assert type(figure) is go.Figure
@@ -57,7 +59,7 @@ def test_plotly_and_picture_and_text_show_the_same_lines(read):
     assert "3" in read(shown).text
 
 
-def test_lines_differ_in_colour_and_dash_and_mark():
+def test_lines_differ_in_colour_and_dash_and_mark() -> None:
     traces = chart(lines(**{name: [1, 2] for name in "abcdef"})).figure().data
     for told in ("color", "dash"):
         assert len({trace.line[told] for trace in traces}) == len(COLOURS)
@@ -68,7 +70,7 @@ def test_lines_differ_in_colour_and_dash_and_mark():
     assert len({dash for colour, dash in strokes if colour in COLOURS}) == len(COLOURS)
 
 
-def test_what_was_not_measured_is_a_gap_everywhere():
+def test_what_was_not_measured_is_a_gap_everywhere() -> None:
     shown = chart(lines(a=[1, None, 3]))
     (trace,) = shown.figure().data
     assert list(trace.y) == [1, None, 3]
@@ -78,7 +80,7 @@ def test_what_was_not_measured_is_a_gap_everywhere():
     assert "▃ █" in repr(shown)
 
 
-def test_days_that_are_not_there_are_a_gap():
+def test_days_that_are_not_there_are_a_gap() -> None:
     days = [FIRST + DAY * at for at in (0, 1, 2, 6, 7)]
     assert [value for _, value in with_gaps([(day, 1.0) for day in days])] == [1, 1, 1, None, 1, 1]
     weeks = [(FIRST + 7 * DAY * at, 1.0) for at in range(4)]
@@ -86,7 +88,7 @@ def test_days_that_are_not_there_are_a_gap():
     assert with_gaps([(datetime(1, 1, 1, tzinfo=UTC), 1.0)]) == ()
 
 
-def test_times_are_those_of_the_zone_asked_for(clock):
+def test_times_are_those_of_the_zone_asked_for(clock: Any) -> None:
     shown = chart(lines(a=[1, 2]))
     there = "2026-03-02T05:30:00" if clock == "Asia/Kolkata" else "2026-03-02T00:00:00"
     assert shown.figure().data[0].x[0] == "2026-03-02T00:00:00"
@@ -100,7 +102,9 @@ def test_times_are_those_of_the_zone_asked_for(clock):
 
 
 @pytest.mark.parametrize("template", ["plotly", "plotly_dark", "none"])
-def test_texts_are_read_on_the_ground_that_a_chart_brings(template, monkeypatch):
+def test_texts_are_read_on_the_ground_that_a_chart_brings(
+    template: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pio.templates, "default", template)
     shown = chart(lines(a=[1, 2]), bars(one=1))
     layout = shown.figure().layout
@@ -115,7 +119,7 @@ def test_texts_are_read_on_the_ground_that_a_chart_brings(template, monkeypatch)
     assert contrast(page.get("fill"), ground.get("fill")) >= 4.5
 
 
-def test_a_chart_is_small_and_loads_nothing():
+def test_a_chart_is_small_and_loads_nothing() -> None:
     shown = chart(lines(a=[1, 2]), bars(one=1))
     assert "http" not in shown.svg().replace("http://www.w3.org/2000/svg", "")
     # Templates are repeated in every figure of a notebook.
@@ -123,7 +127,7 @@ def test_a_chart_is_small_and_loads_nothing():
     assert len(shown.svg()) < 4_000
 
 
-def test_a_notebook_gets_plotly_and_a_page_and_text():
+def test_a_notebook_gets_plotly_and_a_page_and_text() -> None:
     shown = chart(lines(a=[1, 2]))
     data, _ = DisplayFormatter().format(shown)
     assert set(data) == {PLOTLY, "text/html", "text/plain"}
@@ -135,7 +139,7 @@ def test_a_notebook_gets_plotly_and_a_page_and_text():
     assert set(bundle(shown, exclude={PLOTLY})) == {"text/plain", "text/html"}
 
 
-def test_bars_keep_their_order_and_their_names_apart():
+def test_bars_keep_their_order_and_their_names_apart() -> None:
     long = "x" * 80
     shown = chart(bars(**{f"{long}1": 3, f"{long}2": 2, "2020-01-01": 1}))
     (trace,) = shown.figure().data
@@ -150,7 +154,7 @@ def test_bars_keep_their_order_and_their_names_apart():
     assert widths[0] == pytest.approx(3 * widths[2], rel=0.01)
 
 
-def test_bars_of_less_than_nothing_go_the_other_way():
+def test_bars_of_less_than_nothing_go_the_other_way() -> None:
     shown = chart(bars(down=-2, up=1))
     down, up = (one for one in drawn(shown) if one.tag == f"{SVG}rect")
     assert float(down.get("x")) + float(down.get("width")) == pytest.approx(float(up.get("x")))
@@ -160,14 +164,14 @@ def test_bars_of_less_than_nothing_go_the_other_way():
     assert list(upright.figure().data[0].y) == [-2, 1]
 
 
-def test_more_bars_than_have_room_are_counted(read):
+def test_more_bars_than_have_room_are_counted(read: Any) -> None:
     shown = chart(bars(**{f"c{at}": 100 - at for at in range(90)}))
     assert "40 of 90 are drawn" in texts(shown)
     assert "30 of 90 listed; .to_frame() has them all" in repr(shown)
     assert len(shown.figure().data[0].x) == 90
 
 
-def test_nothing_to_draw_is_said_everywhere(read):
+def test_nothing_to_draw_is_said_everywhere(read: Any) -> None:
     for panels in ((lines(a=[]),), (lines(a=[None, None]),), (bars(),), (lines(),)):
         shown = Chart("Empty", panels, frame, empty="nothing at all")
         assert shown.is_empty
@@ -177,7 +181,7 @@ def test_nothing_to_draw_is_said_everywhere(read):
         assert texts(shown) == ["nothing at all"]
 
 
-def test_one_point_and_one_value_over_and_over_are_drawn():
+def test_one_point_and_one_value_over_and_over_are_drawn() -> None:
     for values in ([5], [0], [7, 7, 7], [0, 0], [1e300], [-3, -3]):
         for from_nothing in (True, False):
             panel = lines(from_nothing=from_nothing, a=values)
@@ -188,7 +192,7 @@ def test_one_point_and_one_value_over_and_over_are_drawn():
     assert high - low == pytest.approx(5, rel=0.01)
 
 
-def test_a_picture_of_many_points_stays_small_and_keeps_the_peaks():
+def test_a_picture_of_many_points_stays_small_and_keeps_the_peaks() -> None:
     values = [float(at % 7) for at in range(20_000)]
     values[12_345] = 5_000.0
     shown = chart(lines(a=values))
@@ -201,7 +205,7 @@ def test_a_picture_of_many_points_stays_small_and_keeps_the_peaks():
     assert lowest - highest == pytest.approx(110 * 5 / 6, abs=0.2)
 
 
-def test_a_catalogs_text_is_text_and_nothing_else(read):
+def test_a_catalogs_text_is_text_and_nothing_else(read: Any) -> None:
     shown = Chart(
         HOSTILE,
         (lines(**{HOSTILE: [1, 2], "b": [2, 1]}), bars(**{HOSTILE: 1})),
@@ -239,13 +243,13 @@ def test_a_catalogs_text_is_text_and_nothing_else(read):
         (0, 8, ["Mar 2, 00:00"]),
     ],
 )
-def test_days_on_an_axis_are_the_calendars(hours, most, names):
+def test_days_on_an_axis_are_the_calendars(hours: Any, most: int, names: Any) -> None:
     found = list(days_named(FIRST, FIRST + timedelta(hours=hours), most))
     assert [name for _, name in found] == names
     assert all(FIRST <= at <= FIRST + timedelta(hours=hours) for at, _ in found)
 
 
-def test_numbers_on_an_axis_are_round_and_hold_all():
+def test_numbers_on_an_axis_are_round_and_hold_all() -> None:
     assert round_numbers(0, 62) == [0, 25, 50, 75]
     assert round_numbers(-3, 3) == [-4, -2, 0, 2, 4]
     for low, high in ((0, 1e-9), (1e15, 1.1e15), (5, 5), (0, 0), (0.117, 0.118)):
@@ -255,7 +259,7 @@ def test_numbers_on_an_axis_are_round_and_hold_all():
         assert 2 <= len(numbers) <= 8
 
 
-def test_numbers_are_written_as_in_the_terminal():
+def test_numbers_are_written_as_in_the_terminal() -> None:
     assert [compact(value) for value in (950, 12_000, 3.2e6, 0.25)] == [
         "950",
         "12 k",
@@ -268,11 +272,11 @@ def test_numbers_are_written_as_in_the_terminal():
     assert written(-1234567.5) == "-1.23457e+06"
 
 
-def chart(*panels):
+def chart(*panels: Any) -> Any:
     return Chart("Title", panels, frame)
 
 
-def lines(*, from_nothing=True, **values):
+def lines(*, from_nothing: bool = True, **values: Any) -> Any:
     made = tuple(
         Line(name, tuple((FIRST + DAY * at, value) for at, value in enumerate(row)))
         for name, row in values.items()
@@ -280,38 +284,38 @@ def lines(*, from_nothing=True, **values):
     return Lines("lines", made, from_nothing=from_nothing)
 
 
-def bars(*, upright=False, **values):
+def bars(*, upright: bool = False, **values: Any) -> Any:
     made = tuple(Bar(name, value) for name, value in values.items())
     return Bars("bars", made, upright=upright)
 
 
-def frame():
+def frame() -> Any:
     return tabulated([(1,)], {"a": "int64"})
 
 
-def bundle(shown, **asked):
+def bundle(shown: Any, **asked: Any) -> Any:
     return shown._repr_mimebundle_(**asked)
 
 
-def drawn(shown):
+def drawn(shown: Any) -> Any:
     return list(ET.fromstring(shown.svg()).iter())
 
 
-def texts(shown):
+def texts(shown: Any) -> Any:
     return [one.text for one in drawn(shown) if one.tag == f"{SVG}text"]
 
 
-def longest_path(shown):
+def longest_path(shown: Any) -> Any:
     return max((one.get("d", "") for one in drawn(shown)), key=len)
 
 
-def contrast(one, other):
+def contrast(one: Any, other: Any) -> Any:
     """That of two colours, by WCAG 2."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
-def luminance(colour):
+def luminance(colour: Any) -> Any:
     parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
     return sum(by * one for by, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

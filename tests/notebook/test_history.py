@@ -1,5 +1,7 @@
 """What an aspect said earlier: versions by when, who and what changed, and their differences."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import InvalidInput, NotFound
@@ -10,14 +12,14 @@ ASPECT = "datasetProperties"
 
 
 @pytest.fixture(scope="module")
-def entity(cat):
+def entity(cat: Any) -> Any:
     urn = Urn.dataset("hive", "notebook.versions")
     for text in ("First.", "Second.", "Second,\nand more."):
         cat.ingest(Proposal(urn, ASPECT, {"description": text}))
     return cat.dataset(urn)
 
 
-def test_a_history_says_when_who_and_what_changed(entity, read):
+def test_a_history_says_when_who_and_what_changed(entity: Any, read: Any) -> None:
     history = entity.history(ASPECT)
     assert [step.version.number for step in history] == [0, 2, 1]
     frame = history.df
@@ -35,7 +37,7 @@ def test_a_history_says_when_who_and_what_changed(entity, read):
         assert "first version" in text
 
 
-def test_a_part_of_a_history_knows_what_its_oldest_changed(entity):
+def test_a_part_of_a_history_knows_what_its_oldest_changed(entity: Any) -> None:
     history = entity.history(ASPECT, count=2)
     assert [step.summary for step in history] == [
         "~ description: Second. → Second, and more.",
@@ -45,7 +47,7 @@ def test_a_part_of_a_history_knows_what_its_oldest_changed(entity):
     assert "a greater count reads them" in repr(history)
 
 
-def test_a_difference_shows_lines(entity, read):
+def test_a_difference_shows_lines(entity: Any, read: Any) -> None:
     latest = entity.diff(aspect=ASPECT)
     whole = entity.history(ASPECT).diff(1, 0)
     assert [change.place for change in latest] == ["/description"]
@@ -58,7 +60,7 @@ def test_a_difference_shows_lines(entity, read):
     assert "nothing differs" in repr(entity.diff(0, 0, ASPECT))
 
 
-def test_what_is_not_there_is_said(entity):
+def test_what_is_not_there_is_said(entity: Any) -> None:
     with pytest.raises(NotFound, match="no version 9"):
         entity.diff(9, 0, ASPECT)
     with pytest.raises(NotFound):

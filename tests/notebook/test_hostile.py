@@ -1,5 +1,8 @@
 """Names and descriptions are written by anybody; on a page they are text and nothing else."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from explorer.errors import CatalogError
@@ -30,12 +33,12 @@ CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066\u200b"
 
 
 @pytest.fixture(scope="module", params=sorted(PAYLOADS))
-def bad(request):
+def bad(request: pytest.FixtureRequest) -> Any:
     return PAYLOADS[request.param]
 
 
 @pytest.fixture(scope="module")
-def entity(cat, bad):
+def entity(cat: Any, bad: Any) -> Any:
     """A dataset in which every text that can be hostile is."""
     urn = Urn.dataset("hive", f"hostile.{sorted(PAYLOADS).index(_name_of(bad))}")
     stamp = {"time": 0, "actor": "urn:li:corpuser:eve"}
@@ -98,7 +101,9 @@ def entity(cat, bad):
     return cat.dataset(urn)
 
 
-def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
+def test_no_repr_lets_a_catalogs_text_be_more_than_text(
+    cat: Any, entity: Any, bad: Any, read: Any
+) -> None:
     found = cat.search("hostile", entity="dataset", count=3 * len(PAYLOADS))
     assert entity.urn in found.urns
     lineage = entity.lineage()
@@ -149,7 +154,7 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(cat, entity, bad, read):
     assert any(name.startswith((first[:10], "…")) for name in names)
 
 
-def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity, bad, read):
+def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity: Any, bad: Any, read: Any) -> None:
     usage, profile = entity.usage(days=None), entity.profile(days=None)
     shown = {
         "usage": usage,
@@ -182,7 +187,7 @@ def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity, bad, read):
         assert not shown[name].chart().is_empty, name
 
 
-def test_errors_hold_no_more_than_text(cat, entity, bad):
+def test_errors_hold_no_more_than_text(cat: Any, entity: Any, bad: Any) -> None:
     for ask in (
         lambda: cat[f"{bad} nowhere"],
         lambda: entity.schema[f"{bad} nowhere"],
@@ -197,14 +202,14 @@ def test_errors_hold_no_more_than_text(cat, entity, bad):
         assert not set(str(caught.value)) & set(CONTROLS)
 
 
-def test_completion_offers_nothing_that_is_more_than_text(cat, entity):
+def test_completion_offers_nothing_that_is_more_than_text(cat: Any, entity: Any) -> None:
     offered = cat._ipython_key_completions_()
     assert str(entity.urn) in offered
     assert not [key for key in offered if set(key) & set(CONTROLS)]
 
 
 @pytest.mark.parametrize("name", sorted(PAYLOADS))
-def test_markdown_gives_no_more_than_what_reads(name, page):
+def test_markdown_gives_no_more_than_what_reads(name: Any, page: Any) -> None:
     drawn = page(safe_markdown(PAYLOADS[name]))
     assert drawn.wrong == []
     assert drawn.pictures == []
@@ -212,7 +217,9 @@ def test_markdown_gives_no_more_than_what_reads(name, page):
     assert not set(drawn.text) & set(CONTROLS)
 
 
-def test_what_an_object_brings_of_html_besides_sets_no_formula_either(cat, entity):
+def test_what_an_object_brings_of_html_besides_sets_no_formula_either(
+    cat: Any, entity: Any
+) -> None:
     widgets = (entity.lineage(hops=1).widget(), cat.explore(urn=entity.urn))
     bundles = [entity.usage(days=None)._repr_mimebundle_()]
     for widget in widgets:
@@ -223,7 +230,7 @@ def test_what_an_object_brings_of_html_besides_sets_no_formula_either(cat, entit
         assert bundle["text/html"].startswith('<div class="mathjax_ignore tex2jax_ignore"')
 
 
-def test_the_words_of_markdown_are_one_line_without_its_marks():
+def test_the_words_of_markdown_are_one_line_without_its_marks() -> None:
     text = "# Head\n\nOne **b** [d](https://docs.example/) `c`\nnext\n\n- e\n- f\n\n![g](h.png) <b>"
     assert plain_markdown(text, 100) == "Head One b d c next e f image: g <b>"
     assert plain_markdown("&#x202e;gnp \u202e *x*", 100) == "gnp x"
@@ -231,7 +238,7 @@ def test_the_words_of_markdown_are_one_line_without_its_marks():
     assert plain_markdown("", 10) == ""
 
 
-def test_markdown_is_read_and_links_tell_nobody(page):
+def test_markdown_is_read_and_links_tell_nobody(page: Any) -> None:
     text = "# Head\n\n**b** `c` [d](https://docs.example/)\n\n|a|\n|-|\n|1|\n\n```\nx < 1\n```"
     html = safe_markdown(text)
     drawn = page(html)
@@ -247,11 +254,11 @@ def test_markdown_is_read_and_links_tell_nobody(page):
     assert "more characters" in safe_markdown("x" * 30_000)
 
 
-def test_only_addresses_that_lead_to_pages_and_mail_are_links(entity, read):
+def test_only_addresses_that_lead_to_pages_and_mail_are_links(entity: Any, read: Any) -> None:
     assert read(entity.links).links == ["https://docs.example/a?b=c&d=%22"]
 
 
-def test_figures_hold_no_markup_of_a_catalogs(entity, bad):
+def test_figures_hold_no_markup_of_a_catalogs(entity: Any, bad: Any) -> None:
     for figure in (entity.usage(days=None).figure(), entity.profile(days=None).figure()):
         texts = [figure.layout.title.text, *(trace.name for trace in figure.data)]
         for text in texts:
@@ -259,22 +266,22 @@ def test_figures_hold_no_markup_of_a_catalogs(entity, bad):
             assert not set(text) & set(CONTROLS)
 
 
-def test_a_label_in_a_figure_is_short():
+def test_a_label_in_a_figure_is_short() -> None:
     assert len(label("x" * 500)) < 60
     assert label("a & <b>") == "a &amp; &lt;b&gt;"
 
 
-def test_what_is_sent_back_is_what_was_read(entity, bad):
+def test_what_is_sent_back_is_what_was_read(entity: Any, bad: Any) -> None:
     assert entity.ingested_description == bad
     assert entity.schema.columns[0].ingested == bad
     assert entity.schema.to_frame()["ingested"].iloc[0] == bad
 
 
-def link(url, description, stamp):
+def link(url: Any, description: Any, stamp: Any) -> Any:
     return {"url": url, "description": description, "createStamp": stamp}
 
 
-def links(stamp):
+def links(stamp: Any) -> Any:
     return [
         link("javascript:alert(1)", "run me", stamp),
         link("data:text/html,<script>alert(1)</script>", "open me", stamp),
@@ -283,16 +290,16 @@ def links(stamp):
     ]
 
 
-def upstream(urn, stamp):
+def upstream(urn: Any, stamp: Any) -> Any:
     return {"dataset": str(urn), "type": "TRANSFORMED", "auditStamp": stamp}
 
 
-def measured(millis, path, **told):
+def measured(millis: Any, path: Any, **told: Any) -> Any:
     columns = [{"fieldPath": path, **told}, {"fieldPath": f"{path} {millis}"}]
     return {"timestampMillis": millis, "rowCount": millis, "fieldProfiles": columns}
 
 
-def strings(value):
+def strings(value: Any) -> Iterator[Any]:
     """Every text in a value of JSON, keys among them."""
     if isinstance(value, str):
         yield value
@@ -303,9 +310,9 @@ def strings(value):
             yield from strings(one)
 
 
-def used(path):
+def used(path: Any) -> Any:
     return {"fieldCounts": [{"fieldPath": path, "count": 2}]}
 
 
-def _name_of(payload):
+def _name_of(payload: Any) -> Any:
     return next(name for name, text in PAYLOADS.items() if text == payload)

@@ -1,5 +1,7 @@
 """Lineage, impact and ways show themselves as a picture, a tree, a frame and a graph."""
 
+from typing import Any
+
 import networkx as nx
 import pytest
 
@@ -13,16 +15,16 @@ STAGED = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.staging.stg_or
 
 
 @pytest.fixture(scope="module")
-def orders(cat):
+def orders(cat: Any) -> Any:
     return cat.dataset(ORDERS)
 
 
 @pytest.fixture(scope="module")
-def lineage(orders):
+def lineage(orders: Any) -> Any:
     return orders.lineage(hops=2)
 
 
-def test_lineage_is_a_graph_a_frame_and_urns_of_the_same(lineage):
+def test_lineage_is_a_graph_a_frame_and_urns_of_the_same(lineage: Any) -> None:
     assert isinstance(lineage.graph, nx.DiGraph)
     frame = lineage.df
     assert list(frame["urn"]) == [str(urn) for urn in lineage]
@@ -36,7 +38,7 @@ def test_lineage_is_a_graph_a_frame_and_urns_of_the_same(lineage):
     assert set(zip(edges["upstream"], edges["downstream"], strict=True)) == set(lineage.graph.edges)
 
 
-def test_lineage_shows_a_picture_and_below_it_a_list(lineage, read):
+def test_lineage_shows_a_picture_and_below_it_a_list(lineage: Any, read: Any) -> None:
     page = read(lineage)
     (picture,) = page.pictures
     drawn = {one.text for one in picture.iter() if one.text}
@@ -48,7 +50,7 @@ def test_lineage_shows_a_picture_and_below_it_a_list(lineage, read):
     assert "15 upstream, 29 downstream" in page.text
 
 
-def test_lineage_as_text_is_a_tree(lineage):
+def test_lineage_as_text_is_a_tree(lineage: Any) -> None:
     lines = repr(lineage).splitlines()
     assert lines[0] == "Lineage of fct_orders  2 hops both ways · 15 upstream, 29 downstream"
     indents = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines if line.strip()}
@@ -58,7 +60,7 @@ def test_lineage_as_text_is_a_tree(lineage):
     assert any(line.endswith("↑ above") for line in lines)
 
 
-def test_one_direction_and_no_lineage_are_said(cat, orders, read):
+def test_one_direction_and_no_lineage_are_said(cat: Any, orders: Any, read: Any) -> None:
     below = orders.lineage(hops=1, direction="DOWNSTREAM")
     assert "1 hop downstream" in repr(below)
     assert (below.df["hops"] == 1).all()
@@ -75,13 +77,13 @@ def test_one_direction_and_no_lineage_are_said(cat, orders, read):
         orders.lineage(hops=0)
 
 
-def test_a_walk_that_was_cut_says_so(orders):
+def test_a_walk_that_was_cut_says_so(orders: Any) -> None:
     cut = orders.lineage(limit=2)
     assert cut.truncated
     assert "incomplete: " in repr(cut)
 
 
-def test_impact_is_most_used_first_and_names_whom_to_ask(orders, read):
+def test_impact_is_most_used_first_and_names_whom_to_ask(orders: Any, read: Any) -> None:
     impact = orders.impact()
     frame = impact.df
     assert len(frame) == len(impact) == len(list(impact))
@@ -96,7 +98,7 @@ def test_impact_is_most_used_first_and_names_whom_to_ask(orders, read):
         assert "Jordan Doe" in text
 
 
-def test_impact_of_a_column_says_how_sure_it_is(orders):
+def test_impact_of_a_column_says_how_sure_it_is(orders: Any) -> None:
     impact = orders.impact("order_id")
     assert 0 < len(impact) < len(orders.impact())
     assert {"said", "table"} <= set(impact.df["certainty"])
@@ -105,7 +107,7 @@ def test_impact_of_a_column_says_how_sure_it_is(orders):
         orders.impact("order_idd")
 
 
-def test_ways_are_told_in_the_direction_that_data_flows(orders, read):
+def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) -> None:
     paths = orders.paths_to(STAGED)
     assert repr(paths).splitlines()[-1] == "fct_orders ← stg_orders"
     assert list(paths.df["name"]) == ["fct_orders", "stg_orders"]

@@ -1,6 +1,7 @@
 """Which entities of a lineage are drawn, and how far each is from where it starts."""
 
 import threading
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -10,7 +11,7 @@ from explorer.notebook.widgets import lineage_drawing, lineage_widget
 from explorer.notebook.widgets.lineage_drawing import KnownLineage
 
 
-def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise():
+def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise() -> None:
     graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("d", "e")])
     graph.graph["root"] = "r"
     assert lineage_drawing.folded(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
@@ -18,7 +19,7 @@ def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise():
     assert lineage_drawing.folded(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
 
 
-def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for():
+def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for() -> None:
     graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
     first = lineage_drawing.first(graph, "BOTH", 1, lineage_drawing.MOST)
     assert len(first) == 13
@@ -26,7 +27,7 @@ def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for():
     assert len(first) + len(more) == 20
 
 
-def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
+def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone() -> None:
     held = KnownLineage("r")
     read = nx.DiGraph([("a", "r"), ("r", "b"), ("a", "x")], root="r", truncated=None)
     nx.set_node_attributes(read, {"a": -1, "r": 0, "b": 1, "x": 0}, "hops")
@@ -36,12 +37,12 @@ def test_how_far_it_is_from_the_root_is_told_of_what_is_above_and_below_alone():
     assert dict(held.graph.nodes.data("hops")) == {"a": 0, "r": 1, "b": 2, "x": 1}
 
 
-def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
+def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
     seen.take(nx.DiGraph([("a", "r"), ("r", "b")], truncated=None), "r", "BOTH", 2)
     draw, asked = lineage_drawing.draw, []
 
-    def slowly(*given):
+    def slowly(*given: Any) -> Any:
         asking = threading.Thread(target=lambda: asked.extend(seen.copied()))
         asking.start()
         asking.join(20)
@@ -54,14 +55,14 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch):
     assert said.endswith("all 3 shown")
 
 
-def test_more_hops_than_are_ever_drawn_are_refused():
+def test_more_hops_than_are_ever_drawn_are_refused() -> None:
     seen = lineage_drawing.LineageWidgetState("r", 1, "BOTH")
     with pytest.raises(InvalidInput, match="1 to 20"):
         seen.set_reach(21, None)
     assert seen.reach == (1, "BOTH")
 
 
-def test_a_saved_picture_sets_no_formula_of_a_name():
+def test_a_saved_picture_sets_no_formula_of_a_name() -> None:
     graph = nx.DiGraph(root="r")
     graph.add_node("r", name="r", type="dataset")
     html = lineage_widget.as_html(graph, "costs $5 <b> \\(x\\) $6")

@@ -6,6 +6,8 @@ import json
 import threading
 import weakref
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -26,11 +28,11 @@ PAYLOAD = "<script>window.__xss = 1</script>\x1b[31m\u202e"
 
 
 @pytest.fixture
-def show(cat):
+def show(cat: Any) -> Iterator[Any]:
     """Makes widgets, waits until they are drawn, and closes them afterwards."""
     made = []
 
-    def one(urn=ORDERS, catalog=cat, **options):
+    def one(urn: Any = ORDERS, catalog: Any = cat, **options: Any) -> Any:
         made.append(LineageWidget(catalog, urn, **options))
         assert made[-1].wait(WAIT_SECONDS)
         return made[-1]
@@ -40,26 +42,26 @@ def show(cat):
         widget.close()
 
 
-def table(name):
+def table(name: Any) -> Any:
     return str(Urn.dataset("hive", name))
 
 
-def link(cat, name, *upstream):
+def link(cat: Any, name: Any, *upstream: Any) -> None:
     said = [{"dataset": table(one), "type": "COPY", "auditStamp": STAMP} for one in upstream]
     cat.ingest(Proposal(Urn.dataset("hive", name), "upstreamLineage", {"upstreams": said}))
 
 
-def hear(widget, kind, **more):
+def hear(widget: Any, kind: Any, **more: Any) -> None:
     """What the page would send."""
     widget._heard_from_page(widget, {"kind": kind, **more}, [])
     assert widget.wait(WAIT_SECONDS)
 
 
-def boxes(widget):
+def boxes(widget: Any) -> Any:
     return {box["id"]: box for box in widget.picture["nodes"]}
 
 
-def test_it_starts_with_the_neighbours_and_counts_what_is_left_out(cat, show):
+def test_it_starts_with_the_neighbours_and_counts_what_is_left_out(cat: Any, show: Any) -> None:
     widget = show(hops=1)
     around = Graphs(cat).lineage(ORDERS, hops=1)
     drawn = boxes(widget)
@@ -78,7 +80,7 @@ def test_it_starts_with_the_neighbours_and_counts_what_is_left_out(cat, show):
     assert any(box["up"]["hidden"] for box in drawn.values())
 
 
-def test_boxes_do_not_overlap_and_every_line_joins_two(show):
+def test_boxes_do_not_overlap_and_every_line_joins_two(show: Any) -> None:
     picture = show(hops=2).picture
     spans = [(b["x"], b["y"], b["x"] + b["w"], b["y"] + b["h"]) for b in picture["nodes"]]
     for at, (left, top, right, bottom) in enumerate(spans):
@@ -88,7 +90,7 @@ def test_boxes_do_not_overlap_and_every_line_joins_two(show):
     assert {edge[end] for edge in picture["edges"] for end in "st"} <= known
 
 
-def test_unfolding_draws_the_neighbours_and_folding_takes_them_off(show):
+def test_unfolding_draws_the_neighbours_and_folding_takes_them_off(show: Any) -> None:
     widget = show(hops=1)
     before = boxes(widget)
     urn, box = next((u, b) for u, b in before.items() if b["down"]["hidden"])
@@ -104,7 +106,7 @@ def test_unfolding_draws_the_neighbours_and_folding_takes_them_off(show):
     assert min(hops) < 0
 
 
-def test_a_wide_fan_is_cut_and_unfolds_by_the_plus(cat, show):
+def test_a_wide_fan_is_cut_and_unfolds_by_the_plus(cat: Any, show: Any) -> None:
     for number in range(20):
         link(cat, f"fan.{number}", "fan.hub")
     widget = show(table("fan.hub"))
@@ -116,7 +118,7 @@ def test_a_wide_fan_is_cut_and_unfolds_by_the_plus(cat, show):
     assert "all 21 shown" in widget.said
 
 
-def test_a_large_graph_is_drawn_in_part_with_a_word_on_the_rest(cat):
+def test_a_large_graph_is_drawn_in_part_with_a_word_on_the_rest(cat: Any) -> None:
     pairs = [("r", f"a{at}") for at in range(13)]
     pairs += [(f"a{up}", f"b{up}.{at}") for up in range(13) for at in range(13)]
     graph = nx.DiGraph(root=table("r"), direction="DOWNSTREAM", hops=2, total=182, truncated=None)
@@ -138,7 +140,7 @@ def test_a_large_graph_is_drawn_in_part_with_a_word_on_the_rest(cat):
         widget.close()
 
 
-def test_another_entity_becomes_the_start_and_back_returns(show):
+def test_another_entity_becomes_the_start_and_back_returns(show: Any) -> None:
     widget = show(hops=1)
     other = next(urn for urn, box in boxes(widget).items() if (box["hops"] or 0) < 0)
     hear(widget, "root", urn=other)
@@ -151,7 +153,7 @@ def test_another_entity_becomes_the_start_and_back_returns(show):
     assert not widget.picture["back"]
 
 
-def test_hops_and_direction_are_read_anew(cat, show):
+def test_hops_and_direction_are_read_anew(cat: Any, show: Any) -> None:
     widget = show(hops=1)
     hear(widget, "hops", hops=2)
     hear(widget, "direction", direction="UPSTREAM")
@@ -159,7 +161,7 @@ def test_hops_and_direction_are_read_anew(cat, show):
     assert "downstream" not in widget.said
 
 
-def test_a_filter_leaves_out_and_the_ways_over_it_are_marked(show):
+def test_a_filter_leaves_out_and_the_ways_over_it_are_marked(show: Any) -> None:
     widget = show(hops=2)
     assert any(entry["name"] == "View" for entry in widget.picture["types"])
     hear(widget, "narrow", type=["View"], platform=[])
@@ -172,7 +174,7 @@ def test_a_filter_leaves_out_and_the_ways_over_it_are_marked(show):
     assert not any(edge["indirect"] for edge in widget.picture["edges"])
 
 
-def test_a_column_is_followed_and_an_edge_shows_its_columns(cat, show):
+def test_a_column_is_followed_and_an_edge_shows_its_columns(cat: Any, show: Any) -> None:
     widget = show(hops=1)
     hear(widget, "names", urn=ORDERS)
     names = widget.picture["names"]["columns"]
@@ -191,12 +193,12 @@ def test_a_column_is_followed_and_an_edge_shows_its_columns(cat, show):
     assert "no_such_column" in widget.problem
 
 
-def test_who_listens_is_told_where_the_reader_is_and_its_errors_are_shown(show):
+def test_who_listens_is_told_where_the_reader_is_and_its_errors_are_shown(show: Any) -> None:
     widget, heard = show(hops=1), []
     widget.on_select(heard.append)
 
     @widget.on_select
-    def fails(urn):
+    def fails(urn: Any) -> None:
         raise KeyError(f"no {urn[:6]}")
 
     other = next(urn for urn in boxes(widget) if urn != ORDERS)
@@ -209,7 +211,7 @@ def test_who_listens_is_told_where_the_reader_is_and_its_errors_are_shown(show):
     assert boxes(widget)[other]["down"]["known"]
 
 
-def test_everything_read_goes_out_as_graphml(show):
+def test_everything_read_goes_out_as_graphml(show: Any) -> None:
     widget, sent = show(hops=1), []
     widget.send = sent.append
     hear(widget, "graphml")
@@ -219,7 +221,7 @@ def test_everything_read_goes_out_as_graphml(show):
     assert set(back.edges) == set(widget.graph.edges)
 
 
-def test_the_lineage_of_an_entity_becomes_a_widget_without_reading_again(cat):
+def test_the_lineage_of_an_entity_becomes_a_widget_without_reading_again(cat: Any) -> None:
     lineage, asked = cat.dataset(ORDERS).lineage(hops=3), []
     cat.watch(asked.append)
     widget = lineage.widget(hops=2)
@@ -233,13 +235,13 @@ def test_the_lineage_of_an_entity_becomes_a_widget_without_reading_again(cat):
         widget.close()
 
 
-def test_a_graph_of_its_own_may_be_changed_by_its_reader(show):
+def test_a_graph_of_its_own_may_be_changed_by_its_reader(show: Any) -> None:
     widget = show()
     widget.graph.clear()
     assert ORDERS in widget.graph
 
 
-def test_a_saved_notebook_keeps_a_picture_and_a_tree(cat):
+def test_a_saved_notebook_keeps_a_picture_and_a_tree(cat: Any) -> None:
     widget = LineageWidget(cat, ORDERS)
     try:
         # Nothing was waited for: showing it does that.
@@ -260,7 +262,7 @@ def test_a_saved_notebook_keeps_a_picture_and_a_tree(cat):
     assert any(row.startswith("    ") for row in tree)
 
 
-def test_hostile_names_are_text_everywhere(cat, show):
+def test_hostile_names_are_text_everywhere(cat: Any, show: Any) -> None:
     urn = Urn.dataset("hive", "lineage.hostile")
     text = {"name": PAYLOAD, "description": PAYLOAD}
     cat.ingest(Proposal(urn, "datasetProperties", text))
@@ -278,14 +280,14 @@ def test_hostile_names_are_text_everywhere(cat, show):
     assert "window.__xss" in tree
 
 
-def test_no_token_is_in_what_a_notebook_saves(cat, show):
+def test_no_token_is_in_what_a_notebook_saves(cat: Any, show: Any) -> None:
     with Catalog(cat.address, token="s3cr3t-token") as signed_in:
         widget = show(catalog=signed_in)
         saved = repr(widget) + str(widget.get_state()) + str(widget._repr_mimebundle_())
         assert "s3cr3t" not in saved
 
 
-def test_an_entity_without_lineage_stands_alone(show):
+def test_an_entity_without_lineage_stands_alone(show: Any) -> None:
     urn = table("nobody.knows.it")
     widget = show(urn)
     assert list(boxes(widget)) == [urn]
@@ -293,7 +295,7 @@ def test_an_entity_without_lineage_stands_alone(show):
     assert "all 1 shown" in widget.said
 
 
-def test_what_goes_wrong_is_said_in_the_widget(show):
+def test_what_goes_wrong_is_said_in_the_widget(show: Any) -> None:
     with Catalog("http://127.0.0.1:9", timeout_seconds=1) as nowhere:
         widget = show(catalog=nowhere)
         assert "127.0.0.1" in widget.problem
@@ -303,7 +305,7 @@ def test_what_goes_wrong_is_said_in_the_widget(show):
         assert "text/html" not in data
 
 
-def test_bad_input_is_refused_in_words(cat, show):
+def test_bad_input_is_refused_in_words(cat: Any, show: Any) -> None:
     with pytest.raises(InvalidInput, match="hops"):
         LineageWidget(cat, ORDERS, hops=0)
     with pytest.raises(InvalidInput):
@@ -318,7 +320,7 @@ def test_bad_input_is_refused_in_words(cat, show):
     assert widget.picture == before
 
 
-def test_a_question_takes_the_place_of_the_one_before(cat):
+def test_a_question_takes_the_place_of_the_one_before(cat: Any) -> None:
     others = [str(urn) for urn in cat.search("orders", entity="dataset", count=6).urns]
     widget = LineageWidget(cat, ORDERS)
     try:
@@ -332,8 +334,8 @@ def test_a_question_takes_the_place_of_the_one_before(cat):
         widget.close()
 
 
-def test_no_thread_is_left_and_a_forgotten_widget_is_gone(cat):
-    def ours():
+def test_no_thread_is_left_and_a_forgotten_widget_is_gone(cat: Any) -> None:
+    def ours() -> Any:
         return [one for one in threading.enumerate() if one.name == "catalog-lineage"]
 
     kept = []
@@ -349,7 +351,7 @@ def test_no_thread_is_left_and_a_forgotten_widget_is_gone(cat):
     assert ours() == []
 
 
-def test_closing_hangs_up_and_nothing_is_drawn_afterwards(cat):
+def test_closing_hangs_up_and_nothing_is_drawn_afterwards(cat: Any) -> None:
     widget = LineageWidget(cat, ORDERS, hops=5)
     widget.close()
     assert widget.wait(WAIT_SECONDS)
@@ -360,11 +362,11 @@ def test_closing_hangs_up_and_nothing_is_drawn_afterwards(cat):
     assert cat.exists(ORDERS)
 
 
-def test_from_other_threads_at_once_it_stays_whole(show):
+def test_from_other_threads_at_once_it_stays_whole(show: Any) -> None:
     widget = show(hops=1)
     urns = list(boxes(widget))
 
-    def press(urn):
+    def press(urn: Any) -> None:
         for side in ("UPSTREAM", "DOWNSTREAM"):
             widget._heard_from_page(widget, {"kind": "unfold", "urn": urn, "side": side}, [])
         widget.selected = urn

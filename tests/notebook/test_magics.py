@@ -1,6 +1,7 @@
 """The two commands of a cell do what the objects do, and tell errors in a sentence."""
 
 from itertools import count
+from typing import Any
 
 import pytest
 from IPython.core.error import UsageError
@@ -17,7 +18,7 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def shell(cat):
+def shell(cat: Any) -> Any:
     made = InteractiveShell()
     made.extension_manager.load_extension("explorer.notebook")
     made.user_ns["cat"] = cat
@@ -25,7 +26,7 @@ def shell(cat):
 
 
 @pytest.fixture
-def table(cat):
+def table(cat: Any) -> Any:
     """A table of its own, whose name is unique, with a column."""
     urn = Urn.dataset("hive", f"magic.t{next(NUMBERS)}")
     field = {
@@ -46,11 +47,11 @@ def table(cat):
     return urn
 
 
-def describe(shell, line, text):
+def describe(shell: Any, line: Any, text: Any) -> Any:
     return shell.run_cell_magic("describe", line, f"{text}\n")
 
 
-def test_a_search_takes_text_types_platforms_and_a_filter(shell, cat):
+def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Any) -> None:
     found = shell.run_line_magic(
         "catalog", "search orders --type dataset --platform snowflake --platform hive --count 3"
     )
@@ -64,7 +65,7 @@ def test_a_search_takes_text_types_platforms_and_a_filter(shell, cat):
     assert narrowed.total == asked.total > 0
 
 
-def test_other_questions_give_their_objects(shell):
+def test_other_questions_give_their_objects(shell: Any) -> None:
     assert isinstance(shell.run_line_magic("catalog", "open fct_orders"), Entity)
     assert shell.run_line_magic("catalog", "info").product == "catalog"
     assert shell.run_line_magic("catalog", "browse /prod").path == "/prod"
@@ -72,7 +73,7 @@ def test_other_questions_give_their_objects(shell):
     assert "embedded" in list(shell.run_line_magic("catalog", "profile list"))
 
 
-def test_it_asks_the_catalog_it_was_connected_to(shell, cat):
+def test_it_asks_the_catalog_it_was_connected_to(shell: Any, cat: Any) -> None:
     del shell.user_ns["cat"]
     connected = shell.run_line_magic("catalog", f"connect {cat.address}")
     assert isinstance(connected, Catalog)
@@ -92,7 +93,9 @@ def test_it_asks_the_catalog_it_was_connected_to(shell, cat):
         ("connect no-such-profile", "no profile named"),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence_without_a_trace(shell, capsys, line, sentence):
+def test_a_mistake_is_told_in_a_sentence_without_a_trace(
+    shell: Any, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
     with pytest.raises(UsageError, match=sentence) as told:
         shell.run_line_magic("catalog", line)
     assert told.value.__cause__ is None
@@ -101,7 +104,7 @@ def test_a_mistake_is_told_in_a_sentence_without_a_trace(shell, capsys, line, se
     assert "Traceback" not in shown.out + shown.err
 
 
-def test_a_dry_run_shows_and_writes_nothing(shell, cat, table):
+def test_a_dry_run_shows_and_writes_nothing(shell: Any, cat: Any, table: Any) -> None:
     tried = describe(shell, f"{table} --dry-run", "A *table*.\n\nOf numbers.")
     assert tried.state == "tried"
     assert "not saved: this was a dry run" in repr(tried)
@@ -110,7 +113,7 @@ def test_a_dry_run_shows_and_writes_nothing(shell, cat, table):
     assert not cat.dataset(table).edited_description
 
 
-def test_a_cell_is_saved_as_it_is_and_again_is_nothing(shell, cat, table):
+def test_a_cell_is_saved_as_it_is_and_again_is_nothing(shell: Any, cat: Any, table: Any) -> None:
     text = "A *table*.\n\n  Of numbers."
     assert describe(shell, str(table), text).state == "saved"
     assert cat.dataset(table).edited_description == text
@@ -121,7 +124,9 @@ def test_a_cell_is_saved_as_it_is_and_again_is_nothing(shell, cat, table):
     assert not cat.dataset(table).schema["a"].edited
 
 
-def test_what_somebody_else_wrote_is_shown_and_kept(shell, cat, table, capsys):
+def test_what_somebody_else_wrote_is_shown_and_kept(
+    shell: Any, cat: Any, table: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     cat.dataset(table)
     with Catalog(cat.address) as colleague:
         colleague.describe(table, "Theirs.")
@@ -136,7 +141,7 @@ def test_what_somebody_else_wrote_is_shown_and_kept(shell, cat, table, capsys):
     assert cat.dataset(table).edited_description == "Mine."
 
 
-def test_having_read_what_they_wrote_it_may_be_changed(shell, cat, table):
+def test_having_read_what_they_wrote_it_may_be_changed(shell: Any, cat: Any, table: Any) -> None:
     cat.dataset(table)
     with Catalog(cat.address) as colleague:
         colleague.describe(table, "Theirs.")
@@ -144,7 +149,7 @@ def test_having_read_what_they_wrote_it_may_be_changed(shell, cat, table):
     assert describe(shell, str(table), "Theirs and mine.").state == "saved"
 
 
-def test_an_entity_knows_what_it_was_read_with(cat, table):
+def test_an_entity_knows_what_it_was_read_with(cat: Any, table: Any) -> None:
     before = cat.dataset(table)
     before.describe("Mine.", column="a")
 
@@ -166,12 +171,14 @@ def test_an_entity_knows_what_it_was_read_with(cat, table):
         ("urn:li:dataset:odd", "x", "."),
     ],
 )
-def test_what_cannot_be_described_says_why(shell, table, line, text, sentence):
+def test_what_cannot_be_described_says_why(
+    shell: Any, table: Any, line: str, text: str, sentence: str
+) -> None:
     with pytest.raises(UsageError, match=sentence):
         describe(shell, line.format(table), text)
 
 
-def test_a_read_only_catalog_writes_nothing(cat, table):
+def test_a_read_only_catalog_writes_nothing(cat: Any, table: Any) -> None:
     shell = InteractiveShell()
     shell.extension_manager.load_extension("explorer.notebook")
     with Catalog(cat.address, read_only=True) as reading:

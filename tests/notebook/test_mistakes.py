@@ -1,5 +1,7 @@
 """What a cell prints when what was asked for cannot be had."""
 
+from typing import Any
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -19,7 +21,9 @@ from explorer.errors import InvalidInput
         ("cat['fct_orders'].schema['nope']", "UnknownName: "),
     ],
 )
-def test_a_mistake_in_a_cell_is_told_in_one_line(cat, capsys, cell, said):
+def test_a_mistake_in_a_cell_is_told_in_one_line(
+    cat: Any, capsys: pytest.CaptureFixture[str], cell: str, said: str
+) -> None:
     shell = InteractiveShell()
     shell.user_ns["cat"] = cat
     capsys.readouterr()
@@ -33,7 +37,9 @@ def test_a_mistake_in_a_cell_is_told_in_one_line(cat, capsys, cell, said):
 
 
 @pytest.mark.parametrize("mode", ["on", "", True, None])
-def test_an_offline_mode_that_is_none_is_refused_with_those_that_are(mode):
+def test_an_offline_mode_that_is_none_is_refused_with_those_that_are(
+    mode: bool | str | None,
+) -> None:
     for kind in (Catalog, AsyncCatalog):
         with pytest.raises(InvalidInput, match="'off', 'keep', 'fallback', 'only', not "):
             kind("http://127.0.0.1:9", offline=mode)

@@ -4,6 +4,9 @@ import asyncio
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
@@ -19,7 +22,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orde
 
 
 @pytest.fixture
-def fresh(cat, tmp_path):
+def fresh(cat: Any, tmp_path: Path) -> Iterator[Any]:
     """The same catalog, of which nothing is known yet, and the paths of what is asked of it."""
     with Catalog(cat.address) as other:
         asked = []
@@ -27,14 +30,14 @@ def fresh(cat, tmp_path):
         yield other, asked
 
 
-def test_a_name_that_is_unique_is_an_entity(cat):
+def test_a_name_that_is_unique_is_an_entity(cat: Any) -> None:
     assert str(cat["fct_orders"].urn) == ORDERS
     assert str(cat["FCT_Orders"].urn) == ORDERS
     assert str(cat[ORDERS].urn) == ORDERS
     assert str(cat[Urn.parse(ORDERS)].urn) == ORDERS
 
 
-def test_a_name_of_several_or_of_none_says_what_to_do(cat):
+def test_a_name_of_several_or_of_none_says_what_to_do(cat: Any) -> None:
     with pytest.raises(InvalidInput, match="2 entities are called 'orders'") as several:
         cat["orders"]
     assert "(urn:li:dataPlatform:postgres,shop.public.orders,PROD)" in str(several.value)
@@ -46,7 +49,7 @@ def test_a_name_of_several_or_of_none_says_what_to_do(cat):
         iter(cat)
 
 
-def test_the_first_completion_of_a_session_reads_names_and_the_next_is_offline(fresh):
+def test_the_first_completion_of_a_session_reads_names_and_the_next_is_offline(fresh: Any) -> None:
     catalog, asked = fresh
     assert {"fct_orders", ORDERS} <= set(catalog._ipython_key_completions_())
     before = len(asked)
@@ -60,7 +63,7 @@ def test_the_first_completion_of_a_session_reads_names_and_the_next_is_offline(f
     assert len(asked) == before
 
 
-def test_completion_without_a_server_offers_what_is_known_and_asks_again_later(cat):
+def test_completion_without_a_server_offers_what_is_known_and_asks_again_later(cat: Any) -> None:
     with Catalog("http://127.0.0.1:9", retry=Retry(tries=1)) as away:
         assert away._ipython_key_completions_() == []
         first = away._reading_names
@@ -68,7 +71,7 @@ def test_completion_without_a_server_offers_what_is_known_and_asks_again_later(c
         assert away._reading_names is not first
 
 
-def test_a_signature_shows_what_a_catalog_takes(cat):
+def test_a_signature_shows_what_a_catalog_takes(cat: Any) -> None:
     for kind in (Catalog, AsyncCatalog):
         assert list(inspect.signature(kind).parameters) == [
             *("url", "profile", "token", "data_dir", "timeout_seconds", "read_only", "offline"),
@@ -81,7 +84,7 @@ def test_a_signature_shows_what_a_catalog_takes(cat):
     assert "asks no server" in told
 
 
-async def _asked_both_ways(address):
+async def _asked_both_ways(address: Any) -> Any:
     async with AsyncCatalog(address) as other:
         page, orders, folder = await asyncio.gather(
             other.search("orders", entity="dataset", count=3),
@@ -100,7 +103,7 @@ async def _asked_both_ways(address):
         return page, orders, folder, names, info, first, edges, after
 
 
-def test_the_asynchronous_catalog_gives_the_same_objects(cat):
+def test_the_asynchronous_catalog_gives_the_same_objects(cat: Any) -> None:
     page, orders, folder, names, info, first, edges, after = asyncio.run(
         _asked_both_ways(cat.address)
     )
@@ -116,13 +119,13 @@ def test_the_asynchronous_catalog_gives_the_same_objects(cat):
     assert info._repr_html_() == cat.info()._repr_html_()
 
 
-def test_the_asynchronous_catalog_has_every_method_of_the_blocking_one():
+def test_the_asynchronous_catalog_has_every_method_of_the_blocking_one() -> None:
     # These run and wait for what is asynchronous.
     waiting = {"core", "leave", "wait"}
     assert {name for name in dir(Catalog) if name[0] != "_"} - waiting <= set(dir(AsyncCatalog))
 
 
-def test_completion_reaches_names_columns_and_hits(cat):
+def test_completion_reaches_names_columns_and_hits(cat: Any) -> None:
     shell = InteractiveShell()
     entity = cat["fct_orders"]
     shell.user_ns |= {
@@ -132,7 +135,7 @@ def test_completion_reaches_names_columns_and_hits(cat):
         "folder": cat.browse("/prod"),
     }
 
-    def completed(text):
+    def completed(text: Any) -> Any:
         with provisionalcompleter():
             return {one.text for one in shell.Completer.completions(text, len(text))}
 
@@ -147,7 +150,7 @@ def test_completion_reaches_names_columns_and_hits(cat):
         assert any(wanted in one for one in completed(text)), text
 
 
-def test_names_known_are_bounded_and_the_newest_come_first():
+def test_names_known_are_bounded_and_the_newest_come_first() -> None:
     known = NamesKnown()
     known.learn((Urn.dataset("hive", f"t{at}"), f"t{at}") for at in range(50_010))
     assert len(known) == 50_000
@@ -157,7 +160,7 @@ def test_names_known_are_bounded_and_the_newest_come_first():
     assert not [key for key in known.offered() if "\x1b" in key]
 
 
-def test_pages_follow_each_other_to_the_end(cat):
+def test_pages_follow_each_other_to_the_end(cat: Any) -> None:
     page = cat.search("orders", entity="dataset", narrowed_by="platform:snowflake", count=10)
     urns = []
     while page:
@@ -172,7 +175,7 @@ def test_pages_follow_each_other_to_the_end(cat):
     assert len(whole.all(limit=3)) == 3
 
 
-def test_facets_are_frames(cat):
+def test_facets_are_frames(cat: Any) -> None:
     found = cat.search("orders", entity="dataset", count=1)
     frame = found.facets_to_frame()
     assert set(frame["facet"]) == {facet.name for facet in found.facets if facet.values}
@@ -183,7 +186,7 @@ def test_facets_are_frames(cat):
         found.facets_to_frame("platfrom")
 
 
-def test_a_hit_is_read_by_its_place_or_name(cat):
+def test_a_hit_is_read_by_its_place_or_name(cat: Any) -> None:
     found = cat.search("fct_orders", entity="dataset", count=3)
     assert found[0].urn == found.urns[0]
     assert str(found["fct_orders"].urn) == ORDERS
@@ -193,7 +196,7 @@ def test_a_hit_is_read_by_its_place_or_name(cat):
         found["nothing"]
 
 
-def test_folders_are_opened_by_name(cat, read):
+def test_folders_are_opened_by_name(cat: Any, read: Any) -> None:
     folder = cat.browse("/prod")
     assert "snowflake/" in repr(folder)
     assert "snowflake/" in read(folder).text
@@ -213,7 +216,7 @@ def test_folders_are_opened_by_name(cat, read):
         folder["nothing"]
 
 
-def test_a_column_is_found_by_the_name_people_write(cat):
+def test_a_column_is_found_by_the_name_people_write(cat: Any) -> None:
     schema = cat[ORDERS].schema
     assert schema["order_id"].is_key
     assert schema["shipping.address.zip"].path.simple == "shipping.address.zip"
@@ -221,7 +224,7 @@ def test_a_column_is_found_by_the_name_people_write(cat):
         schema["order_idd"]
 
 
-def test_a_first_search_loads_nothing_heavy(cat):
+def test_a_first_search_loads_nothing_heavy(cat: Any) -> None:
     heavy = "pandas plotly ipywidgets networkx tqdm nh3 markdown_it IPython"
     source = (
         "import sys\nfrom explorer import Catalog\n"

@@ -3,6 +3,8 @@
 import re
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -22,11 +24,11 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orde
 
 
 @pytest.fixture(scope="module")
-def orders(cat):
+def orders(cat: Any) -> Any:
     return cat.dataset(ORDERS)
 
 
-def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
+def test_a_search_is_a_page_with_what_its_lines_need(cat: Any, read: Any) -> None:
     found = cat.search("orders", entity="dataset", count=5)
     assert isinstance(found, SearchPage)
     assert len(found) == len(list(found)) == len(found.urns) == 5
@@ -58,7 +60,9 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat, read):
     assert (frame["type"] == "dataset").all()
 
 
-def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(cat, orders):
+def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(
+    cat: Any, orders: Any
+) -> None:
     for shown in (cat.search("fct_orders", count=1), orders.impact()):
         html = shown._repr_html_()
         below = re.findall(r'<div title="([^"]+)" style="([^"]+)">([^<]+)</div>', html)
@@ -69,19 +73,19 @@ def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(cat, o
             assert "white-space:nowrap;overflow:hidden;text-overflow:ellipsis" in style
 
 
-def test_a_picture_is_as_wide_as_its_cell_at_most(orders):
+def test_a_picture_is_as_wide_as_its_cell_at_most(orders: Any) -> None:
     for shown in (orders.lineage(hops=3), orders.usage(days=None)):
         style = re.search(r'<img [^>]*style="([^"]+)"', shown._repr_html_())[1]
         assert style == "max-width:100%;height:auto"
 
 
-def test_what_an_owner_is_to_it_is_said_in_words():
+def test_what_an_owner_is_to_it_is_said_in_words() -> None:
     kinds = ("DATAOWNER", "TECHNICAL_OWNER", "NONE")
     shown = Owners(Owner("urn:li:corpuser:a", kind) for kind in kinds)
     assert shown.called == ("a (data owner)", "a (technical owner)", "a (owner)")
 
 
-def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat):
+def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat: Any) -> None:
     first = cat.search("orders", entity="dataset", count=3)
     second = cat.search("orders", entity="dataset", start=3, count=3)
     assert not set(first.urns) & set(second.urns)
@@ -90,7 +94,7 @@ def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat):
     assert f"{first.total} found" in repr(whole)
 
 
-def test_a_search_without_a_result_says_so(cat, read):
+def test_a_search_without_a_result_says_so(cat: Any, read: Any) -> None:
     nothing = cat.search("zyxwvutsrq")
     assert len(nothing) == 0
     assert repr(nothing) == "«zyxwvutsrq»  nothing found"
@@ -98,7 +102,7 @@ def test_a_search_without_a_result_says_so(cat, read):
     assert nothing.to_frame().empty
 
 
-def test_an_entity_shows_owners_by_name_and_what_is_written(orders, read):
+def test_an_entity_shows_owners_by_name_and_what_is_written(orders: Any, read: Any) -> None:
     assert isinstance(orders, client.entity.Entity)
     page = read(orders)
     for text in (repr(orders), page.text):
@@ -113,7 +117,7 @@ def test_an_entity_shows_owners_by_name_and_what_is_written(orders, read):
     assert list(orders.owners.to_frame()["urn"]) == [owner.owner for owner in orders.owners]
 
 
-def test_a_schema_is_a_frame_and_can_be_narrowed(orders, read):
+def test_a_schema_is_a_frame_and_can_be_narrowed(orders: Any, read: Any) -> None:
     schema = orders.schema
     frame = schema.to_frame()
     assert list(frame["path"]) == [column.path.raw for column in schema]
@@ -129,7 +133,7 @@ def test_a_schema_is_a_frame_and_can_be_narrowed(orders, read):
     assert "no column is like that" in repr(one.filter("no such column"))
 
 
-def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders, read):
+def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders: Any, read: Any) -> None:
     column = orders.schema["net_amount"]
     assert column in list(orders.schema)
     assert repr(column).startswith(f"net_amount  number · {column.native_type}")
@@ -141,7 +145,9 @@ def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders, read):
     assert "no description" in read(orders.schema["status"]).text
 
 
-def test_a_catalog_says_where_it_is_and_what_the_server_is(cat, read, tmp_path):
+def test_a_catalog_says_where_it_is_and_what_the_server_is(
+    cat: Any, read: Any, tmp_path: Path
+) -> None:
     with Catalog(data_dir=tmp_path) as unasked:
         assert repr(unasked) == "Catalog(embedded, not asked yet)"
     assert repr(cat) == f"Catalog({cat.address!r})"
@@ -153,7 +159,7 @@ def test_a_catalog_says_where_it_is_and_what_the_server_is(cat, read, tmp_path):
         assert f"{info.entities:,}" in text
 
 
-def test_edges_of_both_directions_are_told_apart(orders, read):
+def test_edges_of_both_directions_are_told_apart(orders: Any, read: Any) -> None:
     edges = orders.relationships()
     assert edges.total == len(edges) == len(edges.to_frame())
     directions = set(edges.to_frame()["direction"])
@@ -165,7 +171,7 @@ def test_edges_of_both_directions_are_told_apart(orders, read):
     assert "DownstreamOf" in read(upstream).text
 
 
-def test_usage_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read):
+def test_usage_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders: Any, read: Any) -> None:
     usage = orders.usage(days=30)
     frame = usage.to_frame()
     assert len(frame) == len(usage) > 20
@@ -183,7 +189,9 @@ def test_usage_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read)
     assert {trace.line.color for trace in figure.data} <= set(COLOURS)
 
 
-def test_a_profile_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, read):
+def test_a_profile_is_a_table_a_frame_and_a_figure_of_the_same_numbers(
+    orders: Any, read: Any
+) -> None:
     profile = orders.profile(days=30)
     frame = profile.to_frame()
     assert len(frame) == len(profile) > 1
@@ -195,7 +203,7 @@ def test_a_profile_is_a_table_a_frame_and_a_figure_of_the_same_numbers(orders, r
     assert read(profile).text
 
 
-def test_no_usage_is_said_and_the_newest_is_named(cat, read):
+def test_no_usage_is_said_and_the_newest_is_named(cat: Any, read: Any) -> None:
     urn = Urn.dataset("hive", "notebook.quiet")
     cat.ingest(Proposal(urn, "datasetProperties", {"description": "Seldom read."}))
     quiet = cat.dataset(urn)
@@ -207,7 +215,7 @@ def test_no_usage_is_said_and_the_newest_is_named(cat, read):
     assert len(quiet.usage(days=None)) == 1
 
 
-def test_a_described_column_is_marked_and_ingestion_stays_beside_it(cat, read):
+def test_a_described_column_is_marked_and_ingestion_stays_beside_it(cat: Any, read: Any) -> None:
     urn = Urn.dataset("hive", "notebook.described")
     cat.ingest(Proposal(urn, "schemaMetadata", schema(a="From the source.", b=None)))
     before = cat.dataset(urn)
@@ -227,20 +235,20 @@ def test_a_described_column_is_marked_and_ingestion_stays_beside_it(cat, read):
         whole.describe("Nowhere.", column="no_such_column")
 
 
-def test_an_entity_of_which_nothing_is_stored_says_so(cat, read):
+def test_an_entity_of_which_nothing_is_stored_says_so(cat: Any, read: Any) -> None:
     unknown = cat.entity("urn:li:dataset:(urn:li:dataPlatform:hive,nowhere,PROD)")
     assert "not in this catalog" in repr(unknown)
     assert "not in this catalog" in read(unknown).text
     assert len(unknown.schema) == 0
 
 
-def test_only_a_dataset_is_a_dataset(cat):
+def test_only_a_dataset_is_a_dataset(cat: Any) -> None:
     with pytest.raises(InvalidInput, match="use entity"):
         cat.dataset("urn:li:tag:PII")
     assert cat.entity("urn:li:tag:PII").entity_type == "tag"
 
 
-def test_tables_of_wide_characters_stay_aligned():
+def test_tables_of_wide_characters_stay_aligned() -> None:
     fields = schema(注文="顧客の注文。", id="plain")
     columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
     header, wide, narrow = repr(columns).splitlines()[1:4]
@@ -248,24 +256,24 @@ def test_tables_of_wide_characters_stay_aligned():
     assert cells_before(header, "type") == cells_before(narrow, "number")
 
 
-def cells_before(text, word):
+def cells_before(text: Any, word: Any) -> Any:
     return sum(2 if char >= "\u1100" else 1 for char in text[: text.index(word)])
 
 
-def test_long_tables_are_cut_and_say_so():
+def test_long_tables_are_cut_and_say_so() -> None:
     fields = schema(**{f"c{at}": None for at in range(300)})
     columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
     assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)
     assert len(columns.to_frame()) == 300
 
 
-def test_a_sparkline_runs_from_nothing_to_the_greatest():
+def test_a_sparkline_runs_from_nothing_to_the_greatest() -> None:
     assert sparkline([0, 7]) == "▁█"
     assert sparkline([]) == sparkline([0, 0]) == ""
     assert len(sparkline(range(1, 200))) == 60
 
 
-def schema(**columns):
+def schema(**columns: Any) -> Any:
     return {
         "schemaName": "t",
         "platform": "urn:li:dataPlatform:hive",
@@ -284,11 +292,11 @@ def schema(**columns):
     }
 
 
-def read_as(value):
+def read_as(value: Any) -> Any:
     return AspectRead("schemaMetadata", 0, value)
 
 
-def test_what_a_notebook_saved_is_undone_by_the_next_one(cat):
+def test_what_a_notebook_saved_is_undone_by_the_next_one(cat: Any) -> None:
     urn = Urn.dataset("hive", "notebook.undone")
     cat.put(urn, "datasetProperties", {"name": "undone"})
     with Catalog(cat.address) as first:
@@ -300,7 +308,7 @@ def test_what_a_notebook_saved_is_undone_by_the_next_one(cat):
     cat.delete(urn)
 
 
-def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat, read):
+def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat: Any, read: Any) -> None:
     table = cat.dataset(
         "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.mart_inventory_health,PROD)"
     )
@@ -322,7 +330,7 @@ def test_a_table_with_a_failing_assertion_and_an_incident_says_so(cat, read):
     assert cat.dataset(ORDERS).health.is_sound
 
 
-def test_results_tell_rows_use_and_the_last_change(cat, read):
+def test_results_tell_rows_use_and_the_last_change(cat: Any, read: Any) -> None:
     found = cat.search("fct_orders", entity="dataset", count=5)
     frame = found.df.set_index("urn")
     profile, usage = cat.dataset(ORDERS).profile(), cat.dataset(ORDERS).usage()
@@ -339,13 +347,13 @@ def test_results_tell_rows_use_and_the_last_change(cat, read):
     assert "queries" not in repr(bare).splitlines()[1]
 
 
-def test_everything_found_has_its_measures_too(cat):
+def test_everything_found_has_its_measures_too(cat: Any) -> None:
     whole = cat.search("orders", entity="dataset", count=2).all(limit=30)
     assert len(whole) == 30
     assert whole.df["queries"].notna().sum() > 5
 
 
-def test_a_frame_made_of_results_is_their_frame(cat):
+def test_a_frame_made_of_results_is_their_frame(cat: Any) -> None:
     found = cat.search("orders", count=10)
     made, frame = pd.DataFrame(found), found.df
     assert list(made.columns) == list(frame.columns)
@@ -356,7 +364,7 @@ def test_a_frame_made_of_results_is_their_frame(cat):
     assert dict(hit)["urn"] == str(hit.urn)
 
 
-def test_an_entity_and_what_tells_of_changes_are_frames(cat, orders, read):
+def test_an_entity_and_what_tells_of_changes_are_frames(cat: Any, orders: Any, read: Any) -> None:
     row = orders.df.iloc[0]
     assert (row["urn"], row["name"], row["type"]) == (ORDERS, "fct_orders", "dataset")
     blame = cat.blame(ORDERS)
@@ -380,7 +388,7 @@ def test_an_entity_and_what_tells_of_changes_are_frames(cat, orders, read):
     assert f"1 tables, {len(orders.schema)} columns" in read(written).text
 
 
-def test_usage_tells_who_asked_and_what(orders, read):
+def test_usage_tells_who_asked_and_what(orders: Any, read: Any) -> None:
     usage = orders.usage()
     users = usage.top_users
     counted = usage.users_to_frame().groupby("user")["queries"].sum()
@@ -398,7 +406,7 @@ def test_usage_tells_who_asked_and_what(orders, read):
     assert "Jordan Doe" in usage.figure().to_json() or "Jordan Doe" in str(usage.chart().figure())
 
 
-def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat, orders, read):
+def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat: Any, orders: Any, read: Any) -> None:
     found = orders.lineage(2, column="net_amount")
     frame = found.df
     above, below = frame[frame["hops"] < 0], frame[frame["hops"] > 0]
@@ -422,7 +430,7 @@ def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat, orders, read):
     widget.close()
 
 
-def test_columns_of_a_name_are_found_in_all_tables(cat, read):
+def test_columns_of_a_name_are_found_in_all_tables(cat: Any, read: Any) -> None:
     found = cat.columns("customer_id")
     frame = found.df
     tables = cat.search("*", entity="dataset", narrowed_by="column:customer_id", count=1).total
@@ -440,7 +448,7 @@ def test_columns_of_a_name_are_found_in_all_tables(cat, read):
         cat.columns(" ")
 
 
-def test_two_tables_are_compared_column_by_column(cat, orders, read):
+def test_two_tables_are_compared_column_by_column(cat: Any, orders: Any, read: Any) -> None:
     found = orders.compare("int_orders_enriched")
     frame = found.df.set_index("column")
     assert frame.loc["channel", "difference"] == "only here"
@@ -455,14 +463,16 @@ def test_two_tables_are_compared_column_by_column(cat, orders, read):
     assert len(orders.compare(ORDERS).df) == len(orders.schema)
 
 
-def test_a_name_that_nothing_of_that_type_has_is_refused(cat, orders):
+def test_a_name_that_nothing_of_that_type_has_is_refused(cat: Any, orders: Any) -> None:
     assert str(cat.urn_of("Nina Weber", "corpuser")) == "urn:li:corpuser:nweber"
     assert cat.urn_of("fct_orders") == orders.urn
     with pytest.raises(NotFound, match="no domain is called 'Nina Weber'"):
         orders.set_domain("Nina Weber")
 
 
-def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(cat, monkeypatch):
+def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(
+    cat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = cat.search("orders", count=3)
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "itables.widget", None)

@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,31 +17,33 @@ from explorer.notebook import progress
 
 
 @pytest.fixture
-def at_once(monkeypatch):
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bars are shown from the beginning."""
     monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
     monkeypatch.setattr(progress, "_TICK_SECONDS", 0.01)
 
 
-def interrupt_when(happened):
+def interrupt_when(happened: Any) -> None:
     """Interrupt the main thread as the kernel's stop button does, once this has happened."""
 
-    def wait():
+    def wait() -> None:
         assert happened.wait(20)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=wait, daemon=True).start()
 
 
-def test_what_is_quick_shows_nothing(cat, capsys):
+def test_what_is_quick_shows_nothing(cat: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(cat.search("orders", count=1).all(limit=3)) == 3
     assert len(cat.dataset(cat.search("fct_orders", entity="dataset").urns[0]).lineage(1))
     shown = capsys.readouterr()
     assert shown.out == shown.err == ""
 
 
-def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(cat, at_once, capsys):
-    async def work(tell):
+def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(
+    cat: Any, at_once: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work(tell: Any) -> str:
         for done in range(1, 4):
             tell(done, 3)
             await asyncio.sleep(0.05)
@@ -55,18 +59,18 @@ def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(cat, at_once, ca
     assert "reading" in capsys.readouterr().err
 
 
-def test_errors_come_through(cat, at_once):
-    async def work(tell):
+def test_errors_come_through(cat: Any, at_once: Any) -> None:
+    async def work(tell: Any) -> None:
         raise NotFound("there is nothing")
 
     with pytest.raises(NotFound, match="there is nothing"):
         progress.with_progress(cat, work, "looking")
 
 
-def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat):
+def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat: Any) -> None:
     begun, ended = threading.Event(), threading.Event()
 
-    async def work(tell):
+    async def work(tell: Any) -> None:
         try:
             begun.set()
             await asyncio.sleep(600)
@@ -81,7 +85,7 @@ def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat):
     assert not [one for one in threading.enumerate() if one.name.startswith("catalog-waiting")]
 
 
-def test_a_scroll_can_be_left_and_begun_again(cat):
+def test_a_scroll_can_be_left_and_begun_again(cat: Any) -> None:
     pages = cat.hits(page_size=10)
     read = progress.each(pages, "reading", total=lambda: pages.total)
     first = next(read)
@@ -91,12 +95,14 @@ def test_a_scroll_can_be_left_and_begun_again(cat):
     assert len(cat.search(count=1).all(limit=30)) == 30
 
 
-def test_an_interrupted_reading_of_names_keeps_what_was_read(cat, monkeypatch):
+def test_an_interrupted_reading_of_names_keeps_what_was_read(
+    cat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     met = threading.Event()
     taken = iter(range(10_000))
     whole = progress.each
 
-    def slowly(items, what, *, total=None):
+    def slowly(items: Any, what: Any, *, total: Any = None) -> Iterator[Any]:
         for item in whole(items, what, total=total):
             if next(taken) == 250:
                 met.set()
@@ -112,7 +118,9 @@ def test_an_interrupted_reading_of_names_keeps_what_was_read(cat, monkeypatch):
         assert other.search("orders", count=1).total
 
 
-def test_a_load_tells_how_many_were_sent(cat, at_once, capsys):
+def test_a_load_tells_how_many_were_sent(
+    cat: Any, at_once: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     proposals = [
         Proposal(Urn.dataset("hive", f"load.t{at}"), "datasetProperties", {"description": "x"})
         for at in range(300)
@@ -122,11 +130,13 @@ def test_a_load_tells_how_many_were_sent(cat, at_once, capsys):
     assert cat.ingest_batch(iter(proposals[:2])).written == 2
 
 
-def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(cat, at_once, monkeypatch):
+def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(
+    cat: Any, at_once: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = []
 
     class Handle:
-        def display(self, data, raw):
+        def display(self, data: Any, raw: Any) -> None:
             told.append(data)
 
         update = display
@@ -138,7 +148,7 @@ def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(cat, at_o
     monkeypatch.setattr("IPython.core.getipython.get_ipython", Kernel)
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
 
-    async def work(tell):
+    async def work(tell: Any) -> None:
         for done in range(1, 4):
             tell(done, 3)
             await asyncio.sleep(0.05)

@@ -1,6 +1,7 @@
 """Use and profiles of a dataset, over time and by column, with what cannot be drawn said."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ DAY = 86_400_000
 V2 = "[version=2.0].[type=struct].[type=string].city"
 
 
-def test_use_by_column_is_added_up_and_says_how_many_are_left_out(read):
+def test_use_by_column_is_added_up_and_says_how_many_are_left_out(read: Any) -> None:
     shown = use(
         {"totalSqlQueries": 5, "uniqueUserCount": 2, **counts(a=3, b=1)},
         {"totalSqlQueries": 7, "uniqueUserCount": 3, **counts(a=2, c=4)},
@@ -43,7 +44,7 @@ def test_use_by_column_is_added_up_and_says_how_many_are_left_out(read):
     assert read(shown).pictures
 
 
-def test_users_that_were_not_counted_are_not_nobody(read):
+def test_users_that_were_not_counted_are_not_nobody(read: Any) -> None:
     shown = use({"totalSqlQueries": 5}, {"totalSqlQueries": 7, "uniqueUserCount": 3})
     assert list(shown.figure().data[1].y) == [None, 3]
     nobody = use({"totalSqlQueries": 5})
@@ -51,7 +52,7 @@ def test_users_that_were_not_counted_are_not_nobody(read):
     assert "at most 0" not in repr(nobody)
 
 
-def test_nothing_in_that_time_is_said():
+def test_nothing_in_that_time_is_said() -> None:
     for shown, words in ((use(), "no usage"), (profiles(), "no profile")):
         assert f"{words} in the last 30 days" in repr(shown)
         assert shown.figure().layout.annotations[-1].text == f"{words} in the last 30 days"
@@ -64,13 +65,13 @@ def test_nothing_in_that_time_is_said():
         profiles().values("a")
 
 
-def test_moments_beyond_the_calendar_are_not_drawn():
+def test_moments_beyond_the_calendar_are_not_drawn() -> None:
     shown = use({"totalSqlQueries": 5}, {"totalSqlQueries": 7, "timestampMillis": 10**17})
     assert list(shown.figure().data[0].y) == [5]
     assert "at an unreadable time" in repr(shown)
 
 
-def test_sizes_over_time_are_those_that_were_measured(read):
+def test_sizes_over_time_are_those_that_were_measured(read: Any) -> None:
     shown = profiles(
         {"rowCount": 10, "columnCount": 2, "sizeInBytes": 2000},
         {"rowCount": 12, "columnCount": 3, "sizeInBytes": 2500},
@@ -84,7 +85,7 @@ def test_sizes_over_time_are_those_that_were_measured(read):
     assert [trace.name for trace in rows_only.figure().data] == ["rows"]
 
 
-def test_shares_are_of_the_columns_named_or_of_those_that_matter():
+def test_shares_are_of_the_columns_named_or_of_those_that_matter() -> None:
     shown = profiles(
         {"rowCount": 10, "fieldProfiles": [column(V2, 0.1, 0.5), column("b", 0), column("c", 0.3)]},
         {
@@ -106,14 +107,14 @@ def test_shares_are_of_the_columns_named_or_of_those_that_matter():
         shown.nulls("citi")
 
 
-def test_a_share_that_was_only_counted_is_worked_out():
+def test_a_share_that_was_only_counted_is_worked_out() -> None:
     counted = {"fieldPath": "a", "nullCount": 2, "uniqueCount": 5}
     shown = profiles({"rowCount": 8, "fieldProfiles": [counted]})
     assert list(shown.nulls("a").figure().data[0].y) == [0.25]
     assert list(shown.unique("a").figure().data[0].y) == [0.625]
 
 
-def test_profiles_of_parts_are_left_out_where_there_are_any_of_the_whole(read):
+def test_profiles_of_parts_are_left_out_where_there_are_any_of_the_whole(read: Any) -> None:
     part = {"rowCount": 1, "partitionSpec": {"partition": "day=1", "type": "PARTITION"}}
     shown = profiles({"rowCount": 10}, part, {"rowCount": 12})
     assert list(shown.figure().data[0].y) == [10, 12]
@@ -122,7 +123,7 @@ def test_profiles_of_parts_are_left_out_where_there_are_any_of_the_whole(read):
     assert list(profiles(part).figure().data[0].y) == [1]
 
 
-def test_values_of_a_column_are_those_measured_last(read):
+def test_values_of_a_column_are_those_measured_last(read: Any) -> None:
     old = {"fieldPath": "a", **values(x=1)}
     new = {"fieldPath": "a", "uniqueCount": 9, **values(rare=2, usual=30, **{"": 5})}
     shown = profiles({"fieldProfiles": [old]}, {"fieldProfiles": [new]}).values("a", most=2)
@@ -134,7 +135,7 @@ def test_values_of_a_column_are_those_measured_last(read):
     assert "profiling counted no values of this column" in repr(nothing)
 
 
-def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat):
+def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat: Any) -> None:
     measured = {
         "fieldPath": "a",
         "quantiles": [{"quantile": "0.25", "value": "-3"}, {"quantile": "0.5", "value": "4.5"}],
@@ -156,7 +157,7 @@ def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat):
     assert "profiling drew no histogram of this column" in repr(shown.histogram("b"))
 
 
-def test_drift_is_ranked_by_how_far_over_the_rule(read):
+def test_drift_is_ranked_by_how_far_over_the_rule(read: Any) -> None:
     shown = profiles(
         {"rowCount": 100, "fieldProfiles": [column("a", 0.1), column("b", 0.1), column("gone", 0)]},
         {"rowCount": 130, "fieldProfiles": [column("a", 0.15), column("b", 0.9), column("new", 0)]},
@@ -180,8 +181,8 @@ def test_drift_is_ranked_by_how_far_over_the_rule(read):
     assert "10.0% → 90.0%" in figure.data[0].hovertext[0]
 
 
-def test_drift_counts_as_in_the_terminal():
-    def moved(before, after):
+def test_drift_counts_as_in_the_terminal() -> None:
+    def moved(before: Any, after: Any) -> Any:
         pair = ({"rowCount": 9, "fieldProfiles": [one]} for one in (before, after))
         return [(move.measure, move.words) for move in profiles(*pair).drift()]
 
@@ -196,8 +197,8 @@ def test_drift_counts_as_in_the_terminal():
     assert moved(summary(stdev="1"), summary(stdev="2")) == [("stdev", "1 → 2")]
 
 
-def test_values_that_came_and_went_are_told_where_all_are_counted():
-    def told(before, after, whole):
+def test_values_that_came_and_went_are_told_where_all_are_counted() -> None:
+    def told(before: Any, after: Any, whole: Any) -> Any:
         one = {"fieldPath": "a", "uniqueCount": whole}
         pair = ({**one, **values(**each)} for each in (before, after))
         drift = profiles(*({"fieldProfiles": [each]} for each in pair)).drift()
@@ -210,13 +211,13 @@ def test_values_that_came_and_went_are_told_where_all_are_counted():
     assert told({"x": 9, "y": 1}, {"x": 8, "y": 2}, 2) == ["10.0% of the rows have another value"]
 
 
-def test_drift_compares_the_profiles_asked_for(read):
+def test_drift_compares_the_profiles_asked_for(read: Any) -> None:
     shown = profiles(*({"rowCount": 100 + at} for at in range(20)))
 
-    def rows(drift):
+    def rows(drift: Any) -> Any:
         return [(one.before, one.after) for one in drift.moves]
 
-    def at(day):
+    def at(day: Any) -> Any:
         return datetime(2026, 3, 2, tzinfo=UTC) + timedelta(days=day)
 
     assert rows(shown.drift()) == [(112, 119)]
@@ -239,7 +240,7 @@ def test_drift_compares_the_profiles_asked_for(read):
         shown.drift(days=0)
 
 
-def test_the_samples_drift_is_noticed(cat):
+def test_the_samples_drift_is_noticed(cat: Any) -> None:
     marts = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.{},PROD)"
     customers = cat.dataset(marts.format("dim_customers")).profile().drift()
     assert [(one.path, one.measure) for one in customers] == [("country_code", "nulls")]
@@ -248,36 +249,36 @@ def test_the_samples_drift_is_noticed(cat):
     assert any("came: wero" in one.words for one in payments)
 
 
-def use(*points):
+def use(*points: Any) -> Any:
     return Usage("t", window("datasetUsageStatistics", points))
 
 
-def profiles(*points):
+def profiles(*points: Any) -> Any:
     return Profile("t", window("datasetProfile", points))
 
 
-def window(aspect, points):
+def window(aspect: Any, points: Any) -> Any:
     stamped = tuple({"timestampMillis": FIRST + DAY * at, **one} for at, one in enumerate(points))
     return Window(Timeseries(aspect, 10_000, stamped), 30)
 
 
-def counts(**columns):
+def counts(**columns: Any) -> Any:
     return {"fieldCounts": [{"fieldPath": path, "count": many} for path, many in columns.items()]}
 
 
-def column(path, nulls, unique=None):
+def column(path: Any, nulls: Any, unique: Any = None) -> Any:
     shares = {"nullProportion": nulls, "uniqueProportion": unique}
     return {"fieldPath": path} | {name: one for name, one in shares.items() if one is not None}
 
 
-def distinct(count):
+def distinct(count: Any) -> Any:
     return {"fieldPath": "a", "uniqueCount": count}
 
 
-def summary(**told):
+def summary(**told: Any) -> Any:
     return {"fieldPath": "a", **told}
 
 
-def values(**counted):
+def values(**counted: Any) -> Any:
     listed = [{"value": value, "frequency": many} for value, many in counted.items()]
     return {"distinctValueFrequencies": listed}

@@ -1,6 +1,7 @@
 """What stewardship says of a catalog shows itself in a notebook and is a DataFrame when asked."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from explorer.stewardship import Entry
 FOLDER = "/prod/snowflake/analytics/marts"
 
 
-def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat, read):
+def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat: Any, read: Any) -> None:
     shown = cat.stewardship.coverage(by="domain")
     plain = stewardship.Stewardship(cat).coverage(by="domain")
     assert (shown.tables, shown.columns, shown.groups) == (
@@ -38,7 +39,7 @@ def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat, read):
     assert whole == cat.stewardship.coverage()
 
 
-def test_a_worklist_shows_what_comes_first(cat, read):
+def test_a_worklist_shows_what_comes_first(cat: Any, read: Any) -> None:
     shown = cat.stewardship.worklist(folder=FOLDER, top=3)
     first = shown.items[0]
     assert list(shown.df["path"]) == [item.column.raw for item in shown.items]
@@ -52,7 +53,9 @@ def test_a_worklist_shows_what_comes_first(cat, read):
     ).df.empty
 
 
-def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(cat, read):
+def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(
+    cat: Any, read: Any
+) -> None:
     rows = cat.stewardship.documentation(folder=FOLDER)[:4]
     rows = [rows[0], replace(rows[1], edited="my <b>text</b>"), replace(rows[2], column="nowhere")]
     shown = cat.stewardship.changeset(Entry(f"row {at}", row) for at, row in enumerate(rows))
@@ -68,7 +71,9 @@ def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(ca
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_load_says_what_went_in_and_what_was_refused_and_why(cat, read, count):
+def test_a_load_says_what_went_in_and_what_was_refused_and_why(
+    cat: Any, read: Any, count: int
+) -> None:
     tag = Urn.parse("urn:li:tag:loaded")
     bad = [Proposal(tag, "tagProperties", {"name": 3})] * count
     shown = cat.ingest_batch([Proposal(tag, "tagProperties", {"name": "loaded"}), *bad])

@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -18,7 +20,7 @@ SHOWN = {"text/plain", "text/html", "application/vnd.plotly.v1+json"}
 
 
 @pytest.fixture(scope="module")
-def runner():
+def runner() -> Any:
     """The script that runs the notebooks."""
     spec = importlib.util.spec_from_file_location("notebook_runner", NOTEBOOKS / "run.py")
     module = importlib.util.module_from_spec(spec)
@@ -27,7 +29,7 @@ def runner():
 
 
 @pytest.fixture(scope="module")
-def environment(runner):
+def environment(runner: Any) -> Iterator[Any]:
     """One catalog for all of them, one after the other, and a reader who wants to stay unknown."""
     with runner.new_catalog() as places:
         private = dict.fromkeys(("LOGNAME", "USER", "USERNAME"), "s3cret-name")
@@ -35,11 +37,11 @@ def environment(runner):
 
 
 @pytest.fixture(scope="module")
-def ran(runner, environment):
+def ran(runner: Any, environment: Any) -> Any:
     """A notebook as it comes out of its first run."""
     outcomes = {}
 
-    def outcome(name):
+    def outcome(name: Any) -> Any:
         if name not in outcomes:
             outcomes[name] = runner.run(STORIES[name], environment)
         return outcomes[name]
@@ -47,15 +49,15 @@ def ran(runner, environment):
     return outcome
 
 
-def outputs(notebook):
+def outputs(notebook: Any) -> Any:
     return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
 
-def kept(name):
+def kept(name: Any) -> Any:
     return nbformat.read(STORIES[name], as_version=4)
 
 
-def written(environment):
+def written(environment: Any) -> Any:
     """Everything that people can write in a catalog, or a load can add to it."""
     with Catalog(data_dir=Path(environment["CATALOG_DATA_DIR"])) as cat:
         return (
@@ -65,7 +67,7 @@ def written(environment):
         )
 
 
-def test_there_is_a_story_for_every_job():
+def test_there_is_a_story_for_every_job() -> None:
     assert set(STORIES) == {
         "documentation_coverage",
         "edit_in_bulk",
@@ -77,14 +79,16 @@ def test_there_is_a_story_for_every_job():
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_says_what_it_was_kept_with(name, runner, ran):
+def test_a_story_says_what_it_was_kept_with(name: Any, runner: Any, ran: Any) -> None:
     fresh, old = runner.comparable(ran(name)), runner.comparable(kept(name))
     stale = [new[0] for new, was in zip(fresh, old, strict=True) if new != was]
     assert not stale, f"python notebooks/run.py {name} brings it up to date"
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_runs_without_a_complaint_and_tells_nothing_of_the_machine(name, ran):
+def test_a_story_runs_without_a_complaint_and_tells_nothing_of_the_machine(
+    name: Any, ran: Any
+) -> None:
     for notebook in (ran(name), kept(name)):
         for output in outputs(notebook):
             assert output["output_type"] != "error"
@@ -97,7 +101,7 @@ def test_a_story_runs_without_a_complaint_and_tells_nothing_of_the_machine(name,
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_what_is_kept_can_be_read_where_nothing_runs(name):
+def test_what_is_kept_can_be_read_where_nothing_runs(name: Any) -> None:
     notebook = kept(name)
     assert 8 <= len(notebook.cells) <= 24
     assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == list(
@@ -122,7 +126,9 @@ def test_what_is_kept_can_be_read_where_nothing_runs(name):
         ("what_breaks", ".widget()", 'src="data:image/svg+xml;base64,'),
     ],
 )
-def test_widgets_are_shown_and_kept_as_what_they_showed(name, cell, shown, ran):
+def test_widgets_are_shown_and_kept_as_what_they_showed(
+    name: str, cell: str, shown: str, ran: Any
+) -> None:
     for notebook in (ran(name), kept(name)):
         (with_widget,) = (one for one in notebook.cells if cell in one.source)
         (output,) = with_widget.outputs
@@ -131,7 +137,7 @@ def test_widgets_are_shown_and_kept_as_what_they_showed(name, cell, shown, ran):
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_the_stories_lead_to_each_other_and_nowhere_else(name):
+def test_the_stories_lead_to_each_other_and_nowhere_else(name: Any) -> None:
     text = "\n".join(cell.source for cell in kept(name).cells if cell.cell_type == "markdown")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         assert (NOTEBOOKS / target).exists()
@@ -139,8 +145,8 @@ def test_the_stories_lead_to_each_other_and_nowhere_else(name):
 
 @pytest.mark.parametrize("name", WRITING)
 def test_a_story_that_writes_much_leaves_everything_as_it_was_and_runs_again(
-    name, runner, ran, environment
-):
+    name: Any, runner: Any, ran: Any, environment: Any
+) -> None:
     first = ran(name)
     before = written(environment)
     again = runner.run(STORIES[name], environment)
@@ -148,14 +154,14 @@ def test_a_story_that_writes_much_leaves_everything_as_it_was_and_runs_again(
     assert runner.comparable(again) == runner.comparable(first)
 
 
-def test_all_of_them_leave_the_sample_as_it_came(runner, ran, environment):
+def test_all_of_them_leave_the_sample_as_it_came(runner: Any, ran: Any, environment: Any) -> None:
     for name in STORIES:
         ran(name)
     with runner.new_catalog() as new:
         assert written(environment) == written(new)
 
 
-def test_a_number_of_the_day_may_change_and_nothing_else(runner):
+def test_a_number_of_the_day_may_change_and_nothing_else(runner: Any) -> None:
     notebook = kept("profile_drift")
     daily = [cell for cell in notebook.cells if runner.DAILY in cell.metadata.get("tags", ())]
     steady = kept("documentation_coverage")

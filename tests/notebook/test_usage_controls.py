@@ -1,6 +1,8 @@
 """The controls beside the chart of a dataset's use."""
 
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,20 +14,20 @@ PLOTLY = "application/vnd.plotly.v1+json"
 
 
 @pytest.fixture
-def controls(cat):
+def controls(cat: Any) -> Iterator[Any]:
     made = cat.dataset(ORDERS).usage(30).controls()
     yield made
     assert made.wait(20)
     made.close()
 
 
-def drawn(controls):
+def drawn(controls: Any) -> Any:
     """The figure that is shown."""
     (output,) = controls.children[1].outputs
     return output["data"][PLOTLY]
 
 
-def test_a_range_is_read_and_drawn_and_known_to_python(controls):
+def test_a_range_is_read_and_drawn_and_known_to_python(controls: Any) -> None:
     assert controls.range.value == "30 days"
     assert len(controls.usage) == 30
     assert len(drawn(controls)["data"][0]["x"]) == 30
@@ -36,7 +38,7 @@ def test_a_range_is_read_and_drawn_and_known_to_python(controls):
     assert "in the last 7 days" in repr(controls)
 
 
-def test_a_measure_is_drawn_without_a_request(controls):
+def test_a_measure_is_drawn_without_a_request(controls: Any) -> None:
     asked = []
     controls.usage.entity.catalog.watch(asked.append)
     controls.measure.value = "by user"
@@ -47,7 +49,7 @@ def test_a_measure_is_drawn_without_a_request(controls):
     assert asked == []
 
 
-def test_of_several_ranges_chosen_in_a_row_the_last_one_is_shown(controls):
+def test_of_several_ranges_chosen_in_a_row_the_last_one_is_shown(controls: Any) -> None:
     for name in ("7 days", "90 days", "a year", "7 days", "90 days"):
         controls.range.value = name
     assert controls.wait(20)
@@ -59,8 +61,10 @@ def test_of_several_ranges_chosen_in_a_row_the_last_one_is_shown(controls):
     assert controls.usage.window.days == 90
 
 
-def test_what_goes_wrong_is_said_beside_the_controls(controls, monkeypatch):
-    def fail(_, days):
+def test_what_goes_wrong_is_said_beside_the_controls(
+    controls: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any, days: Any) -> None:
         raise CatalogError(f"no {days} days")
 
     monkeypatch.setattr(type(controls.usage.entity), "usage", fail)
@@ -70,7 +74,7 @@ def test_what_goes_wrong_is_said_beside_the_controls(controls, monkeypatch):
     assert len(controls.usage) == 30
 
 
-def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls):
+def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls: Any) -> None:
     bundle = controls._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "Usage of fct_orders" in bundle["text/html"]
@@ -78,6 +82,6 @@ def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls):
     assert controls._display_().data[0].name == "queries"
 
 
-def test_a_usage_made_by_hand_has_no_controls(controls):
+def test_a_usage_made_by_hand_has_no_controls(controls: Any) -> None:
     with pytest.raises(InvalidInput, match="made by hand"):
         Usage("orders", controls.usage.window).controls()

@@ -1,6 +1,7 @@
 """What is offered while a filter is typed."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -39,29 +40,29 @@ OWNERS = Facet("owners", (Value("urn:li:corpuser:jdoe", "jdoe", 2),))
 FACETS = (TAGS, TYPES, OWNERS)
 
 
-def offered(text):
+def offered(text: Any) -> Any:
     """What is offered at the `|` of a text."""
     cursor = text.index("|")
     return complete(text.replace("|", ""), cursor, REGISTRY, FACETS)
 
 
-def after(text, label):
+def after(text: Any, label: Any) -> Any:
     """The text once the completion of that label is taken."""
     found = next(one for one in offered(text) if one.label == label)
     return found.applied_to(text.replace("|", ""))
 
 
-def labels(text, kind):
+def labels(text: Any, kind: Any) -> Any:
     return [one.label for one in offered(text) if one.kind == kind]
 
 
-def test_fields_are_offered_with_those_that_have_facets_first():
+def test_fields_are_offered_with_those_that_have_facets_first() -> None:
     first = labels("|", "field")[:3]
     assert first == ["_entityType", "owners", "tags"]
     assert labels("|", "value") == []
 
 
-def test_fields_that_begin_so_come_before_those_that_hold_it():
+def test_fields_that_begin_so_come_before_those_that_hold_it() -> None:
     found = labels("ta|", "field")
     assert found[0] == "tags"
     assert "hasTags" in found
@@ -69,7 +70,7 @@ def test_fields_that_begin_so_come_before_those_that_hold_it():
     assert after("ta|", "tags") == "tags:"
 
 
-def test_a_field_is_found_by_its_alias_and_its_label_which_the_hint_tells():
+def test_a_field_is_found_by_its_alias_and_its_label_which_the_hint_tells() -> None:
     (found,) = [one for one in offered("rows|") if one.label == "rowCount"]
     assert found.applied_to("rows") == "rowCount:"
     assert "rows" in found.hint
@@ -77,12 +78,12 @@ def test_a_field_is_found_by_its_alias_and_its_label_which_the_hint_tells():
     assert labels("type|", "field")[0] == "_entityType"
 
 
-def test_a_field_keeps_the_operator_it_has():
+def test_a_field_keeps_the_operator_it_has() -> None:
     assert after("ta|:x", "tags") == "tags:x"
     assert after("ta|gs >x", "tags") == "tags >x"
 
 
-def test_values_come_from_the_facets_with_their_counts():
+def test_values_come_from_the_facets_with_their_counts() -> None:
     found = offered("tags:|")
     assert [(one.text, one.count) for one in found] == [("PII", 6), ('"My tag"', 4), ("api", 1)]
     assert {one.kind for one in found} == {"value"}
@@ -108,15 +109,15 @@ def test_values_come_from_the_facets_with_their_counts():
         ("entityType:corpu|", "corpuser", "entityType:corpuser"),
     ],
 )
-def test_a_value_is_put_in_the_place_of_what_was_typed(text, label, result):
+def test_a_value_is_put_in_the_place_of_what_was_typed(text: str, label: str, result: str) -> None:
     assert after(text, label) == result
 
 
-def test_values_that_begin_so_come_before_those_that_hold_it():
+def test_values_that_begin_so_come_before_those_that_hold_it() -> None:
     assert labels("tags:P|", "value") == ["PII", "api"]
 
 
-def test_booleans_and_entity_types_have_their_words():
+def test_booleans_and_entity_types_have_their_words() -> None:
     assert labels("removed:|", "value") == ["true", "false"]
     types = labels("_entityType:|", "value")
     assert types[:2] == ["dataset", "chart"]
@@ -124,7 +125,7 @@ def test_booleans_and_entity_types_have_their_words():
     assert next(one.count for one in offered("_entityType:|")) == 38
 
 
-def test_after_a_term_come_the_words_that_join():
+def test_after_a_term_come_the_words_that_join() -> None:
     assert labels("tags:PII |", "keyword") == ["AND", "OR", "NOT"]
     assert labels("tags:PII o|", "keyword") == ["OR"]
     assert after("tags:PII a|", "AND") == "tags:PII AND "
@@ -135,7 +136,7 @@ def test_after_a_term_come_the_words_that_join():
     assert after("tags:PII AND|", "owners") == "tags:PII AND owners:"
 
 
-def test_operators_fit_the_field():
+def test_operators_fit_the_field() -> None:
     assert ">=" in labels("rowCount|", "operator")
     assert ">=" not in labels("tags |", "operator")
     assert after("tags|", "IS NULL") == "tags IS NULL"
@@ -144,12 +145,12 @@ def test_operators_fit_the_field():
     assert labels("nothing |", "operator") == []
 
 
-def test_nothing_is_offered_behind_a_mistake():
+def test_nothing_is_offered_behind_a_mistake() -> None:
     for text in ("tags:a,b |", 'tags:"a" "b" n|', "name:a) ta|", "tags>|"):
         assert offered(text) == ()
 
 
-def test_facets_of_a_foreign_model_are_offered_in_quotes():
+def test_facets_of_a_foreign_model_are_offered_in_quotes() -> None:
     foreign = Facet("zscore", (Value("high", "high", 1),))
     found = complete("zs", 2, REGISTRY, (foreign,))[0]
     assert found.text == '"zscore":'
@@ -164,7 +165,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-def mistake(text):
+def mistake(text: Any) -> Any:
     try:
         read_filter(text, REGISTRY)
     except FilterSyntax as error:
@@ -174,7 +175,7 @@ def mistake(text):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.integers(0, 60))
-def test_no_completion_makes_a_mistake_before_the_cursor(text, cursor):
+def test_no_completion_makes_a_mistake_before_the_cursor(text: Any, cursor: Any) -> None:
     cursor = min(cursor, len(text))
     before = mistake(text[:cursor])
     for one in complete(text, cursor, REGISTRY, FACETS, limit=12):
@@ -185,7 +186,7 @@ def test_no_completion_makes_a_mistake_before_the_cursor(text, cursor):
         assert wrong is None or wrong >= one.start + len(one.text.rstrip())
 
 
-def test_states_and_what_urns_are_called_are_offered():
+def test_states_and_what_urns_are_called_are_offered() -> None:
     nina, guid = "urn:li:corpuser:nw", "urn:li:corpGroup:0123456789abcdef0123456789abcdef"
     names = {nina: "Nina Weber", guid: "Nice People"}
     found = complete("owner:ni", 8, REGISTRY, (), names)

@@ -1,5 +1,7 @@
 """Filters and their wire forms."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,12 +27,12 @@ FILTERS = st.lists(st.lists(CRITERIA, min_size=1, max_size=3).map(tuple), max_si
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_a_filter_is_read_back_from_both_of_its_wire_forms(narrowed_by):
+def test_a_filter_is_read_back_from_both_of_its_wire_forms(narrowed_by: Any) -> None:
     assert Filter.from_wire(narrowed_by.to_wire()) == narrowed_by
     assert Filter.from_graphql(narrowed_by.to_graphql()) == narrowed_by
 
 
-def test_graphql_is_told_the_values_the_condition_and_whether_it_is_negated():
+def test_graphql_is_told_the_values_the_condition_and_whether_it_is_negated() -> None:
     narrowed_by = all_of(Criterion("tags", ("urn:li:tag:PII",), "EQUAL", negated=True))
     criterion = {
         "field": "tags",
@@ -41,7 +43,7 @@ def test_graphql_is_told_the_values_the_condition_and_whether_it_is_negated():
     assert narrowed_by.to_graphql() == [{"and": [criterion]}]
 
 
-def test_the_oldest_forms_are_read():
+def test_the_oldest_forms_are_read() -> None:
     oldest = {
         "criteria": [{"field": "a.keyword", "value": "x,y"}, {"field": "b", "values": [True, 3]}]
     }
@@ -62,7 +64,7 @@ def test_the_oldest_forms_are_read():
         {"criteria": [{"field": "a", "values": []}]},
     ],
 )
-def test_what_asks_for_nothing_lets_everything_pass(wire):
+def test_what_asks_for_nothing_lets_everything_pass(wire: Any) -> None:
     assert Filter.from_wire(wire) == Filter()
 
 
@@ -78,19 +80,19 @@ def test_what_asks_for_nothing_lets_everything_pass(wire):
         ({"criteria": [{"field": "a", "value": "x", "negated": "no"}]}, "true or false"),
     ],
 )
-def test_another_form_is_refused_with_a_word_on_what_would_do(wire, words):
+def test_another_form_is_refused_with_a_word_on_what_would_do(wire: Any, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         Filter.from_wire(wire)
 
 
-def test_two_filters_together_ask_for_what_both_ask_for():
+def test_two_filters_together_ask_for_what_both_ask_for() -> None:
     a, b, c = (Criterion(name, ("x",)) for name in "abc")
     assert all_of(a).narrowed_by(all_of(b, c)) == all_of(a, b, c)
     assert Filter(((a,), (b,))).narrowed_by(all_of(c)) == Filter(((a, c), (b, c)))
     assert Filter().narrowed_by(all_of(c)) == all_of(c) == all_of(c).narrowed_by(Filter())
 
 
-def test_two_filters_together_have_their_bounds():
+def test_two_filters_together_have_their_bounds() -> None:
     many = Filter(tuple((Criterion("a", (str(at),)),) for at in range(40)))
     with pytest.raises(InvalidInput, match="3,200 criteria"):
         many.narrowed_by(many)

@@ -1,5 +1,7 @@
 """Filters as text: whatever the filter, its text is read back as the same."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ PII, FINANCE = "urn:li:tag:PII", "urn:li:tag:Finance"
 JDOE = ("urn:li:corpGroup:jdoe", "urn:li:corpuser:jdoe")
 
 
-def read(text):
+def read(text: Any) -> Any:
     return read_filter(text, REGISTRY)
 
 
@@ -58,7 +60,7 @@ FILTERS = st.lists(st.lists(CRITERIA, min_size=1, max_size=3).map(tuple), max_si
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_every_filter_is_read_back_from_its_text(narrowed_by):
+def test_every_filter_is_read_back_from_its_text(narrowed_by: Any) -> None:
     text = write_filter(narrowed_by, REGISTRY)
     assert read(text) == narrowed_by
     assert read_filter(text, REGISTRY, strict=False) == narrowed_by
@@ -67,7 +69,7 @@ def test_every_filter_is_read_back_from_its_text(narrowed_by):
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_a_filter_written_without_a_registry_means_the_same_under_one(narrowed_by):
+def test_a_filter_written_without_a_registry_means_the_same_under_one(narrowed_by: Any) -> None:
     assert read(write_filter(narrowed_by)) == narrowed_by
 
 
@@ -79,7 +81,7 @@ WORDS = st.sampled_from([
 TYPED = st.lists(WORDS, max_size=12).map("".join) | st.text(max_size=20)
 
 
-def outcome(text):
+def outcome(text: Any) -> Any:
     try:
         return read(text), None
     except FilterSyntax as error:
@@ -88,7 +90,7 @@ def outcome(text):
 
 @settings(deadline=None)
 @given(TYPED)
-def test_any_text_is_read_or_refused_with_a_place_in_it(text):
+def test_any_text_is_read_or_refused_with_a_place_in_it(text: Any) -> None:
     narrowed_by, error = outcome(text)
     if error is not None:
         assert 0 <= error.position <= len(text)

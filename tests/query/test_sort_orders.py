@@ -1,5 +1,7 @@
 """Sort orders as text."""
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata.registry import load_registry
@@ -17,7 +19,7 @@ REGISTRY = load_registry()
         ("-rows, +name urn", (Order("rowCount", True), Order("name"), Order("urn")), None),
     ],
 )
-def test_an_order_is_read_and_written(text, orders, written):
+def test_an_order_is_read_and_written(text: str, orders: Any, written: str | None) -> None:
     assert read_sort(text, REGISTRY) == orders
     back = write_sort(orders)
     assert read_sort(back, REGISTRY) == orders
@@ -32,16 +34,18 @@ def test_an_order_is_read_and_written(text, orders, written):
         ("rows -rowCount", 6, "twice"),
     ],
 )
-def test_what_cannot_be_sorted_by_is_told_with_its_place(text, position, words):
+def test_what_cannot_be_sorted_by_is_told_with_its_place(
+    text: str, position: int, words: str
+) -> None:
     with pytest.raises(FilterSyntax, match=words) as caught:
         read_sort(text, REGISTRY)
     assert caught.value.position == position
 
 
-def test_fields_of_a_foreign_model_pass_when_they_are_let():
+def test_fields_of_a_foreign_model_pass_when_they_are_let() -> None:
     assert read_sort("-score", REGISTRY, strict=False) == (Order("score", True),)
 
 
-def test_the_wire_names_both_directions():
+def test_the_wire_names_both_directions() -> None:
     assert Order("name").to_wire() == {"field": "name", "order": "ASCENDING"}
     assert Order("name", True).to_wire() == {"field": "name", "order": "DESCENDING"}

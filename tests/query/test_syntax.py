@@ -1,5 +1,7 @@
 """Filters as text: what is read, how it is written, what is refused and where."""
 
+from typing import Any
+
 import pytest
 
 from explorer.errors import InvalidInput
@@ -15,16 +17,16 @@ PII, FINANCE = "urn:li:tag:PII", "urn:li:tag:Finance"
 JDOE = ("urn:li:corpGroup:jdoe", "urn:li:corpuser:jdoe")
 
 
-def read(text, *, strict=True):
+def read(text: Any, *, strict: bool = True) -> Any:
     return read_filter(text, REGISTRY, strict=strict)
 
 
-def one(text):
+def one(text: Any) -> Any:
     ((criterion,),) = read(text).any_of
     return criterion
 
 
-def refused(text):
+def refused(text: Any) -> Any:
     with pytest.raises(FilterSyntax) as caught:
         read(text)
     return caught.value
@@ -110,7 +112,9 @@ TERMS = [
 
 
 @pytest.mark.parametrize(("text", "meant", "written"), TERMS, ids=[term[0] for term in TERMS])
-def test_a_term_means_one_criterion_and_is_written_in_one_way(text, meant, written):
+def test_a_term_means_one_criterion_and_is_written_in_one_way(
+    text: Any, meant: Any, written: Any
+) -> None:
     assert one(text) == meant
     back = write_filter(all_of(meant), REGISTRY)
     assert one(back) == meant
@@ -128,7 +132,9 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("text", "condition", "millis"), MOMENTS)
-def test_dates_become_milliseconds_and_are_written_as_dates(text, condition, millis):
+def test_dates_become_milliseconds_and_are_written_as_dates(
+    text: Any, condition: Any, millis: Any
+) -> None:
     meant = Criterion("createdAt", tuple(map(str, millis)), condition)
     assert one(text) == meant
     assert write_filter(all_of(meant), REGISTRY) == text
@@ -146,7 +152,7 @@ def test_dates_become_milliseconds_and_are_written_as_dates(text, condition, mil
         ("created:9999", "created:9999-01-01..9999-12-31"),
     ],
 )
-def test_a_day_a_month_and_a_year_are_all_of_their_moments(text, same):
+def test_a_day_a_month_and_a_year_are_all_of_their_moments(text: str, same: str) -> None:
     assert read(text) == read(same)
 
 
@@ -166,11 +172,11 @@ def test_a_day_a_month_and_a_year_are_all_of_their_moments(text, same):
         ("  name:a\n\tname:b ", "name:a AND name:b"),
     ],
 )
-def test_expressions_become_alternatives_of_conjunctions(text, same):
+def test_expressions_become_alternatives_of_conjunctions(text: str, same: str) -> None:
     assert read(text) == read(same)
 
 
-def test_the_example_of_the_documentation():
+def test_the_example_of_the_documentation() -> None:
     text = "platform:snowflake AND (tags:PII OR owners:jdoe) AND NOT removed:true AND rows>1000"
     platform = Criterion("platform", ("urn:li:dataPlatform:snowflake",))
     kept = Criterion("removed", ("true",), negated=True)
@@ -180,7 +186,7 @@ def test_the_example_of_the_documentation():
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
-def test_an_empty_text_lets_everything_pass(text):
+def test_an_empty_text_lets_everything_pass(text: str) -> None:
     assert read(text) == Filter()
     assert write_filter(Filter(), REGISTRY) == ""
 
@@ -225,7 +231,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "position", "length", "words"), WRONG)
-def test_what_cannot_be_read_is_told_with_its_place(text, position, length, words):
+def test_what_cannot_be_read_is_told_with_its_place(
+    text: Any, position: Any, length: Any, words: Any
+) -> None:
     error = refused(text)
     assert (error.position, error.length) == (position, length)
     assert words in str(error)
@@ -244,13 +252,13 @@ def test_what_cannot_be_read_is_told_with_its_place(text, position, length, word
         ("name:a AND", " " * 10 + "^"),
     ],
 )
-def test_the_pointer_stands_under_the_place_in_cells(text, carets):
+def test_the_pointer_stands_under_the_place_in_cells(text: str, carets: Any) -> None:
     shown, below = refused(text).pointer().split("\n")
     assert below == carets
     assert shown.isprintable()
 
 
-def test_the_pointer_of_a_long_text_shows_the_place_only():
+def test_the_pointer_of_a_long_text_shows_the_place_only() -> None:
     shown, below = (
         refused("name:a " * 1_000 + "platfrom:x " + "name:b " * 1_000).pointer().split("\n")
     )
@@ -259,14 +267,14 @@ def test_the_pointer_of_a_long_text_shows_the_place_only():
     assert len(shown) < 150
 
 
-def test_what_needs_too_many_criteria_is_refused_but_what_is_flat_is_not():
+def test_what_needs_too_many_criteria_is_refused_but_what_is_flat_is_not() -> None:
     assert "criteria" in str(refused("(name:a OR name:b) " * 10))
     assert "far too many" in str(refused("(name:a OR name:b) " * 2_000))
     assert len(read("name:a " * 3_000).any_of[0]) == 3_000
     assert len(read("name:(" + "a," * 3_000 + "b)").any_of[0][0].values) == 3_001
 
 
-def test_unknown_fields_pass_when_they_are_let():
+def test_unknown_fields_pass_when_they_are_let() -> None:
     foreign = "io.acryl.score:x AND _entityType:thing AND Tags:y"
     ((score, kind, tags),) = read(foreign, strict=False).any_of
     assert score == Criterion("io.acryl.score", ("x",))
@@ -278,7 +286,7 @@ def test_unknown_fields_pass_when_they_are_let():
     assert one("_entityType:'thing'") == kind
 
 
-def test_every_field_that_the_service_takes_is_taken():
+def test_every_field_that_the_service_takes_is_taken() -> None:
     known = Vocabulary(REGISTRY).known(None)
     assert known
     for name in known | {f"{one}.keyword" for one in known}:
@@ -297,12 +305,12 @@ def test_every_field_that_the_service_takes_is_taken():
         Criterion("", ("x",)),
     ],
 )
-def test_a_criterion_that_asks_for_nothing_sensible_is_not_written(criterion):
+def test_a_criterion_that_asks_for_nothing_sensible_is_not_written(criterion: Any) -> None:
     with pytest.raises(InvalidInput):
         write_filter(all_of(criterion), REGISTRY)
 
 
-def test_what_was_typed_for_a_urn_is_kept_as_a_name():
+def test_what_was_typed_for_a_urn_is_kept_as_a_name() -> None:
     assert one("owner:nina").names == ("nina",)
     assert one('owner IN ("Nina Weber", urn:li:corpuser:bob)').names == ("Nina Weber",)
     assert one("owner:'nina'").names == ()
@@ -310,7 +318,7 @@ def test_what_was_typed_for_a_urn_is_kept_as_a_name():
     assert one("owner:nina") == Criterion("owners", one("owner:nina").values)
 
 
-def test_a_state_that_is_none_is_refused_with_those_that_are():
+def test_a_state_that_is_none_is_refused_with_those_that_are() -> None:
     assert "undocumented" in refused("is:broken").message
     assert "undocumented" in refused("is>documented").message
     assert read("is:(owned, removed)").any_of == (

@@ -1,4 +1,5 @@
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def proposals() -> list[Proposal]:
 
 
 @pytest.fixture(scope="session")
-def latest(proposals, registry) -> dict[str, dict[str, dict]]:
+def latest(proposals: list[Proposal], registry: Registry) -> dict[str, dict[str, dict]]:
     """The latest value of every aspect that is not a timeseries, by URN and aspect."""
     found: dict[str, dict[str, dict]] = {}
     for proposal in proposals:
@@ -34,7 +35,7 @@ def latest(proposals, registry) -> dict[str, dict[str, dict]]:
 
 
 @pytest.fixture(scope="session")
-def series(proposals):
+def series(proposals: list[Proposal]) -> Any:
     """Every timeseries value of an aspect, in the order written, by the dataset's URN."""
 
     def of(aspect: str) -> dict[str, list[dict]]:

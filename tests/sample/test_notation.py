@@ -39,7 +39,7 @@ page.path text
 """
 
 
-def test_a_table_is_read_with_its_heads_and_the_defaults_of_its_section():
+def test_a_table_is_read_with_its_heads_and_the_defaults_of_its_section() -> None:
     orders, _ = read_tables(TEXT)
     assert orders.name == "analytics.marts.fct_orders"
     assert orders.folders == ("analytics", "marts")
@@ -49,14 +49,14 @@ def test_a_table_is_read_with_its_heads_and_the_defaults_of_its_section():
     assert orders.rows == (4000, 25)
 
 
-def test_wrapped_lines_become_paragraphs_and_lists_and_code_keep_theirs():
+def test_wrapped_lines_become_paragraphs_and_lists_and_code_keep_theirs() -> None:
     orders, _ = read_tables(TEXT)
     assert orders.about == (
         "One row per order.\n\n- first\n- second, and more\n\n```sql\nselect 1\n```"
     )
 
 
-def test_a_column_is_read_with_its_marks_and_texts():
+def test_a_column_is_read_with_its_marks_and_texts() -> None:
     orders, _ = read_tables(TEXT)
     key, status, seven, thirty = orders.columns
     assert (key.key, key.sources, key.doc, key.edited) == (
@@ -73,7 +73,7 @@ def test_a_column_is_read_with_its_marks_and_texts():
     assert (thirty.name, thirty.doc) == ("amount_30d", "Paid in the last 30 days.")
 
 
-def test_topics_get_paths_with_types():
+def test_topics_get_paths_with_types() -> None:
     _, page = read_tables(TEXT)
     assert [column.field_path for column in page.columns] == [
         "[version=2.0].[key=True].[type=PageKey].[type=long].id",
@@ -83,12 +83,12 @@ def test_topics_get_paths_with_types():
     assert (page.label, page.folders) == ("web.page.v1", ("web",))
 
 
-def test_a_head_without_a_colon_is_refused_with_its_line():
+def test_a_head_without_a_colon_is_refused_with_its_line() -> None:
     with pytest.raises(InvalidInput, match="line 3"):
         read_tables("@ snowflake a.b\n== t\nabout One row\n--\nid id pk\n")
 
 
-def test_values_are_read():
+def test_values_are_read() -> None:
     assert read_values("").empty is None
     weights = read_values("null 0.25; open 1|Swiss Post 2")
     assert weights.empty == 0.25
@@ -106,7 +106,7 @@ def test_values_are_read():
     assert (samples.distinct, samples.samples) == (4210.0, ("A", "B"))
 
 
-def test_replicas_lose_the_documentation_of_their_source():
+def test_replicas_lose_the_documentation_of_their_source() -> None:
     warehouse = load_warehouse()
     source, replica = warehouse["shop.public.orders"], warehouse["raw.shop.orders"]
     names = [column.name for column in replica.columns]
@@ -115,7 +115,7 @@ def test_replicas_lose_the_documentation_of_their_source():
     assert not any(replica.by_name[name].doc for name in source.by_name)
 
 
-def test_unknown_tables_and_columns_are_refused_by_name():
+def test_unknown_tables_and_columns_are_refused_by_name() -> None:
     warehouse = load_warehouse()
     with pytest.raises(InvalidInput, match="fct_nothing"):
         warehouse["fct_nothing"]

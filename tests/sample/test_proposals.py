@@ -4,11 +4,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import orjson
 
-from explorer.metadata import Urn
+from explorer.metadata import Proposal, Registry, Urn
 from explorer.metadata.registry import edges_of, key_value
 from explorer.metadata.validation import Validator
 from explorer.sample import SAMPLE_RUN_ID, sample_proposals
@@ -24,7 +26,7 @@ def _millis(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
 
 
-def test_the_same_day_gives_the_same_bytes_in_another_process_too(today):
+def test_the_same_day_gives_the_same_bytes_in_another_process_too(today: date) -> None:
     code = (
         "import hashlib, orjson, datetime; from explorer.sample import sample_proposals;"
         f"day = datetime.date({today.year}, {today.month}, {today.day});"
@@ -35,7 +37,7 @@ def test_the_same_day_gives_the_same_bytes_in_another_process_too(today):
     assert other == _bytes(today)
 
 
-def test_another_day_moves_the_sample_along(today):
+def test_another_day_moves_the_sample_along(today: date) -> None:
     later = {
         p.value["timestampMillis"]
         for p in sample_proposals(today + timedelta(days=9))
@@ -44,7 +46,9 @@ def test_another_day_moves_the_sample_along(today):
     assert max(later) == _millis(today + timedelta(days=9))
 
 
-def test_every_value_fits_its_aspect_and_every_aspect_its_entity(proposals, registry):
+def test_every_value_fits_its_aspect_and_every_aspect_its_entity(
+    proposals: list[Proposal], registry: Registry
+) -> None:
     validator = Validator(registry)
     for proposal in proposals:
         registry.aspect_of(proposal.urn.entity_type, proposal.aspect)
@@ -53,12 +57,16 @@ def test_every_value_fits_its_aspect_and_every_aspect_its_entity(proposals, regi
         assert Urn.parse(str(proposal.urn)) == proposal.urn
 
 
-def test_every_change_says_which_run_brought_it_and_when(proposals, today):
+def test_every_change_says_which_run_brought_it_and_when(
+    proposals: list[Proposal], today: date
+) -> None:
     expected = {"runId": SAMPLE_RUN_ID, "lastObserved": _millis(today)}
     assert all(p.system == expected and p.change == "UPSERT" for p in proposals)
 
 
-def test_it_has_about_three_hundred_entities_of_fifteen_types(latest):
+def test_it_has_about_three_hundred_entities_of_fifteen_types(
+    latest: dict[str, dict[str, dict]],
+) -> None:
     counts = Counter(Urn.parse(urn).entity_type for urn in latest)
     assert 280 <= counts.total() <= 340
     assert 160 <= counts["dataset"] <= 190
@@ -81,8 +89,8 @@ def test_it_has_about_three_hundred_entities_of_fifteen_types(latest):
 
 
 def test_a_table_has_an_assertion_that_fails_one_that_passes_and_an_active_incident(
-    latest, series, today
-):
+    latest: dict[str, dict[str, dict]], series: Any, today: date
+) -> None:
     runs = series("assertionRunEvent")
     newest = {urn: values[-1]["result"]["type"] for urn, values in runs.items()}
     assert sorted(newest.values()) == ["FAILURE", "SUCCESS"]
@@ -103,11 +111,13 @@ def test_a_table_has_an_assertion_that_fails_one_that_passes_and_an_active_incid
     )
 
 
-def test_it_stays_below_six_megabytes(proposals):
+def test_it_stays_below_six_megabytes(proposals: list[Proposal]) -> None:
     assert sum(len(orjson.dumps(p.value)) for p in proposals) < 6_000_000
 
 
-def test_everything_referred_to_is_there_but_the_one_ghost(latest, proposals, registry):
+def test_everything_referred_to_is_there_but_the_one_ghost(
+    latest: dict[str, dict[str, dict]], proposals: list[Proposal], registry: Registry
+) -> None:
     columns = {
         urn: {field["fieldPath"] for field in aspects["schemaMetadata"]["fields"]}
         for urn, aspects in latest.items()
@@ -125,7 +135,9 @@ def test_everything_referred_to_is_there_but_the_one_ghost(latest, proposals, re
     assert missing == {GHOST}
 
 
-def test_the_users_in_usage_and_the_platforms_in_urns_are_there(latest, series):
+def test_the_users_in_usage_and_the_platforms_in_urns_are_there(
+    latest: dict[str, dict[str, dict]], series: Any
+) -> None:
     for days in series("datasetUsageStatistics").values():
         assert {entry["user"] for day in days for entry in day["userCounts"]} <= set(latest)
     for urn in map(Urn.parse, latest):
@@ -133,7 +145,7 @@ def test_the_users_in_usage_and_the_platforms_in_urns_are_there(latest, series):
             assert f"urn:li:dataPlatform:{urn.platform}" in latest
 
 
-def test_groups_and_their_members_agree(latest):
+def test_groups_and_their_members_agree(latest: dict[str, dict[str, dict]]) -> None:
     said_by_groups = {
         (member, urn)
         for urn, aspects in latest.items()
@@ -148,7 +160,9 @@ def test_groups_and_their_members_agree(latest):
     assert said_by_groups
 
 
-def test_two_datasets_are_removed_after_everything_else_was_written_of_them(proposals):
+def test_two_datasets_are_removed_after_everything_else_was_written_of_them(
+    proposals: list[Proposal],
+) -> None:
     removed = [p.urn for p in proposals if p.aspect == "status" and p.value["removed"]]
     assert len(removed) == 2
     for urn in removed:
@@ -157,7 +171,9 @@ def test_two_datasets_are_removed_after_everything_else_was_written_of_them(prop
         assert written[-1] == "status"
 
 
-def test_three_datasets_are_deprecated_for_one_that_exists(latest):
+def test_three_datasets_are_deprecated_for_one_that_exists(
+    latest: dict[str, dict[str, dict]],
+) -> None:
     notes = [aspects["deprecation"] for aspects in latest.values() if "deprecation" in aspects]
     assert len(notes) == 3
     assert all(
@@ -165,7 +181,7 @@ def test_three_datasets_are_deprecated_for_one_that_exists(latest):
     )
 
 
-def test_browse_paths_hold_folders_only(latest):
+def test_browse_paths_hold_folders_only(latest: dict[str, dict[str, dict]]) -> None:
     tables = [Urn.parse(urn) for urn in latest if urn.startswith("urn:li:dataset:")]
     for urn in tables:
         (path,) = latest[str(urn)]["browsePaths"]["paths"]
@@ -179,7 +195,9 @@ def test_browse_paths_hold_folders_only(latest):
     assert ["/looker/Sales"] in reports
 
 
-def test_an_aspect_with_a_history_ends_with_its_latest_value(proposals, latest):
+def test_an_aspect_with_a_history_ends_with_its_latest_value(
+    proposals: list[Proposal], latest: dict[str, dict[str, dict]]
+) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     schemas = [p.value for p in proposals if p.urn == urn and p.aspect == "schemaMetadata"]
     assert [len(schema["fields"]) for schema in schemas] == [28, 29]
@@ -193,10 +211,12 @@ def test_an_aspect_with_a_history_ends_with_its_latest_value(proposals, latest):
     assert latest[str(urn)]["datasetProperties"]["description"] == texts[1]
 
 
-def test_nothing_that_has_happened_lies_after_the_first_moment_of_the_day(proposals, today):
+def test_nothing_that_has_happened_lies_after_the_first_moment_of_the_day(
+    proposals: list[Proposal], today: date
+) -> None:
     limit = _millis(today)
 
-    def times(value):
+    def times(value: Any) -> Iterator[Any]:
         match value:
             case dict():
                 for key, part in value.items():
@@ -211,7 +231,7 @@ def test_nothing_that_has_happened_lies_after_the_first_moment_of_the_day(propos
     assert max(time for p in proposals for time in times(p.value)) == limit
 
 
-def test_making_it_loads_nothing_heavy():
+def test_making_it_loads_nothing_heavy() -> None:
     code = (
         "import sys, datetime; from explorer.sample import sample_proposals;"
         "list(sample_proposals(datetime.date(2026, 3, 18)));"

@@ -1,8 +1,9 @@
 """Thirty days of usage and profiles, and what drifts in them."""
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,12 @@ ORDERS = _mart("fct_orders")
 
 
 @pytest.fixture(scope="module")
-def usage(series):
+def usage(series: Any) -> Any:
     return series("datasetUsageStatistics")
 
 
 @pytest.fixture(scope="module")
-def profiles(series):
+def profiles(series: Any) -> Any:
     return series("datasetProfile")
 
 
@@ -36,7 +37,7 @@ def _field(profile: dict, path: str) -> dict:
     return found
 
 
-def test_usage_covers_thirty_days_that_end_on_the_day_given(usage, today):
+def test_usage_covers_thirty_days_that_end_on_the_day_given(usage: Any, today: date) -> None:
     expected = {today - timedelta(days=ago) for ago in range(30)}
     seen = {_day(value) for days in usage.values() for value in days}
     assert {day.date() for day in seen} == expected
@@ -44,7 +45,9 @@ def test_usage_covers_thirty_days_that_end_on_the_day_given(usage, today):
     assert [_day(value).date() for value in usage[ORDERS]] == sorted(expected)
 
 
-def test_usage_adds_up_and_names_columns_of_the_schema(usage, latest):
+def test_usage_adds_up_and_names_columns_of_the_schema(
+    usage: Any, latest: dict[str, dict[str, dict]]
+) -> None:
     for urn, days in usage.items():
         paths = {field["fieldPath"] for field in latest[urn]["schemaMetadata"]["fields"]}
         for day in days:
@@ -55,7 +58,7 @@ def test_usage_adds_up_and_names_columns_of_the_schema(usage, latest):
             assert all(0 < e["count"] <= day["totalSqlQueries"] for e in day["fieldCounts"])
 
 
-def test_few_tables_get_most_of_the_queries(usage):
+def test_few_tables_get_most_of_the_queries(usage: Any) -> None:
     totals = sorted(
         (sum(day["totalSqlQueries"] for day in days) for days in usage.values()), reverse=True
     )
@@ -66,14 +69,14 @@ def test_few_tables_get_most_of_the_queries(usage):
     assert totals[-1] < totals[0] / 20
 
 
-def test_weekends_are_quiet(usage):
+def test_weekends_are_quiet(usage: Any) -> None:
     counts: dict[bool, list[int]] = {True: [], False: []}
     for day in usage[ORDERS]:
         counts[_day(day).weekday() >= 5].append(day["totalSqlQueries"])
     assert max(counts[True]) < min(counts[False])
 
 
-def test_profiles_come_daily_for_the_important_tables(profiles, today):
+def test_profiles_come_daily_for_the_important_tables(profiles: Any, today: date) -> None:
     assert 20 <= len(profiles) <= 30
     for days in profiles.values():
         assert [_day(day).date() for day in days] == [
@@ -81,7 +84,7 @@ def test_profiles_come_daily_for_the_important_tables(profiles, today):
         ]
 
 
-def test_the_numbers_of_a_profile_agree_with_each_other(profiles):
+def test_the_numbers_of_a_profile_agree_with_each_other(profiles: Any) -> None:
     for days in profiles.values():
         for day in days:
             rows = day["rowCount"]
@@ -101,13 +104,13 @@ def test_the_numbers_of_a_profile_agree_with_each_other(profiles):
                     assert field["min"] <= field["max"]
 
 
-def test_tables_grow_from_day_to_day(profiles):
+def test_tables_grow_from_day_to_day(profiles: Any) -> None:
     rows = [day["rowCount"] for day in profiles[ORDERS]]
     assert all(before < after for before, after in pairwise(rows))
     assert 60_000 < rows[-1] - rows[0] < 110_000
 
 
-def test_a_share_of_empty_values_starts_to_climb_nine_days_ago(profiles):
+def test_a_share_of_empty_values_starts_to_climb_nine_days_ago(profiles: Any) -> None:
     shares = [
         _field(day, "country_code")["nullProportion"] for day in profiles[_mart("dim_customers")]
     ]
@@ -117,7 +120,7 @@ def test_a_share_of_empty_values_starts_to_climb_nine_days_ago(profiles):
     assert shares[-1] > 0.1
 
 
-def test_one_table_gets_no_row_since_four_days(profiles):
+def test_one_table_gets_no_row_since_four_days(profiles: Any) -> None:
     rows = [day["rowCount"] for day in profiles[_mart("fct_shipments")]]
     assert len(set(rows[-5:])) == 1
     assert all(before < after for before, after in pairwise(rows[:-4]))
@@ -125,7 +128,7 @@ def test_one_table_gets_no_row_since_four_days(profiles):
     assert len(set(latest[-5:])) == 1
 
 
-def test_a_value_appears_that_was_not_there_before(profiles):
+def test_a_value_appears_that_was_not_there_before(profiles: Any) -> None:
     counts = []
     for day in profiles[_mart("fct_payments")]:
         frequencies = _field(day, "method")["distinctValueFrequencies"]
@@ -134,7 +137,7 @@ def test_a_value_appears_that_was_not_there_before(profiles):
     assert all(before < after for before, after in pairwise(counts[22:]))
 
 
-def test_samples_name_no_person(profiles, latest):
+def test_samples_name_no_person(profiles: Any, latest: dict[str, dict[str, dict]]) -> None:
     for urn, days in profiles.items():
         tagged = {
             field["fieldPath"]
@@ -146,10 +149,10 @@ def test_samples_name_no_person(profiles, latest):
                 assert all("example" in text for text in field.get("sampleValues", ()))
 
 
-def test_what_is_used_more_is_so_on_every_day_of_the_week(today):
+def test_what_is_used_more_is_so_on_every_day_of_the_week(today: date) -> None:
     """Search puts what was used more in 30 days first: in the same order, every day."""
 
-    def queries(day):
+    def queries(day: Any) -> Any:
         proposals = sample_proposals(day)
         usage = (one for one in proposals if one.aspect == "datasetUsageStatistics")
         found = Counter()
@@ -161,8 +164,8 @@ def test_what_is_used_more_is_so_on_every_day_of_the_week(today):
     assert all(first == other for other in others)
 
 
-def test_what_moved_in_the_profiles_has_moved_on_every_day_of_the_week(today):
-    def shares(day):
+def test_what_moved_in_the_profiles_has_moved_on_every_day_of_the_week(today: date) -> None:
+    def shares(day: Any) -> Any:
         return [
             (str(one.urn), field["fieldPath"], field["nullProportion"], field.get("mean"))
             for one in sample_proposals(day)

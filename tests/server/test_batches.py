@@ -1,15 +1,18 @@
 """The reads of OpenAPI clients: many entities at once, relationships page by page."""
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from tests.server.conftest import Caller
 
-def hive(name):
+
+def hive(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def test_many_entities_are_read_each_with_aspects_of_its_own(caller):
+def test_many_entities_are_read_each_with_aspects_of_its_own(caller: Caller) -> None:
     first, second = hive("batched.1"), hive("batched/2")
     for urn in (first, second):
         caller.ingest(urn, "ownership", {"owners": []})
@@ -46,12 +49,14 @@ def test_many_entities_are_read_each_with_aspects_of_its_own(caller):
         ("dataset/batchForget", [], 404),
     ],
 )
-def test_a_batch_that_is_none_is_refused(caller, path, body, status):
+def test_a_batch_that_is_none_is_refused(caller: Caller, path: str, body: Any, status: int) -> None:
     assert caller.post(f"/openapi/v3/entity/{path}", body).status_code == status
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_relationships_are_paged_until_a_page_is_empty(caller, dataset, slash):
+def test_relationships_are_paged_until_a_page_is_empty(
+    caller: Caller, dataset: str, slash: str
+) -> None:
     owners = [f"urn:li:corpuser:paged-{n}" for n in range(5)]
     owned = {"owners": [{"owner": owner, "type": "NONE"} for owner in owners]}
     caller.ingest(dataset, "ownership", owned)
@@ -74,7 +79,7 @@ def test_relationships_are_paged_until_a_page_is_empty(caller, dataset, slash):
     assert caller.get(f"{address}&count=x").status_code == 400
 
 
-def test_a_type_without_snapshots_says_where_to_read_it(caller):
+def test_a_type_without_snapshots_says_where_to_read_it(caller: Caller) -> None:
     urn = "urn:li:container:no-snapshot"
     caller.ingest(urn, "status", {"removed": False})
     answer = caller.get(f"/entities/{quote(urn, safe='')}")
@@ -83,7 +88,7 @@ def test_a_type_without_snapshots_says_where_to_read_it(caller):
     assert caller.entity(urn)["urn"] == urn
 
 
-def test_an_entity_that_is_named_many_times_is_given_once(caller, dataset):
+def test_an_entity_that_is_named_many_times_is_given_once(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "globalTags", {"tags": []})
     body = [{"urn": dataset, "status": {}}, {"urn": dataset, "globalTags": {}}] * 500
     found = caller.post("/openapi/v3/entity/dataset/batchGet", body).json()
@@ -92,7 +97,7 @@ def test_an_entity_that_is_named_many_times_is_given_once(caller, dataset):
     assert "datasetKey" in everything.json()[0]
 
 
-def test_aspects_of_many_entities_are_written_and_patched(caller):
+def test_aspects_of_many_entities_are_written_and_patched(caller: Caller) -> None:
     first, second = hive("written.1"), hive("written.2")
     system = {"runId": "openapi-run", "lastObserved": 1_700_000_000_000}
     sent = [
@@ -115,7 +120,7 @@ def test_aspects_of_many_entities_are_written_and_patched(caller):
     assert caller.value(first, "globalTags") == {"tags": [{"tag": "urn:li:tag:PII"}]}
 
 
-def test_a_write_is_traced_by_the_header_it_was_answered_with(caller):
+def test_a_write_is_traced_by_the_header_it_was_answered_with(caller: Caller) -> None:
     urn = hive("traced")
     sent = [{"urn": urn, "status": {"value": {"removed": False}}}]
     answer = caller.post("/openapi/v3/entity/dataset", sent)
@@ -128,7 +133,7 @@ def test_a_write_is_traced_by_the_header_it_was_answered_with(caller):
     assert told["ownership"]["success"] is False
 
 
-def test_an_entity_or_some_of_its_aspects_are_removed_for_good(caller):
+def test_an_entity_or_some_of_its_aspects_are_removed_for_good(caller: Caller) -> None:
     urn = hive("removed.for/good")
     sent = [
         {"urn": urn, "status": {"value": {"removed": False}}, "embed": {"value": {}}},
@@ -158,12 +163,14 @@ def test_an_entity_or_some_of_its_aspects_are_removed_for_good(caller):
         ("DELETE", "tag/urn:li:tag:never-there", None, 404),
     ],
 )
-def test_a_write_that_is_none_is_refused(caller, method, path, body, status):
+def test_a_write_that_is_none_is_refused(
+    caller: Caller, method: str, path: str, body: Any, status: int
+) -> None:
     answer = caller.http.request(method, f"/openapi/v3/entity/{path}", json=body)
     assert answer.status_code == status, answer.text
 
 
-def test_only_what_is_not_there_yet_is_created(caller):
+def test_only_what_is_not_there_yet_is_created(caller: Caller) -> None:
     urn = hive("created.once")
     for text in ("first", "second"):
         sent = [{"urn": urn, "datasetProperties": {"value": {"description": text}}}]

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.server.conftest import Caller
+
 ASPECT = "datasetProperties"
 
 
@@ -14,17 +16,17 @@ def text(value: str) -> dict[str, Any]:
     return {"description": value}
 
 
-def version(caller, urn: str) -> str:
+def version(caller: Any, urn: str) -> str:
     found: str = caller.entity(urn)["aspects"][ASPECT]["systemMetadata"]["version"]
     return found
 
 
-def changed(caller, urn: str) -> datetime:
+def changed(caller: Any, urn: str) -> datetime:
     millis = caller.entity(urn)["aspects"][ASPECT]["created"]["time"]
     return datetime.fromtimestamp(millis / 1000, UTC)
 
 
-def test_the_version_counts_the_changes_of_an_aspect(caller, dataset):
+def test_the_version_counts_the_changes_of_an_aspect(caller: Caller, dataset: str) -> None:
     told = []
     for value in ("one", "one", "two", "one"):
         caller.ingest(dataset, ASPECT, text(value), systemMetadata={"version": "77"})
@@ -36,7 +38,7 @@ def test_the_version_counts_the_changes_of_an_aspect(caller, dataset):
     assert superseded["systemMetadata"]["version"] == "1"
 
 
-def test_a_version_taken_back_is_never_given_to_another_value(caller, dataset):
+def test_a_version_taken_back_is_never_given_to_another_value(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("kept"))
     caller.ingest(dataset, ASPECT, text("undone"), systemMetadata={"runId": "taken-back"})
     caller.post("/runs?action=rollback", {"runId": "taken-back", "dryRun": False, "safe": False})
@@ -47,7 +49,9 @@ def test_a_version_taken_back_is_never_given_to_another_value(caller, dataset):
 
 
 @pytest.mark.parametrize("name", ["If-Version-Match", "if-version-match", "IF-VERSION-MATCH"])
-def test_a_write_that_expects_another_version_is_refused(caller, dataset, name):
+def test_a_write_that_expects_another_version_is_refused(
+    caller: Caller, dataset: str, name: str
+) -> None:
     caller.ingest(dataset, ASPECT, text("one"), headers={name: "-1"})
     caller.ingest(dataset, ASPECT, text("two"), headers={name: "1"})
     for expected in ("1", "-1", "3"):
@@ -57,14 +61,16 @@ def test_a_write_that_expects_another_version_is_refused(caller, dataset, name):
     assert caller.value(dataset, ASPECT) == text("two")
 
 
-def test_an_aspect_that_is_not_there_has_version_minus_one(caller, dataset):
+def test_an_aspect_that_is_not_there_has_version_minus_one(caller: Caller, dataset: str) -> None:
     answer = caller.send(dataset, ASPECT, text("one"), headers={"If-Version-Match": "4"})
     assert answer.status_code == 412
     assert answer.json()["message"] == "Expected version 4, actual version -1"
     assert not caller.exists(dataset)
 
 
-def test_the_condition_may_stand_in_the_request_and_the_proposals_own_wins(caller, dataset):
+def test_the_condition_may_stand_in_the_request_and_the_proposals_own_wins(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, ASPECT, text("one"))
     body = {"proposal": caller.proposal(dataset, ASPECT, text("two"))}
     path = "/aspects?action=ingestProposal"
@@ -74,7 +80,7 @@ def test_the_condition_may_stand_in_the_request_and_the_proposals_own_wins(calle
     assert caller.value(dataset, ASPECT) == text("two")
 
 
-def test_times_of_change_are_conditions(caller, dataset):
+def test_times_of_change_are_conditions(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("one"))
     at = changed(caller, dataset)
     before, after = at - timedelta(hours=1), at + timedelta(hours=1)
@@ -105,7 +111,9 @@ def test_times_of_change_are_conditions(caller, dataset):
         {"If-None-Match": "abc"},
     ],
 )
-def test_a_condition_that_cannot_be_read_is_refused(caller, dataset, headers):
+def test_a_condition_that_cannot_be_read_is_refused(
+    caller: Caller, dataset: str, headers: Any
+) -> None:
     answer = caller.send(dataset, ASPECT, text("one"), headers=headers)
     assert answer.status_code == 400
     assert next(iter(headers)) in answer.json()["message"]
@@ -113,20 +121,22 @@ def test_a_condition_that_cannot_be_read_is_refused(caller, dataset, headers):
 
 
 @pytest.mark.parametrize("change", ["CREATE_ENTITY", "CREATE"])
-def test_what_is_to_be_created_and_exists_is_dropped_silently_when_asked(caller, dataset, change):
+def test_what_is_to_be_created_and_exists_is_dropped_silently_when_asked(
+    caller: Caller, dataset: str, change: str
+) -> None:
     for value in ("first", "second"):
         caller.ingest(dataset, ASPECT, text(value), change, headers={"If-None-Match": "*"})
     assert caller.value(dataset, ASPECT) == text("first")
 
 
-def test_an_upsert_may_ask_that_there_is_nothing_yet(caller, dataset):
+def test_an_upsert_may_ask_that_there_is_nothing_yet(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("first"), headers={"If-None-Match": "*"})
     answer = caller.send(dataset, ASPECT, text("second"), headers={"If-None-Match": "*"})
     assert answer.status_code == 412
     assert caller.value(dataset, ASPECT) == text("first")
 
 
-def test_one_failed_condition_refuses_the_batch(caller, dataset):
+def test_one_failed_condition_refuses_the_batch(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("one"))
     good = caller.proposal("urn:li:tag:conditional", "tagProperties", {"name": "t"})
     bad = caller.proposal(dataset, ASPECT, text("two")) | {"headers": {"If-Version-Match": "2"}}
@@ -136,7 +146,7 @@ def test_one_failed_condition_refuses_the_batch(caller, dataset):
     assert not caller.exists("urn:li:tag:conditional")
 
 
-def test_a_removal_takes_conditions_too(caller, dataset):
+def test_a_removal_takes_conditions_too(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("one"))
     answer = caller.send(dataset, ASPECT, None, "DELETE", headers={"If-Version-Match": "2"})
     assert answer.status_code == 412
@@ -144,7 +154,7 @@ def test_a_removal_takes_conditions_too(caller, dataset):
     assert caller.value(dataset, ASPECT) is None
 
 
-def test_of_many_writers_from_one_version_one_wins(caller, dataset):
+def test_of_many_writers_from_one_version_one_wins(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, ASPECT, text("start"))
 
     def attempt(n: int) -> int:
@@ -158,7 +168,7 @@ def test_of_many_writers_from_one_version_one_wins(caller, dataset):
     assert version(caller, dataset) == "2"
 
 
-def withdraw(caller, urn: str, how: str) -> None:
+def withdraw(caller: Any, urn: str, how: str) -> None:
     match how:
         case "aspect":
             caller.ingest(urn, ASPECT, None, "DELETE")
@@ -170,7 +180,9 @@ def withdraw(caller, urn: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["aspect", "entity", "run"])
-def test_versions_go_on_after_what_was_removed_is_written_again(caller, dataset, how):
+def test_versions_go_on_after_what_was_removed_is_written_again(
+    caller: Caller, dataset: str, how: str
+) -> None:
     system = {"runId": "withdrawn"}
     caller.ingest(dataset, ASPECT, text("one"), systemMetadata=system)
     caller.ingest(dataset, ASPECT, text("two"), systemMetadata=system)

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.server.conftest import Caller
+
 SEVEN = {
     "urn:li:dataset:(urn:li:dataPlatform:hive,round.trip,PROD)": (
         "datasetProperties",
@@ -56,7 +58,7 @@ def hive(name: str) -> str:
 class TestUrns:
     """How a URN is said and what is none."""
 
-    def test_in_a_body_is_taken_literally(self, caller):
+    def test_in_a_body_is_taken_literally(self, caller: Caller) -> None:
         for name in ("literal%2Cname", "literal%20name", "literal+name"):
             urn = hive(name)
             assert caller.ingest(urn, "status", {"removed": False}) == urn
@@ -68,7 +70,7 @@ class TestUrns:
         "urn",
         ["urn:li:corpUser:c", "urn:li:corpgroup:c", "urn:li:glossaryterm:c", "urn:li:Tag:c"],
     )
-    def test_name_the_entity_type_in_its_own_case(self, caller, urn):
+    def test_name_the_entity_type_in_its_own_case(self, caller: Caller, urn: str) -> None:
         known = {"corpuser": "corpuser", "corpgroup": "corpGroup", "tag": "tag"}
         right = known.get(urn.split(":")[2].lower(), "glossaryTerm")
         for answer in (
@@ -79,7 +81,7 @@ class TestUrns:
             assert answer.status_code == 400
             assert f"did you mean {right}" in answer.json()["message"]
 
-    def test_have_512_bytes_at_most_wherever_they_stand(self, caller):
+    def test_have_512_bytes_at_most_wherever_they_stand(self, caller: Caller) -> None:
         longest = "urn:li:tag:" + "ü" * 250 + "x"
         assert len(longest.encode()) == 512
         caller.ingest(longest, "tagProperties", {"name": "long"})
@@ -102,7 +104,9 @@ class TestUrns:
 class TestVersions:
     """Former values."""
 
-    def test_are_byte_for_byte_what_was_written_in_the_order_of_writing(self, caller, dataset):
+    def test_are_byte_for_byte_what_was_written_in_the_order_of_writing(
+        self, caller: Caller, dataset: str
+    ) -> None:
         texts = ["# ü\r\n\ttabs", "", '😀 \\ "quoted" \u202e', "| a | b |\n|---|---|"]
         for text in texts:
             caller.ingest(dataset, "datasetProperties", {"description": text})
@@ -111,7 +115,7 @@ class TestVersions:
             assert answer["version"] == number
             assert list(answer["aspect"].values()) == [{"description": text}]
 
-    def test_that_were_never_there_are_not_found(self, caller, dataset):
+    def test_that_were_never_there_are_not_found(self, caller: Caller, dataset: str) -> None:
         caller.ingest(dataset, "datasetProperties", {"description": "only"})
         for aspect, number in (
             ("datasetProperties", 1),
@@ -125,7 +129,9 @@ class TestVersions:
         assert caller.version(hive("never.there"), "status", 0).status_code == 404
 
 
-def test_no_more_than_ten_thousand_moments_are_given_and_the_newest_are_kept(caller, dataset):
+def test_no_more_than_ten_thousand_moments_are_given_and_the_newest_are_kept(
+    caller: Caller, dataset: str
+) -> None:
     def use(at: int) -> dict[str, Any]:
         value = {"timestampMillis": at, "totalSqlQueries": 1}
         return caller.proposal(dataset, "datasetUsageStatistics", value)
@@ -145,7 +151,9 @@ def test_no_more_than_ten_thousand_moments_are_given_and_the_newest_are_kept(cal
     assert all(later > earlier for later, earlier in pairwise(times))
 
 
-def test_no_more_than_ten_thousand_edges_are_given_at_once_and_the_total_always(caller):
+def test_no_more_than_ten_thousand_edges_are_given_at_once_and_the_total_always(
+    caller: Caller,
+) -> None:
     tag, count = "urn:li:tag:on-many-columns", 10_003
     dataset = hive("wide")
     others = [f"urn:li:corpuser:many{n:05}" for n in range(count)]
@@ -216,7 +224,9 @@ def test_no_more_than_ten_thousand_edges_are_given_at_once_and_the_total_always(
         ),
     ],
 )
-def test_what_an_aspect_points_to_is_a_relationship(caller, urn, aspect, value, name, other):
+def test_what_an_aspect_points_to_is_a_relationship(
+    caller: Caller, urn: Any, aspect: str, value: Any, name: str, other: str
+) -> None:
     caller.ingest(urn, aspect, value)
     for this, direction, that in ((urn, "OUTGOING", other), (other, "INCOMING", urn)):
         asked = f"direction={direction}&types={name}&urn={quote(this, safe='')}"
@@ -227,7 +237,9 @@ class TestSnapshots:
     """The legacy calls beside those of today."""
 
     @pytest.mark.parametrize("urn", SEVEN)
-    def test_what_is_read_can_be_written_back_and_changes_nothing(self, caller, urn):
+    def test_what_is_read_can_be_written_back_and_changes_nothing(
+        self, caller: Caller, urn: Any
+    ) -> None:
         aspect, value = SEVEN[urn]
         caller.ingest(urn, aspect, value)
         caller.ingest(urn, "status", {"removed": False})
@@ -243,7 +255,7 @@ class TestSnapshots:
         assert caller.get(path).json() == read
         assert caller.version(urn, aspect, 1).status_code == 404
 
-    def test_write_the_versions_that_every_call_reads(self, caller, dataset):
+    def test_write_the_versions_that_every_call_reads(self, caller: Caller, dataset: str) -> None:
         for text in ("one", "two"):
             record = {"com.vendor.dataset.DatasetProperties": {"description": text}}
             body = {"urn": dataset, "aspects": [record]}
@@ -256,7 +268,9 @@ class TestSnapshots:
         ]
         assert [one["description"] for one in texts] == ["one", "two", "three"]
 
-    def test_of_a_type_that_has_none_are_refused_as_they_cannot_be_read(self, caller):
+    def test_of_a_type_that_has_none_are_refused_as_they_cannot_be_read(
+        self, caller: Caller
+    ) -> None:
         urn = "urn:li:container:unsnapped"
         body = {"urn": urn, "aspects": [{"com.vendor.common.Status": {"removed": False}}]}
         entity = {"value": {"com.vendor.metadata.snapshot.ContainerSnapshot": body}}
@@ -273,7 +287,9 @@ class TestSnapshots:
 class TestStamps:
     """Who wrote an aspect, and when."""
 
-    def test_without_a_word_it_was_nobody_known_just_now(self, caller, dataset):
+    def test_without_a_word_it_was_nobody_known_just_now(
+        self, caller: Caller, dataset: str
+    ) -> None:
         before = time.time_ns() // 1_000_000
         caller.ingest(dataset, "status", {"removed": False})
         created = caller.entity(dataset)["aspects"]["status"]["created"]
@@ -281,8 +297,8 @@ class TestStamps:
         assert before <= created["time"] <= time.time_ns() // 1_000_000
 
     def test_the_audit_header_names_the_one_and_leaves_the_time_to_the_server(
-        self, caller, dataset
-    ):
+        self, caller: Caller, dataset: str
+    ) -> None:
         before = time.time_ns() // 1_000_000
         audited = {"actor": "urn:li:corpuser:auditor", "time": 1}
         caller.ingest(dataset, "status", {"removed": False}, auditHeader=audited)
@@ -298,7 +314,9 @@ class TestRemoval:
         body = {"urn": urn, "aspects": [{"com.vendor.common.Status": {"removed": True}}]}
         return {"value": {"com.vendor.metadata.snapshot.DatasetSnapshot": body}}
 
-    def test_of_what_is_not_there_fails_and_makes_nothing(self, caller, dataset):
+    def test_of_what_is_not_there_fails_and_makes_nothing(
+        self, caller: Caller, dataset: str
+    ) -> None:
         proposal = caller.proposal(dataset, "status", {"removed": True})
         for answer in (
             caller.post("/aspects?action=ingestProposal", {"proposal": proposal}),
@@ -310,14 +328,14 @@ class TestRemoval:
         assert not caller.exists(dataset)
         assert caller.version(dataset, "status", 0).status_code == 404
 
-    def test_ends_when_the_status_itself_is_taken_away(self, caller, dataset):
+    def test_ends_when_the_status_itself_is_taken_away(self, caller: Caller, dataset: str) -> None:
         caller.ingest(dataset, "datasetProperties", {"name": "gepatschword"})
         caller.ingest(dataset, "status", {"removed": True})
         assert caller.search("gepatschword")["entities"] == []
         caller.ingest(dataset, "status", None, "DELETE")
         assert caller.search("gepatschword")["entities"] == [dataset]
 
-    def test_leaves_the_entity_readable_by_every_call(self, caller, dataset):
+    def test_leaves_the_entity_readable_by_every_call(self, caller: Caller, dataset: str) -> None:
         caller.ingest(dataset, "datasetProperties", {"description": "still here"})
         caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": 5})
         before = caller.entity(dataset)["aspects"]
@@ -339,14 +357,14 @@ class TestRemoval:
 class TestDeletedAspects:
     """The change type DELETE."""
 
-    def test_a_value_sent_along_does_no_harm(self, caller, dataset):
+    def test_a_value_sent_along_does_no_harm(self, caller: Caller, dataset: str) -> None:
         caller.ingest(dataset, "datasetProperties", {"description": "x"})
         assert (
             caller.ingest(dataset, "datasetProperties", {"description": "y"}, "DELETE") == dataset
         )
         assert caller.value(dataset, "datasetProperties") is None
 
-    def test_an_aspect_that_the_type_cannot_have_is_refused(self, caller):
+    def test_an_aspect_that_the_type_cannot_have_is_refused(self, caller: Caller) -> None:
         urn = "urn:li:tag:delete-what-cannot-be"
         caller.ingest(urn, "tagProperties", {"name": "t"})
         answer = caller.send(urn, "globalTags", None, "DELETE")
@@ -354,7 +372,9 @@ class TestDeletedAspects:
         assert "tagProperties" in answer.json()["message"]
 
     @pytest.mark.parametrize("aspect", ["datasetKey", "status", "datasetProperties"])
-    def test_of_an_entity_that_is_not_there_fails(self, caller, dataset, aspect):
+    def test_of_an_entity_that_is_not_there_fails(
+        self, caller: Caller, dataset: str, aspect: str
+    ) -> None:
         answer = caller.send(dataset, aspect, None, "DELETE")
         assert answer.status_code == 404
         assert not caller.exists(dataset)
@@ -364,7 +384,9 @@ class TestGraphqlBounds:
     """How much one document may ask for."""
 
     @pytest.mark.parametrize("by", ["literal", "variable"])
-    def test_pages_beyond_measure_are_refused_before_anything_is_read(self, caller, by):
+    def test_pages_beyond_measure_are_refused_before_anything_is_read(
+        self, caller: Caller, by: str
+    ) -> None:
         head, count = ("", "1000000") if by == "literal" else ("query($n: Int)", "$n")
         query = (
             head + ' { searchAcrossEntities(input: { query: "*", count: ' + count + " }) "
@@ -376,7 +398,7 @@ class TestGraphqlBounds:
         assert "more than the 10000 that a page may have" in error["message"]
         assert error["extensions"]["code"] == 400
 
-    def test_a_body_over_the_limit_is_refused_as_any(self, caller):
+    def test_a_body_over_the_limit_is_refused_as_any(self, caller: Caller) -> None:
         body = {"query": "{ __typename }", "variables": {"x": "x" * (16 * 1024 * 1024)}}
         answer = caller.post("/api/graphql", body)
         assert answer.status_code == 413

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from tests.server.conftest import Caller
+
 
 def hive(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def roll_back(caller, run: str, *, dry_run: bool = False, safe: bool = False) -> Any:
+def roll_back(caller: Any, run: str, *, dry_run: bool = False, safe: bool = False) -> Any:
     body = {"runId": run, "dryRun": dry_run, "safe": safe}
     answer = caller.post("/runs?action=rollback", body)
     assert answer.status_code == 200, answer.text
@@ -20,7 +22,7 @@ def by(run: str) -> dict[str, Any]:
     return {"systemMetadata": {"runId": run, "lastObserved": 1}}
 
 
-def test_a_deleted_entity_is_gone_with_everything(caller, dataset):
+def test_a_deleted_entity_is_gone_with_everything(caller: Caller, dataset: str) -> None:
     for text in ("one", "deletedword"):
         caller.ingest(dataset, "datasetProperties", {"description": text})
     caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": 5, "totalSqlQueries": 1})
@@ -36,7 +38,7 @@ def test_a_deleted_entity_is_gone_with_everything(caller, dataset):
     assert caller.value(dataset, "datasetProperties") is None
 
 
-def test_one_aspect_or_a_range_of_documents_can_be_deleted(caller, dataset):
+def test_one_aspect_or_a_range_of_documents_can_be_deleted(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "globalTags", {"tags": []})
     for at in (10, 20, 30):
         caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": at})
@@ -56,7 +58,7 @@ def test_one_aspect_or_a_range_of_documents_can_be_deleted(caller, dataset):
 class TestRollback:
     """Undoing a run."""
 
-    def test_removes_what_the_run_made(self, caller, dataset):
+    def test_removes_what_the_run_made(self, caller: Caller, dataset: str) -> None:
         caller.ingest(dataset, "ownership", {"owners": []}, **by("made"))
         usage = {"timestampMillis": 1, "totalSqlQueries": 3}
         caller.ingest(dataset, "datasetUsageStatistics", usage, **by("made"))
@@ -69,7 +71,7 @@ class TestRollback:
         assert not caller.exists(dataset)
         assert roll_back(caller, "made")["entitiesAffected"] == 0
 
-    def test_brings_back_the_version_before(self, caller, dataset):
+    def test_brings_back_the_version_before(self, caller: Caller, dataset: str) -> None:
         owners = [{"owner": "urn:li:corpuser:undo-a", "type": "NONE"}]
         caller.ingest(dataset, "ownership", {"owners": owners}, **by("keeps"))
         others = [{"owner": "urn:li:corpuser:undo-b", "type": "NONE"}]
@@ -84,7 +86,9 @@ class TestRollback:
         assert caller.get(f"{path}a").json()["entities"] == [dataset]
         assert caller.get(f"{path}b").json()["entities"] == []
 
-    def test_drops_a_version_in_the_middle_and_leaves_the_latest(self, caller, dataset):
+    def test_drops_a_version_in_the_middle_and_leaves_the_latest(
+        self, caller: Caller, dataset: str
+    ) -> None:
         for run in ("first", "middle", "last"):
             caller.ingest(dataset, "datasetProperties", {"description": run}, **by(f"mid-{run}"))
         roll_back(caller, "mid-middle")
@@ -94,7 +98,9 @@ class TestRollback:
         caller.ingest(dataset, "datasetProperties", {"description": "next"})
         assert caller.value(dataset, "datasetProperties") == {"description": "next"}
 
-    def test_a_rehearsal_tells_the_same_and_changes_nothing(self, caller, dataset):
+    def test_a_rehearsal_tells_the_same_and_changes_nothing(
+        self, caller: Caller, dataset: str
+    ) -> None:
         caller.ingest(dataset, "ownership", {"owners": []}, **by("rehearsed"))
         before = caller.entity(dataset)
         told = roll_back(caller, "rehearsed", dry_run=True)
@@ -103,7 +109,9 @@ class TestRollback:
         assert roll_back(caller, "rehearsed") == told
 
     @pytest.mark.parametrize("safe", [True, False])
-    def test_an_entity_others_wrote_to_is_reported_and_spared_when_asked(self, caller, safe):
+    def test_an_entity_others_wrote_to_is_reported_and_spared_when_asked(
+        self, caller: Caller, safe: bool
+    ) -> None:
         urn, run = hive(f"undo.shared.{safe}"), f"shared-{safe}"
         caller.ingest(urn, "ownership", {"owners": []}, **by(run))
         caller.ingest(urn, "datasetProperties", {"description": "kept"}, **by("another"))
@@ -116,13 +124,15 @@ class TestRollback:
             assert caller.value(urn, "ownership") is None
             assert caller.value(urn, "datasetProperties") == {"description": "kept"}
 
-    def test_refuses_the_name_that_stands_for_no_run(self, caller):
+    def test_refuses_the_name_that_stands_for_no_run(self, caller: Caller) -> None:
         body = {"runId": "no-run-id-provided", "dryRun": False, "safe": False}
         assert caller.post("/runs?action=rollback", body).status_code == 400
 
 
 @pytest.mark.parametrize("far", [2**63, -(2**63), 2**64 - 1])
-def test_a_range_of_documents_may_reach_further_than_any_time(caller, dataset, far):
+def test_a_range_of_documents_may_reach_further_than_any_time(
+    caller: Caller, dataset: str, far: Any
+) -> None:
     usage = {"timestampMillis": 1_700_000_000_000}
     caller.ingest(dataset, "datasetUsageStatistics", usage)
     body = {"urn": dataset, "aspectName": "datasetUsageStatistics"}

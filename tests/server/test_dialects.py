@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from explorer.server.app import Service
+from explorer.server.catalog import Catalog
 from explorer.server.docs.page import example_of
+from tests.server.conftest import Caller
 
 DEPRECATED = {
     "POST /entities?action=ingest",
@@ -24,7 +26,7 @@ def hive(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def test_the_deprecated_calls_and_no_other_say_so_in_a_header(caller):
+def test_the_deprecated_calls_and_no_other_say_so_in_a_header(caller: Caller) -> None:
     service = Service(caller.catalog)
     assert {one.title for one in service.endpoints if one.standing == "deprecated"} == DEPRECATED
     for endpoint in service.endpoints:
@@ -52,7 +54,7 @@ class TestDialects:
     NAMED = ("/entities/{0}", "/aspects/{0}?aspect=globalTags&version=0")
 
     @pytest.fixture
-    def urn(self, caller) -> str:
+    def urn(self, caller: Caller) -> str:
         urn = hive("bernina")
         caller.ingest(urn, "globalTags", {"tags": [{"tag": "urn:li:tag:bernina"}]})
         return urn
@@ -68,7 +70,7 @@ class TestDialects:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def test_differ_only_where_they_must(self, caller, urn):
+    def test_differ_only_where_they_must(self, caller: Caller, urn: str) -> None:
         plain, datahub = {"X-Catalog-Dialect": "plain"}, {"X-Catalog-Dialect": "DataHub"}
         for path, body in self.ASKED:
             one, other = (self.ask(caller.http, urn, path, body, h) for h in (plain, datahub))
@@ -92,8 +94,14 @@ class TestDialects:
         ],
     )
     def test_the_header_is_asked_before_the_setting_and_that_before_the_caller(
-        self, caller, serve: Callable[[Service], str], urn, setting, headers, spoken
-    ):
+        self,
+        caller: Caller,
+        serve: Callable[[Service], str],
+        urn: str,
+        setting: str | None,
+        headers: Any,
+        spoken: str,
+    ) -> None:
         with httpx.Client(base_url=serve(Service(caller.catalog, dialect=setting))) as http:
             found = self.ask(
                 http,
@@ -109,7 +117,9 @@ class TestDialects:
 
 
 @pytest.mark.parametrize("version", [None, "1.0.0", "2.0.0", "9.9.9", "nonsense"])
-def test_every_version_of_the_protocol_is_served_the_same(caller, version):
+def test_every_version_of_the_protocol_is_served_the_same(
+    caller: Caller, version: str | None
+) -> None:
     urn = "urn:li:tag:protocols"
     caller.ingest(urn, "tagProperties", {"name": "p"})
     said = {} if version is None else {"X-RestLi-Protocol-Version": version}
@@ -124,7 +134,9 @@ def test_every_version_of_the_protocol_is_served_the_same(caller, version):
     assert caller.post("/aspects?action=ingestProposal", again, **said).json() == {"value": urn}
 
 
-def test_every_endpoint_is_below_the_base_path_and_nowhere_else(catalog, serve):
+def test_every_endpoint_is_below_the_base_path_and_nowhere_else(
+    catalog: Catalog, serve: Callable[..., str]
+) -> None:
     service = Service(catalog, base_path="/x/y")
     address = serve(service)
     with httpx.Client(timeout=30) as http:
@@ -158,7 +170,9 @@ class TestRecognition:
             REQUESTS | JSON,
         ],
     )
-    def test_datahubs_clients_of_every_release_are_known(self, caller, dataset, headers):
+    def test_datahubs_clients_of_every_release_are_known(
+        self, caller: Caller, dataset: str, headers: Any
+    ) -> None:
         caller.ingest(dataset, "status", {"removed": False})
         read = caller.get(f"/aspects/{quote(dataset)}?aspect=status&version=0", **headers)
         assert list(read.json()["aspect"]) == ["com.linkedin.common.Status"]
@@ -167,7 +181,7 @@ class TestRecognition:
         "headers",
         [{}, REQUESTS, {"User-Agent": "python-requests/2.31.0"} | JSON, {"User-Agent": "curl/8"}],
     )
-    def test_a_script_is_a_plain_caller(self, caller, dataset, headers):
+    def test_a_script_is_a_plain_caller(self, caller: Caller, dataset: str, headers: Any) -> None:
         caller.ingest(dataset, "status", {"removed": False})
         read = caller.get(f"/aspects/{quote(dataset)}?aspect=status&version=0", **headers)
         assert list(read.json()["aspect"]) == ["com.vendor.common.Status"]
@@ -180,12 +194,14 @@ class TestRecognition:
 class TestWritesOfDataHubsCallers:
     """What DataHub takes and the specification refuses."""
 
-    def test_a_change_that_names_its_run_is_a_connectors_whoever_sends_it(self, caller, dataset):
+    def test_a_change_that_names_its_run_is_a_connectors_whoever_sends_it(
+        self, caller: Caller, dataset: str
+    ) -> None:
         run = {"systemMetadata": {"runId": "sqlite-2024_01_01"}}
         caller.ingest(dataset, "status", {"removed": True}, **run)
         assert caller.value(dataset, "status") == {"removed": True}
 
-    def test_an_entity_that_is_not_there_can_be_hidden(self, caller, dataset):
+    def test_an_entity_that_is_not_there_can_be_hidden(self, caller: Caller, dataset: str) -> None:
         hidden = {"proposal": caller.proposal(dataset, "status", {"removed": True})}
         refused = caller.post("/aspects?action=ingestProposal", hidden)
         assert refused.status_code == 404
@@ -196,7 +212,9 @@ class TestWritesOfDataHubsCallers:
         assert caller.value(dataset, "datasetKey")["platform"] == "urn:li:dataPlatform:hive"
         assert caller.search(dataset.split(",")[1])["numEntities"] == 0
 
-    def test_a_snapshot_can_hide_an_entity_that_is_not_there(self, caller, dataset):
+    def test_a_snapshot_can_hide_an_entity_that_is_not_there(
+        self, caller: Caller, dataset: str
+    ) -> None:
         aspects = [{"com.linkedin.common.Status": {"removed": True}}]
         name = "com.linkedin.metadata.snapshot.DatasetSnapshot"
         body = {"entity": {"value": {name: {"urn": dataset, "aspects": aspects}}}}
@@ -204,7 +222,7 @@ class TestWritesOfDataHubsCallers:
         assert caller.post("/entities?action=ingest", body, **DATAHUB).status_code == 200
         assert caller.value(dataset, "status") == {"removed": True}
 
-    def test_a_key_that_disagrees_with_the_urn_is_kept_as_sent(self, caller):
+    def test_a_key_that_disagrees_with_the_urn_is_kept_as_sent(self, caller: Caller) -> None:
         user, key = "urn:li:corpuser:jane@example.com", {"username": "Jane Doe"}
         report = "urn:li:dashboard:(powerbi,dashboards.1)"
         other = {"dashboardTool": "powerbi", "dashboardId": "powerbi.linkedin.com/dashboards/1"}
@@ -219,7 +237,7 @@ class TestWritesOfDataHubsCallers:
         assert caller.value(user, "corpUserKey") == key
         assert caller.value(report, "dashboardKey") == other
 
-    def test_deleting_what_is_not_there_deletes_nothing(self, caller, dataset):
+    def test_deleting_what_is_not_there_deletes_nothing(self, caller: Caller, dataset: str) -> None:
         assert caller.post("/entities?action=delete", {"urn": dataset}).status_code == 404
         bodies = ({"urn": dataset}, {"urn": dataset, "aspectName": "ownership"})
         for body, headers in product(bodies, (DATAHUB, REQUESTS | JSON)):
@@ -233,7 +251,7 @@ class TestBatches:
 
     GOOD, BAD = "urn:li:tag:batched-good", "urn:li:tag:batched-bad"
 
-    def batch(self, caller, name: str) -> list[dict[str, Any]]:
+    def batch(self, caller: Any, name: str) -> list[dict[str, Any]]:
         unknown = f"urn:li:hologram:{name}"
         return [
             caller.proposal(f"{self.GOOD}-{name}", "tagProperties", {"name": "one"}),
@@ -244,7 +262,9 @@ class TestBatches:
         ]
 
     @pytest.mark.parametrize("headers", [DATAHUB, {"X-Catalog-All-Or-None": "false"}])
-    def test_the_others_are_written_and_the_answer_names_what_was_refused(self, caller, headers):
+    def test_the_others_are_written_and_the_answer_names_what_was_refused(
+        self, caller: Caller, headers: Any
+    ) -> None:
         name = "-".join(headers)
         body = {"proposals": self.batch(caller, name)}
         answer = caller.post("/aspects?action=ingestProposalBatch", body, **headers)
@@ -258,7 +278,9 @@ class TestBatches:
         assert not caller.exists(f"{self.BAD}-{name}")
 
     @pytest.mark.parametrize("headers", [{}, DATAHUB | {"X-Catalog-All-Or-None": "true"}])
-    def test_nothing_is_written_where_all_or_none_is_asked_for(self, caller, headers):
+    def test_nothing_is_written_where_all_or_none_is_asked_for(
+        self, caller: Caller, headers: Any
+    ) -> None:
         name = f"none-{len(headers)}"
         body = {"proposals": self.batch(caller, name)}
         answer = caller.post("/aspects?action=ingestProposalBatch", body, **headers)
@@ -266,7 +288,9 @@ class TestBatches:
         assert answer.json()["message"].startswith("proposals[1]")
         assert not caller.exists(f"{self.GOOD}-{name}")
 
-    def test_snapshots_and_usage_are_taken_one_by_one_too(self, caller, dataset):
+    def test_snapshots_and_usage_are_taken_one_by_one_too(
+        self, caller: Caller, dataset: str
+    ) -> None:
         status = [{"com.linkedin.common.Status": {"removed": False}}]
         name = "com.linkedin.metadata.snapshot.DatasetSnapshot"
         entities = [
@@ -287,7 +311,7 @@ class TestBatches:
             json.loads(one["aspect"]["value"])["timestampMillis"] for one in found["values"]
         ] == [1]
 
-    def test_a_header_that_is_neither_true_nor_false_is_refused(self, caller):
+    def test_a_header_that_is_neither_true_nor_false_is_refused(self, caller: Caller) -> None:
         body = {"proposals": []}
         headers = {"X-Catalog-All-Or-None": "maybe"}
         answer = caller.post("/aspects?action=ingestProposalBatch", body, **headers)
@@ -308,13 +332,15 @@ class TestFieldsThatAreNotSearchable:
     DATAHUB: ClassVar = {"X-Catalog-Dialect": "datahub"}
 
     @pytest.fixture(autouse=True)
-    def lakes(self, caller) -> None:
+    def lakes(self, caller: Caller) -> None:
         for name in ("silsersee", "oeschinensee"):
             info = {"name": name, "description": "bergseewasser"}
             caller.ingest(hive(f"lakes.{name}"), "datasetProperties", info)
 
     @pytest.mark.parametrize(("criterion", "total"), FILTERS)
-    def test_a_filter_has_no_values_to_find(self, caller, criterion, total):
+    def test_a_filter_has_no_values_to_find(
+        self, caller: Caller, criterion: Any, total: Any
+    ) -> None:
         narrowed = {"or": [{"and": [{"field": "hydrography", **criterion}]}]}
         asked = {"input": "bergseewasser", "start": 0, "count": 10, "filter": narrowed}
         for action in (
@@ -329,7 +355,7 @@ class TestFieldsThatAreNotSearchable:
             assert answer.status_code == 200, answer.text
             assert answer.json()["value"]["numEntities"] == total
 
-    def test_a_filter_holds_for_completions_and_folders(self, caller):
+    def test_a_filter_holds_for_completions_and_folders(self, caller: Caller) -> None:
         narrowed = {"or": [{"and": [{"field": "hydrography", "value": "x"}]}]}
         typed = {"query": "silser", "entity": "dataset", "limit": 5, "filter": narrowed}
         answer = caller.post("/entities?action=autocomplete", typed, **self.DATAHUB)
@@ -338,7 +364,7 @@ class TestFieldsThatAreNotSearchable:
         answer = caller.post("/entities?action=browse", asked, **self.DATAHUB)
         assert answer.json()["value"]["numElements"] == 0
 
-    def test_a_sort_is_left_out(self, caller):
+    def test_a_sort_is_left_out(self, caller: Caller) -> None:
         body = {"input": "bergseewasser", "entity": "dataset", "start": 0, "count": 10}
         body["sortCriteria"] = [
             {"field": "hydrography", "order": "DESCENDING"},
@@ -352,7 +378,7 @@ class TestFieldsThatAreNotSearchable:
         "operation",
         ["searchAcrossEntities", "scrollAcrossEntities", "searchAcrossLineage"],
     )
-    def test_graphql_does_the_same(self, caller, operation):
+    def test_graphql_does_the_same(self, caller: Caller, operation: str) -> None:
         kind = operation[0].upper() + operation[1:] + "Input"
         document = f"query q($input: {kind}!) {{ found: {operation}(input: $input) {{ total }} }}"
         narrowed = [{"and": [{"field": "hydrography", "values": ["x"]}]}]

@@ -3,16 +3,20 @@
 import gzip
 import json
 import re
+from collections.abc import Callable, Iterator
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
 import httpx
 import pytest
 
 from explorer.server.app import Service
+from explorer.server.catalog import Catalog
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.docs.page import example_of
 from explorer.server.restli import EXAMPLE_URN
+from tests.server.conftest import Caller
 
 # What the example of an endpoint needs to be there before it is sent.
 ASPECTS = {
@@ -28,31 +32,31 @@ class Reader(HTMLParser):
 
     VOID = frozenset({"meta", "link", "input"})
 
-    def __init__(self, page):
+    def __init__(self, page: Any) -> None:
         super().__init__()
         self.text, self.places, self.links, self.open, self.wrong = [], [], [], [], []
         self.feed(page)
         self.close()
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: Any, attrs: Any) -> None:
         given = dict(attrs)
         self.places += [given["id"]] if "id" in given else []
         self.links += [given["href"]] if "href" in given else []
         if tag not in self.VOID:
             self.open.append(tag)
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: Any) -> None:
         if tag in self.VOID:
             return
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
 
-    def handle_data(self, data):
+    def handle_data(self, data: Any) -> None:
         self.text.append(data)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page's text as it is served by a catalog of its own."""
     from explorer.metadata.registry import load_registry
     from explorer.server.data_directory import open_catalog
@@ -68,20 +72,20 @@ def made(tmp_path_factory):
         catalog.close()
 
 
-def test_the_page_is_whole_html(made):
+def test_the_page_is_whole_html(made: Any) -> None:
     page = Reader(made[0])
     assert page.wrong == []
     assert page.open == []
     assert len(page.places) == len(set(page.places))
 
 
-def test_every_link_leads_somewhere_on_the_page(made):
+def test_every_link_leads_somewhere_on_the_page(made: Any) -> None:
     page = Reader(made[0])
     inner = {link[1:] for link in page.links if link.startswith("#")}
     assert inner - set(page.places) == set()
 
 
-def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made):
+def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made: Any) -> None:
     text, service, registry, schema = made
     page = Reader(text)
     said = set(page.text)
@@ -95,7 +99,7 @@ def test_the_page_lists_every_route_aspect_entity_relationship_and_decision(made
     assert set(schema.query_type.fields) - said == set()
 
 
-def test_the_page_names_every_field_of_every_aspect(made):
+def test_the_page_names_every_field_of_every_aspect(made: Any) -> None:
     text, _, registry, _ = made
     for name, aspect in registry.aspects.items():
         begin = text.index(f'id="aspect-{name}"')
@@ -104,7 +108,7 @@ def test_the_page_names_every_field_of_every_aspect(made):
             assert f"<code>{field}</code>" in section, (name, field)
 
 
-def test_deprecated_and_provisional_calls_are_marked(made):
+def test_deprecated_and_provisional_calls_are_marked(made: Any) -> None:
     text = unescape(made[0])
     for address, mark in (
         ("get-entities-item", "deprecated"),
@@ -115,14 +119,14 @@ def test_deprecated_and_provisional_calls_are_marked(made):
         assert mark in text[begin : text.index("</summary>", begin)]
 
 
-def test_nothing_is_loaded_from_anywhere(made):
+def test_nothing_is_loaded_from_anywhere(made: Any) -> None:
     text = made[0]
     assert re.findall(r"""(?:src|href)=["'](?!#|data:)""", text) == []
     assert "@import" not in text
     assert re.findall(r"\burl\(", text) == []
 
 
-def test_the_page_is_served_packed_to_whoever_takes_it(caller):
+def test_the_page_is_served_packed_to_whoever_takes_it(caller: Caller) -> None:
     plain = caller.get("/restli/docs", **{"accept-encoding": "identity"})
     assert plain.status_code == 200
     assert plain.headers["content-type"] == "text/html; charset=utf-8"
@@ -134,7 +138,7 @@ def test_the_page_is_served_packed_to_whoever_takes_it(caller):
     assert gzip.decompress(raw) == plain.content
 
 
-def test_every_endpoint_says_what_it_takes_and_gives(made):
+def test_every_endpoint_says_what_it_takes_and_gives(made: Any) -> None:
     for endpoint in made[1].endpoints:
         assert endpoint.summary, endpoint.title
         assert endpoint.gives, endpoint.title
@@ -142,7 +146,7 @@ def test_every_endpoint_says_what_it_takes_and_gives(made):
         assert len(names) == len(set(names)), endpoint.title
 
 
-def test_every_example_is_answered(fresh, serve):
+def test_every_example_is_answered(fresh: Callable[[], Catalog], serve: Callable[..., str]) -> None:
     service = Service(fresh())
     refused = {}
     with httpx.Client(base_url=serve(service), timeout=30) as http:

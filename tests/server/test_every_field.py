@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.server.conftest import Caller
+
 HIVE = "urn:li:dataPlatform:everything"
 USER = "urn:li:corpuser:jdoe"
 STAMP = {"time": 1581407189000, "actor": USER}
@@ -192,7 +194,7 @@ def renamed(urn: str, marker: str) -> str:
     return urn.replace("every", f"every_{marker}", 1)
 
 
-def read(caller, urn: str, aspect: str) -> Any:
+def read(caller: Any, urn: str, aspect: str) -> Any:
     if aspect not in TIMESERIES:
         return caller.value(urn, aspect)
     asked = {"urn": urn, "entity": urn.split(":")[2], "aspect": aspect}
@@ -201,14 +203,18 @@ def read(caller, urn: str, aspect: str) -> Any:
 
 
 @pytest.mark.parametrize(("urn", "aspect"), WHOLE, ids=[aspect for _, aspect in WHOLE])
-def test_an_aspect_with_all_its_fields_is_given_back_unchanged(caller, urn, aspect):
+def test_an_aspect_with_all_its_fields_is_given_back_unchanged(
+    caller: Caller, urn: Any, aspect: Any
+) -> None:
     caller.ingest(urn, aspect, WHOLE[urn, aspect])
     assert read(caller, urn, aspect) == WHOLE[urn, aspect]
 
 
 @pytest.mark.parametrize("name", ["String", "Record", "Date", "Number", "Boolean", "Array", "Map"])
 @pytest.mark.parametrize("prefix", ["com.vendor.schema.", "com.linkedin.schema.", ""])
-def test_every_type_of_column_is_taken_however_its_name_begins(caller, name, prefix):
+def test_every_type_of_column_is_taken_however_its_name_begins(
+    caller: Caller, name: str, prefix: str
+) -> None:
     urn = renamed(DATASET, f"{name}_{prefix}")
     column = COLUMN | {"type": {"type": {f"{prefix}{name}Type": {}}}}
     value = WHOLE[DATASET, "schemaMetadata"] | {"fields": [column]}
@@ -216,13 +222,15 @@ def test_every_type_of_column_is_taken_however_its_name_begins(caller, name, pre
     assert caller.value(urn, "schemaMetadata") == value
 
 
-def test_what_a_person_edits_of_themselves_may_be_empty(caller):
+def test_what_a_person_edits_of_themselves_may_be_empty(caller: Caller) -> None:
     caller.ingest("urn:li:corpuser:empty", "corpUserEditableInfo", {})
     assert caller.value("urn:li:corpuser:empty", "corpUserEditableInfo") == {}
 
 
 @pytest.mark.parametrize(("urn", "aspect", "path"), FIELDS)
-def test_a_field_of_another_type_is_refused_and_nothing_is_stored(caller, urn, aspect, path):
+def test_a_field_of_another_type_is_refused_and_nothing_is_stored(
+    caller: Caller, urn: Any, aspect: Any, path: Any
+) -> None:
     marker = "_".join(map(str, (aspect, *path)))
     urn = renamed(urn, marker.replace(".", "_"))
     inner = WHOLE[next(key for key in WHOLE if key[1] == aspect)]
@@ -246,7 +254,9 @@ def test_a_field_of_another_type_is_refused_and_nothing_is_stored(caller, urn, a
     ],
     ids=lambda part: part if isinstance(part, str) else ".".join(map(str, part)),
 )
-def test_a_text_that_is_no_urn_is_refused_where_one_belongs(caller, aspect, path):
+def test_a_text_that_is_no_urn_is_refused_where_one_belongs(
+    caller: Caller, aspect: Any, path: Any
+) -> None:
     (urn, _), value = next(item for item in WHOLE.items() if item[0][1] == aspect)
     urn = renamed(urn, f"urn_{'_'.join(map(str, path))}")
     answer = caller.send(urn, aspect, changed(value, path, "hive"))
@@ -293,7 +303,9 @@ query read($urn: String!) {
 
 
 @pytest.mark.parametrize(("urn", "aspect", "path"), FIELDS)
-def test_an_entity_that_lacks_a_field_is_read_all_the_same(caller, urn, aspect, path):
+def test_an_entity_that_lacks_a_field_is_read_all_the_same(
+    caller: Caller, urn: Any, aspect: Any, path: Any
+) -> None:
     value = changed(WHOLE[urn, aspect], path)
     marker = "_".join(map(str, ("lacks", aspect, *path)))
     urn = renamed(urn, marker.replace(".", "_"))

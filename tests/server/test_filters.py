@@ -7,6 +7,7 @@ import pytest
 from explorer.errors import InvalidInput
 from explorer.query.filters import CONDITIONS, Criterion, Filter, all_of
 from explorer.server.search_request import read_filter
+from tests.server.conftest import Caller
 
 
 def flat(*criteria: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +69,9 @@ def test_what_is_no_filter_is_refused(given: Any) -> None:
 
 
 @pytest.mark.parametrize("inner", ["or", "and"])
-def test_a_filter_of_thousands_of_criteria_is_answered(caller, dataset, inner):
+def test_a_filter_of_thousands_of_criteria_is_answered(
+    caller: Caller, dataset: str, inner: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     criteria = [
         {"field": "urn", "values": [f"urn:li:tag:{at}"], "condition": "EQUAL", "negated": True}
@@ -81,7 +84,7 @@ def test_a_filter_of_thousands_of_criteria_is_answered(caller, dataset, inner):
     assert answer.json()["value"]["numEntities"] > 0
 
 
-def test_a_filter_of_too_many_values_is_refused_with_the_limit():
+def test_a_filter_of_too_many_values_is_refused_with_the_limit() -> None:
     many = {"field": "name", "values": [str(at) for at in range(10_001)]}
     with pytest.raises(InvalidInput, match=r"10,001 values, at most 10,000 .* ask in several"):
         read_filter({"or": [{"and": [many]}]})

@@ -2,11 +2,15 @@
 
 import asyncio
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from explorer.metadata import Proposal, Urn
 from explorer.server import projection
+from explorer.server.catalog import Catalog
+from tests.server.conftest import Caller
 
 
 def hive(name: str, origin: str = "PROD") -> str:
@@ -14,14 +18,14 @@ def hive(name: str, origin: str = "PROD") -> str:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def mountains(caller):
+def mountains(caller: Caller) -> None:
     """Three datasets that only this module's words find."""
     for name in ("matterhorn", "eiger", "jungfrau"):
         urn = hive(f"alps.{name}")
         caller.ingest(urn, "datasetProperties", {"name": name, "description": "swissalpine peak"})
 
 
-def test_a_plain_search_answers_with_urns_and_aligned_matches(caller):
+def test_a_plain_search_answers_with_urns_and_aligned_matches(caller: Caller) -> None:
     value = caller.search("swissalpine")
     assert value["numEntities"] == 3
     assert (value["from"], value["pageSize"]) == (0, 10)
@@ -42,7 +46,7 @@ def test_a_plain_search_answers_with_urns_and_aligned_matches(caller):
         assert all(isinstance(count, int) for count in facet["aggregations"].values())
 
 
-def test_a_datahub_client_gets_objects_and_the_same_metadata(caller):
+def test_a_datahub_client_gets_objects_and_the_same_metadata(caller: Caller) -> None:
     body = {"input": "swissalpine", "entity": "dataset", "start": 0, "count": 2}
     answer = caller.post("/entities?action=search", body, **{"X-DataHub-Client-Mode": "SDK"})
     value = answer.json()["value"]
@@ -52,7 +56,7 @@ def test_a_datahub_client_gets_objects_and_the_same_metadata(caller):
     assert names == [facet["name"] for facet in value["metadata"]["searchResultMetadatas"]]
 
 
-def test_facets_count_the_whole_result_and_not_the_page(caller):
+def test_facets_count_the_whole_result_and_not_the_page(caller: Caller) -> None:
     whole, page = caller.search("swissalpine"), caller.search("swissalpine", count=1)
     assert len(page["entities"]) == 1
     assert page["numEntities"] == 3
@@ -61,16 +65,16 @@ def test_facets_count_the_whole_result_and_not_the_page(caller):
     assert page["metadata"]["searchResultMetadatas"] == facets
 
 
-def test_pages_of_a_search_do_not_overlap(caller):
+def test_pages_of_a_search_do_not_overlap(caller: Caller) -> None:
     pages = [caller.search("swissalpine", start=n, count=1)["entities"] for n in range(4)]
     assert [len(page) for page in pages] == [1, 1, 1, 0]
     assert len({urn for page in pages for urn in page}) == 3
 
 
-def test_search_across_entities_takes_some_types_or_all(caller):
+def test_search_across_entities_takes_some_types_or_all(caller: Caller) -> None:
     caller.ingest("urn:li:tag:swissalpine", "tagProperties", {"name": "swissalpine"})
 
-    def found(**more):
+    def found(**more: Any) -> Any:
         body = {"input": "swissalpine", "start": 0, "count": 10} | more
         answer = caller.post("/entities?action=searchAcrossEntities", body)
         return answer.json()["value"]["numEntities"]
@@ -81,13 +85,15 @@ def test_search_across_entities_takes_some_types_or_all(caller):
     assert found(entities=[]) == 4
 
 
-def test_a_filter_narrows_a_search_in_either_wire_form(caller):
+def test_a_filter_narrows_a_search_in_either_wire_form(caller: Caller) -> None:
     criterion = {"field": "name", "value": "eiger", "condition": "EQUAL"}
     for narrowed_by in ({"or": [{"and": [criterion]}]}, {"criteria": [criterion]}):
         assert caller.search("swissalpine", filter=narrowed_by)["entities"] == [hive("alps.eiger")]
 
 
-def test_what_was_written_is_found_at_once_under_its_new_words_only(caller, dataset):
+def test_what_was_written_is_found_at_once_under_its_new_words_only(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "datasetProperties", {"description": "zugspitzewort"})
     assert caller.search("zugspitzewort")["entities"] == [dataset]
     caller.ingest(dataset, "datasetProperties", {"description": "watzmannwort"})
@@ -95,7 +101,9 @@ def test_what_was_written_is_found_at_once_under_its_new_words_only(caller, data
     assert caller.search("watzmannwort")["entities"] == [dataset]
 
 
-def test_soft_deletion_hides_from_search_and_browse_and_restoring_shows_again(caller, dataset):
+def test_soft_deletion_hides_from_search_and_browse_and_restoring_shows_again(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "datasetProperties", {"description": "grossglocknerwort"})
     caller.ingest(dataset, "browsePaths", {"paths": ["/glockner/x"]})
     for removed, count in ((True, 0), (True, 0), (False, 1), (False, 1)):
@@ -105,14 +113,14 @@ def test_soft_deletion_hides_from_search_and_browse_and_restoring_shows_again(ca
         assert "datasetProperties" in caller.entity(dataset)["aspects"]
 
 
-def test_a_filter_on_removed_finds_what_is_soft_deleted(caller, dataset):
+def test_a_filter_on_removed_finds_what_is_soft_deleted(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "datasetProperties", {"description": "dachsteinwort"})
     caller.ingest(dataset, "status", {"removed": True})
     removed = {"or": [{"and": [{"field": "removed", "value": "true"}]}]}
     assert caller.search("dachsteinwort", filter=removed)["entities"] == [dataset]
 
 
-def test_autocomplete_answers_texts_and_their_entities(caller):
+def test_autocomplete_answers_texts_and_their_entities(caller: Caller) -> None:
     body = {"query": "matterh", "entity": "dataset", "limit": 5}
     value = caller.post("/entities?action=autocomplete", body).json()["value"]
     assert value["suggestions"] == ["matterhorn"]
@@ -138,13 +146,15 @@ def test_autocomplete_answers_texts_and_their_entities(caller):
         ("browse", {"entity": "dataset", "path": "/", "limit": -5}, "negative"),
     ],
 )
-def test_a_bad_question_is_refused_with_its_reason(caller, action, body, told):
+def test_a_bad_question_is_refused_with_its_reason(
+    caller: Caller, action: str, body: Any, told: str
+) -> None:
     answer = caller.post(f"/entities?action={action}", body)
     assert answer.status_code == 400
     assert told in answer.json()["message"]
 
 
-def test_an_unknown_condition_is_answered_with_every_one_there_is(caller):
+def test_an_unknown_condition_is_answered_with_every_one_there_is(caller: Caller) -> None:
     criterion = {"field": "name", "value": "x", "condition": "SOUNDS_LIKE"}
     body = {"input": "x", "entity": "dataset", "filter": {"or": [{"and": [criterion]}]}}
     answer = caller.post("/entities?action=search", body)
@@ -153,7 +163,9 @@ def test_an_unknown_condition_is_answered_with_every_one_there_is(caller):
         assert condition in answer.json()["message"]
 
 
-def test_a_page_not_asked_for_by_length_has_ten_and_none_has_more_than_ten_thousand(caller):
+def test_a_page_not_asked_for_by_length_has_ten_and_none_has_more_than_ten_thousand(
+    caller: Caller,
+) -> None:
     body = {"input": "*", "entity": "dataset"}
     value = caller.post("/entities?action=search", body).json()["value"]
     assert (value["from"], value["pageSize"]) == (0, 10)
@@ -166,16 +178,18 @@ class TestBrowse:
     """The tree of folders."""
 
     @staticmethod
-    def place(caller, name, *paths):
+    def place(caller: Any, name: Any, *paths: Any) -> Any:
         urn = hive(name)
         caller.ingest(urn, "browsePaths", {"paths": list(paths)})
         return urn
 
     @staticmethod
-    def folders(page):
+    def folders(page: Any) -> Any:
         return [(group["name"], group["count"]) for group in page["groups"]]
 
-    def test_a_path_that_ends_in_the_entity_itself_puts_it_in_the_folder(self, caller):
+    def test_a_path_that_ends_in_the_entity_itself_puts_it_in_the_folder(
+        self, caller: Caller
+    ) -> None:
         urn = self.place(caller, "own.Leaf", "/own/deep/leaf")
         page = caller.browse("/own/deep")
         assert page["entities"] == [{"name": "own.Leaf", "urn": urn}]
@@ -185,18 +199,18 @@ class TestBrowse:
         assert self.folders(above) == [("deep", 1)]
         assert above["groups"] == above["metadata"]["groups"]
 
-    def test_the_exact_path_finds_the_entity_too(self, caller):
+    def test_the_exact_path_finds_the_entity_too(self, caller: Caller) -> None:
         urn = self.place(caller, "exactly", "/exact/Exactly")
         page = caller.browse("/exact/exactly")
         assert page["entities"] == [{"name": "exactly", "urn": urn}]
         assert page["metadata"]["totalNumEntities"] == 1
 
-    def test_any_other_path_is_a_folder_as_a_whole(self, caller):
+    def test_any_other_path_is_a_folder_as_a_whole(self, caller: Caller) -> None:
         urn = self.place(caller, "some.table", "/whole/folder")
         assert caller.browse("/whole/folder")["entities"] == [{"name": "some.table", "urn": urn}]
         assert self.folders(caller.browse("/whole")) == [("folder", 1)]
 
-    def test_an_entity_is_listed_by_its_display_name_and_found_by_it(self, caller):
+    def test_an_entity_is_listed_by_its_display_name_and_found_by_it(self, caller: Caller) -> None:
         urn = hive("shown.tbl")
         caller.ingest(urn, "datasetProperties", {"name": "Orders"})
         caller.ingest(urn, "browsePaths", {"paths": ["/shown/ORDERS"]})
@@ -205,27 +219,29 @@ class TestBrowse:
         assert caller.browse("/shown")["entities"] == []
         assert caller.browse("/shown/orders")["entities"] == [{"name": "Sales", "urn": urn}]
 
-    def test_an_entity_is_found_at_each_of_its_paths_and_counted_once(self, caller):
+    def test_an_entity_is_found_at_each_of_its_paths_and_counted_once(self, caller: Caller) -> None:
         urn = self.place(caller, "twice", "/two/a/twice", "/two/b/twice")
         assert [self.folders(caller.browse("/two"))] == [[("a", 1), ("b", 1)]]
         assert caller.browse("/two")["metadata"]["totalNumEntities"] == 1
         for folder in "ab":
             assert caller.browse(f"/two/{folder}")["entities"] == [{"name": "twice", "urn": urn}]
 
-    def test_folders_that_lose_their_last_entity_are_gone(self, caller):
+    def test_folders_that_lose_their_last_entity_are_gone(self, caller: Caller) -> None:
         urn = self.place(caller, "moving", "/moved/from/moving")
         self.place(caller, "moving", "/moved/to/moving")
         assert self.folders(caller.browse("/moved")) == [("to", 1)]
         caller.post("/entities?action=delete", {"urn": urn}).raise_for_status()
         assert caller.browse("/moved")["numElements"] == 0
 
-    def test_case_does_not_tell_folders_apart_and_the_first_spelling_shows(self, caller):
+    def test_case_does_not_tell_folders_apart_and_the_first_spelling_shows(
+        self, caller: Caller
+    ) -> None:
         self.place(caller, "case1", "/Cased/Folder/case1")
         self.place(caller, "case2", "/CASED/fOLDER/case2")
         assert self.folders(caller.browse("/cased")) == [("Folder", 2)]
         assert caller.browse("/CaSeD/folder")["numEntities"] == 2
 
-    def test_folders_sort_naturally_and_entities_by_name(self, caller):
+    def test_folders_sort_naturally_and_entities_by_name(self, caller: Caller) -> None:
         for folder in ("s10", "s2", "s1"):
             self.place(caller, f"sort-{folder}", f"/sorted/{folder}/sort-{folder}")
         for name in ("delta", "Alpha", "charlie"):
@@ -235,7 +251,7 @@ class TestBrowse:
         assert [entity["name"] for entity in page["entities"]] == ["Alpha", "charlie", "delta"]
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-    def test_pages_cover_folders_then_entities_once(self, caller, limit):
+    def test_pages_cover_folders_then_entities_once(self, caller: Caller, limit: int) -> None:
         for n in range(3):
             self.place(caller, f"paged-f{n}", f"/paged/f{n}/paged-f{n}")
             self.place(caller, f"paged-e{n}", f"/paged/paged-e{n}")
@@ -252,18 +268,18 @@ class TestBrowse:
         assert seen == ["f0", "f1", "f2", "paged-e0", "paged-e1", "paged-e2"]
 
     @pytest.mark.parametrize("path", ["/form/of", "form/of", "/form/of/", "//form//of"])
-    def test_slashes_at_the_ends_mean_nothing(self, caller, path):
+    def test_slashes_at_the_ends_mean_nothing(self, caller: Caller, path: str) -> None:
         self.place(caller, "formed", "/form/of/formed")
         page = caller.browse(path)
         assert page["numEntities"] == 1
         assert page["metadata"]["path"] == path
 
     @pytest.mark.parametrize("path", ["", "/"])
-    def test_the_root_lists_the_top_folders(self, caller, path):
+    def test_the_root_lists_the_top_folders(self, caller: Caller, path: str) -> None:
         caller.ingest("urn:li:chart:(roottool,rooted)", "status", {"removed": False})
         assert ("roottool", 1) in self.folders(caller.browse(path, "chart"))
 
-    def test_an_unknown_path_is_empty_and_no_error(self, caller):
+    def test_an_unknown_path_is_empty_and_no_error(self, caller: Caller) -> None:
         page = caller.browse("/no/such/path")
         assert page["entities"] == page["groups"] == []
         assert page["metadata"]["totalNumEntities"] == 0
@@ -280,12 +296,16 @@ class TestBrowse:
             ("urn:li:tag:unfoldered", "/"),
         ],
     )
-    def test_without_a_stored_path_the_urn_gives_one(self, caller, urn, folder):
+    def test_without_a_stored_path_the_urn_gives_one(
+        self, caller: Caller, urn: Any, folder: str
+    ) -> None:
         caller.ingest(urn, "status", {"removed": False})
         page = caller.browse(folder, urn.split(":")[2])
         assert urn in [entity["urn"] for entity in page["entities"]]
 
-    def test_a_platform_that_says_how_names_are_separated_moves_its_datasets(self, caller):
+    def test_a_platform_that_says_how_names_are_separated_moves_its_datasets(
+        self, caller: Caller
+    ) -> None:
         urn = "urn:li:dataset:(urn:li:dataPlatform:lake,zone/one.two,PROD)"
         caller.ingest(urn, "status", {"removed": False})
         assert caller.browse("/prod/lake/zone/one")["numEntities"] == 1
@@ -303,13 +323,13 @@ def profile(rows: int, days: float, **more: object) -> dict[str, object]:
     return {"timestampMillis": millis_ago(days), "rowCount": rows, **more}
 
 
-def rows_above(caller, count: int) -> set[str]:
+def rows_above(caller: Any, count: int) -> set[str]:
     criterion = {"field": "rowCount", "values": [str(count)], "condition": "GREATER_THAN"}
     filtered = {"or": [{"and": [criterion]}]}
     return set(caller.search("swissalpine", filter=filtered)["entities"])
 
 
-def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller):
+def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller: Caller) -> None:
     matterhorn, eiger = hive("alps.matterhorn"), hive("alps.eiger")
     caller.ingest(matterhorn, "datasetProfile", profile(900, 2))
     caller.ingest(eiger, "datasetProfile", profile(3_000, 3))
@@ -323,7 +343,7 @@ def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller):
     assert rows_above(caller, 1_000) == {matterhorn}
 
 
-def test_what_is_used_more_in_30_days_ranks_first(caller):
+def test_what_is_used_more_in_30_days_ranks_first(caller: Caller) -> None:
     used = {"eiger": [(1, 4), (2, 4), (29, 90)], "jungfrau": [(0.1, 30)], "matterhorn": [(31, 500)]}
     for name, days in used.items():
         for ago, queries in days:
@@ -335,7 +355,9 @@ def test_what_is_used_more_in_30_days_ranks_first(caller):
     assert caller.search("swissalpine", sort=use)["entities"] == best[::-1]
 
 
-def test_use_is_counted_anew_when_its_days_are_over(fresh, monkeypatch):
+def test_use_is_counted_anew_when_its_days_are_over(
+    fresh: Callable[[], Catalog], monkeypatch: pytest.MonkeyPatch
+) -> None:
     catalog = fresh()
     point = {"timestampMillis": millis_ago(29), "totalSqlQueries": 40}
     urn = Urn.parse(hive("old"))
@@ -356,7 +378,7 @@ def test_use_is_counted_anew_when_its_days_are_over(fresh, monkeypatch):
     assert catalog.recount_use() == 0
 
 
-def test_a_slip_is_corrected_and_said_in_every_answer(caller):
+def test_a_slip_is_corrected_and_said_in_every_answer(caller: Caller) -> None:
     plain = caller.search("swissalpin3")
     assert plain["numEntities"] == 0
     found = caller.search("swisalpine")
@@ -369,7 +391,7 @@ def test_a_slip_is_corrected_and_said_in_every_answer(caller):
     assert answer == {"total": 3, "suggestions": [{"text": "swissalpine", "frequency": 3}]}
 
 
-def test_people_are_found_by_name_in_queries_and_filters_of_either_dialect(caller):
+def test_people_are_found_by_name_in_queries_and_filters_of_either_dialect(caller: Caller) -> None:
     owners = {"owners": [{"owner": "urn:li:corpuser:hw4", "type": "DATAOWNER"}]}
     stamp = {"time": 0, "actor": "urn:li:corpuser:hw4"}
     caller.ingest(hive("alps.eiger"), "ownership", owners | {"lastModified": stamp})
@@ -390,7 +412,7 @@ def test_people_are_found_by_name_in_queries_and_filters_of_either_dialect(calle
     assert one["entity"]["urn"] == eiger[0]
 
 
-def test_a_facet_of_more_than_a_hundred_values_says_that_it_has_more(caller):
+def test_a_facet_of_more_than_a_hundred_values_says_that_it_has_more(caller: Caller) -> None:
     tags = {"tags": [{"tag": f"urn:li:tag:peak{at}"} for at in range(101)]}
     caller.ingest(hive("alps.eiger"), "globalTags", tags)
     found = caller.search("swissalpine")["metadata"]["aggregations"]

@@ -1,6 +1,12 @@
 """Browsing by folders that types share: what entities say, else their containers, else paths."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from explorer.query.filters import Criterion, all_of
+from explorer.server.catalog import Catalog
+from tests.server.conftest import Caller
 
 SOURCE = "urn:li:container:"
 
@@ -9,24 +15,31 @@ def hive(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def place(caller, name, *folders):
+def place(caller: Any, name: Any, *folders: Any) -> Any:
     urn = hive(name)
     entries = [one if isinstance(one, dict) else {"id": one} for one in folders]
     caller.ingest(urn, "browsePathsV2", {"path": entries})
     return urn
 
 
-def contain(caller, urn, container):
+def contain(caller: Any, urn: Any, container: Any) -> Any:
     caller.ingest(urn, "container", {"container": f"{SOURCE}{container}"})
     return urn
 
 
-def folders(caller, *path, types=("dataset",), start=0, count=1000, **more):
+def folders(
+    caller: Any,
+    *path: Any,
+    types: Any = ("dataset",),
+    start: int = 0,
+    count: int = 1000,
+    **more: Any,
+) -> Any:
     page = caller.catalog.browse_v2(types, path, start, count, **more)
     return [(one.name, one.count, one.has_subgroups) for one in page.groups]
 
 
-def test_folders_are_those_that_entities_name_with_what_is_below_them(caller):
+def test_folders_are_those_that_entities_name_with_what_is_below_them(caller: Caller) -> None:
     place(caller, "shelf.a", "shelf", "one", "deep")
     place(caller, "shelf.b", "shelf", "one")
     place(caller, "shelf.c", "shelf", "two")
@@ -38,7 +51,7 @@ def test_folders_are_those_that_entities_name_with_what_is_below_them(caller):
     assert (page.total, page.total_entities) == (2, 3)
 
 
-def test_folders_agree_before_and_after_the_index_has_them_on_disk(caller):
+def test_folders_agree_before_and_after_the_index_has_them_on_disk(caller: Caller) -> None:
     for at in range(6):
         place(caller, f"settled.{at}", "settled", f"f{at % 2}", *(["deep"] if at < 2 else []))
     caller.catalog.index.flush()
@@ -51,7 +64,7 @@ def test_folders_agree_before_and_after_the_index_has_them_on_disk(caller):
     assert folders(caller, "settled") == moved
 
 
-def test_folders_are_shared_by_types_and_kept_apart_when_asked(caller):
+def test_folders_are_shared_by_types_and_kept_apart_when_asked(caller: Caller) -> None:
     place(caller, "shared.a", "both", "x")
     caller.ingest(
         "urn:li:chart:(looker,shared)", "browsePathsV2", {"path": [{"id": "both"}, {"id": "y"}]}
@@ -62,7 +75,7 @@ def test_folders_are_shared_by_types_and_kept_apart_when_asked(caller):
     assert folders(caller, "both", types=None) == both
 
 
-def test_a_query_and_a_filter_narrow_the_counts(caller):
+def test_a_query_and_a_filter_narrow_the_counts(caller: Caller) -> None:
     for at in range(4):
         urn = place(caller, f"narrow.{at}", "narrow", f"f{at // 3}")
         caller.ingest(urn, "datasetProperties", {"description": "even" if at % 2 == 0 else "odd"})
@@ -71,14 +84,14 @@ def test_a_query_and_a_filter_narrow_the_counts(caller):
     assert folders(caller, "narrow", narrowed_by=only) == [("f1", 1, False)]
 
 
-def test_folders_sort_naturally_and_come_in_pages(caller):
+def test_folders_sort_naturally_and_come_in_pages(caller: Caller) -> None:
     for folder in ("s10", "s2", "S1"):
         place(caller, f"order.{folder}", "order", folder)
     assert [name for name, *_ in folders(caller, "order")] == ["S1", "s2", "s10"]
     assert [name for name, *_ in folders(caller, "order", start=1, count=1)] == ["s2"]
 
 
-def test_folders_named_with_thousands_of_digits_are_browsed(caller):
+def test_folders_named_with_thousands_of_digits_are_browsed(caller: Caller) -> None:
     long = "1" * 5_000
     place(caller, "digits.a", "digits", long)
     place(caller, "digits.b", "digits", "9")
@@ -88,7 +101,7 @@ def test_folders_named_with_thousands_of_digits_are_browsed(caller):
     assert [one["name"] for one in caller.browse("/digits")["groups"]] == ["9", long]
 
 
-def test_the_entity_behind_a_folder_is_told(caller):
+def test_the_entity_behind_a_folder_is_told(caller: Caller) -> None:
     urn = f"{SOURCE}behind"
     caller.ingest(urn, "containerProperties", {"name": "Behind"})
     place(caller, "behind.a", "behind", {"id": "sales", "urn": urn}, "plain")
@@ -102,7 +115,7 @@ def test_the_entity_behind_a_folder_is_told(caller):
     assert (plain.name, plain.entity) == ("plain", None)
 
 
-def test_without_folders_of_its_own_an_entity_stands_in_its_containers(caller):
+def test_without_folders_of_its_own_an_entity_stands_in_its_containers(caller: Caller) -> None:
     contain(caller, f"{SOURCE}way-schema", "way-db")
     contain(caller, hive("way.t"), "way-schema")
     db, schema = f"{SOURCE}way-db", f"{SOURCE}way-schema"
@@ -111,7 +124,7 @@ def test_without_folders_of_its_own_an_entity_stands_in_its_containers(caller):
     assert caller.search("*", filter=inside)["entities"] == [hive("way.t")]
 
 
-def test_what_is_in_a_container_moves_with_it(caller):
+def test_what_is_in_a_container_moves_with_it(caller: Caller) -> None:
     contain(caller, hive("moves.t"), "moves-inner")
     contain(caller, hive("moves.u"), "moves-inner")
     inner, outer, top = (f"{SOURCE}moves-{one}" for one in ("inner", "outer", "top"))
@@ -122,34 +135,36 @@ def test_what_is_in_a_container_moves_with_it(caller):
     assert folders(caller, top, outer) == [(inner, 2, False)]
 
 
-def test_containers_in_a_circle_do_no_harm(caller):
+def test_containers_in_a_circle_do_no_harm(caller: Caller) -> None:
     contain(caller, f"{SOURCE}circle-a", "circle-b")
     contain(caller, f"{SOURCE}circle-b", "circle-a")
     contain(caller, hive("circle.t"), "circle-a")
     assert folders(caller, f"{SOURCE}circle-b") == [(f"{SOURCE}circle-a", 1, False)]
 
 
-def test_without_containers_an_entity_stands_in_the_folders_of_its_path(caller):
+def test_without_containers_an_entity_stands_in_the_folders_of_its_path(caller: Caller) -> None:
     caller.ingest(hive("pathed.t"), "browsePaths", {"paths": ["/pathed/deep/pathed.t"]})
     assert folders(caller, "pathed") == [("deep", 1, False)]
     caller.ingest(hive("Unpathed.t"), "status", {"removed": False})
     assert ("unpathed", 1, False) in folders(caller, "prod", "hive")
 
 
-def test_removed_entities_are_in_no_folder(caller):
+def test_removed_entities_are_in_no_folder(caller: Caller) -> None:
     urn = place(caller, "gone.t", "gone", "x")
     caller.ingest(urn, "status", {"removed": True})
     assert folders(caller, "gone") == []
 
 
-def test_a_catalog_whose_index_is_lost_has_the_same_folders(fresh, tmp_path):
+def test_a_catalog_whose_index_is_lost_has_the_same_folders(
+    fresh: Callable[[], Catalog], tmp_path: Path
+) -> None:
     import shutil
 
     from explorer.metadata import Proposal, Urn
 
     catalog = fresh()
 
-    def write(urn, aspect, value):
+    def write(urn: Any, aspect: Any, value: Any) -> None:
         proposal = Proposal(Urn.parse(urn), aspect, value)
         change = catalog.intake.check(proposal)
         catalog.store.write(lambda one: catalog.intake.apply(one, change, 1)).result()
@@ -164,7 +179,7 @@ def test_a_catalog_whose_index_is_lost_has_the_same_folders(fresh, tmp_path):
     assert fresh().browse_v2(("dataset",), (f"{SOURCE}kept-b",), 0, 10) == before
 
 
-def test_entities_of_a_folder_come_in_the_order_people_expect(caller):
+def test_entities_of_a_folder_come_in_the_order_people_expect(caller: Caller) -> None:
     for number in (10, 1, 100, 2, 21):
         urn = hive(f"counted.t_{number}")
         caller.ingest(urn, "browsePaths", {"paths": ["/counted"]})

@@ -1,29 +1,33 @@
 """Lineage over several hops: what is reached, how, and what is said of it."""
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from explorer.metadata.urn import Urn
+from explorer.server.catalog import Catalog
 from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
 from explorer.server.lineage_walk import WalkLimits
+from tests.server.conftest import Caller
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
 
 
-def hive(name):
+def hive(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lineage.{name},PROD)"
 
 
-def job(name):
+def job(name: Any) -> str:
     return f"urn:li:dataJob:(urn:li:dataFlow:(airflow,lineage,PROD),{name})"
 
 
-def column(name, path):
+def column(name: Any, path: Any) -> str:
     return f"urn:li:schemaField:({hive(name)},{path})"
 
 
-def made_of(*names, fine=()):
+def made_of(*names: Any, fine: Any = ()) -> Any:
     """An upstreamLineage value; `fine` holds (upstream columns, downstream columns)."""
     upstreams = [
         {"auditStamp": NOBODY, "dataset": hive(name), "type": "TRANSFORMED"} for name in names
@@ -34,7 +38,7 @@ def made_of(*names, fine=()):
     return value
 
 
-def fine_grained(ups, downs):
+def fine_grained(ups: Any, downs: Any) -> Any:
     return {
         "upstreamType": "FIELD_SET",
         "upstreams": ups,
@@ -45,10 +49,10 @@ def fine_grained(ups, downs):
 
 
 @pytest.fixture
-def drawn(caller):
+def drawn(caller: Caller) -> Any:
     """Draw a graph of datasets: name to the names it is made of."""
 
-    def draw(graph):
+    def draw(graph: Any) -> None:
         answer = caller.batch(
             *(
                 caller.proposal(hive(name), "upstreamLineage", made_of(*upstreams))
@@ -61,8 +65,8 @@ def drawn(caller):
 
 
 @pytest.fixture
-def ask(caller):
-    def ask(urn, direction="UPSTREAM", **more):
+def ask(caller: Caller) -> Any:
+    def ask(urn: Any, direction: str = "UPSTREAM", **more: Any) -> Any:
         body = {"urn": urn, "direction": direction, "maxHops": 100} | more
         answer = caller.post("/relationships?action=getLineage", body)
         assert answer.status_code == 200, answer.text
@@ -71,11 +75,11 @@ def ask(caller):
     return ask
 
 
-def degrees(value):
+def degrees(value: Any) -> Any:
     return {one["entity"]: one["degree"] for one in value["relationships"]}
 
 
-def test_a_diamond_gives_its_end_once_with_both_shortest_paths(drawn, ask):
+def test_a_diamond_gives_its_end_once_with_both_shortest_paths(drawn: Any, ask: Any) -> None:
     drawn({"dia.a": ["dia.b", "dia.c"], "dia.b": ["dia.d"], "dia.c": ["dia.d"]})
     a, b, c, d = (hive(f"dia.{one}") for one in "abcd")
     value = ask(a)
@@ -87,14 +91,14 @@ def test_a_diamond_gives_its_end_once_with_both_shortest_paths(drawn, ask):
     assert degrees(ask(d, "DOWNSTREAM")) == {b: 1, c: 1, a: 2}
 
 
-def test_one_hop_is_walked_unless_more_are_asked_for(drawn, ask):
+def test_one_hop_is_walked_unless_more_are_asked_for(drawn: Any, ask: Any) -> None:
     drawn({"hop.a": ["hop.b"], "hop.b": ["hop.c"], "hop.c": ["hop.d"]})
     b, c = hive("hop.b"), hive("hop.c")
     assert degrees(ask(hive("hop.a"), maxHops=None)) == {b: 1}
     assert degrees(ask(hive("hop.a"), maxHops=2)) == {b: 1, c: 2}
 
 
-def test_a_cycle_ends_and_does_not_reach_its_start(drawn, ask):
+def test_a_cycle_ends_and_does_not_reach_its_start(drawn: Any, ask: Any) -> None:
     drawn({"cyc.a": ["cyc.b"], "cyc.b": ["cyc.c"], "cyc.c": ["cyc.a", "cyc.c"]})
     value = ask(hive("cyc.a"), includeEdges=True)
     assert degrees(value) == {hive("cyc.b"): 1, hive("cyc.c"): 2}
@@ -107,7 +111,7 @@ def test_a_cycle_ends_and_does_not_reach_its_start(drawn, ask):
     }
 
 
-def test_an_entity_met_at_two_degrees_has_the_shorter_and_names_both(drawn, ask):
+def test_an_entity_met_at_two_degrees_has_the_shorter_and_names_both(drawn: Any, ask: Any) -> None:
     drawn({"two.a": ["two.b", "two.c"], "two.b": ["two.c"]})
     found = {one["entity"]: one for one in ask(hive("two.a"))["relationships"]}
     far = found[hive("two.c")]
@@ -115,7 +119,9 @@ def test_an_entity_met_at_two_degrees_has_the_shorter_and_names_both(drawn, ask)
     assert far["paths"] == [[hive("two.a"), hive("two.c")]]
 
 
-def test_what_was_never_stored_or_is_soft_deleted_is_reached_and_marked(caller, drawn, ask):
+def test_what_was_never_stored_or_is_soft_deleted_is_reached_and_marked(
+    caller: Caller, drawn: Any, ask: Any
+) -> None:
     drawn({"gone.a": ["gone.ghost", "gone.removed"], "gone.removed": ["gone.end"]})
     caller.ingest(hive("gone.removed"), "status", {"removed": True})
     marks = {
@@ -133,7 +139,7 @@ def test_what_was_never_stored_or_is_soft_deleted_is_reached_and_marked(caller, 
     }
 
 
-def test_a_job_between_two_datasets_makes_them_two_hops_apart(caller, ask):
+def test_a_job_between_two_datasets_makes_them_two_hops_apart(caller: Caller, ask: Any) -> None:
     source, target, middle = hive("job.in"), hive("job.out"), job("copy")
     caller.ingest(
         middle,
@@ -151,7 +157,7 @@ def test_a_job_between_two_datasets_makes_them_two_hops_apart(caller, ask):
     assert (degrees(only), only["total"]) == ({target: 2}, 1)
 
 
-def test_dashboards_are_made_of_charts_and_these_of_datasets(caller, ask):
+def test_dashboards_are_made_of_charts_and_these_of_datasets(caller: Caller, ask: Any) -> None:
     chart, dashboard = "urn:li:chart:(looker,lineage)", "urn:li:dashboard:(looker,lineage)"
     stamps = {"created": NOBODY, "lastModified": NOBODY}
     about = {"title": "t", "description": "", "lastModified": stamps}
@@ -167,7 +173,9 @@ def test_dashboards_are_made_of_charts_and_these_of_datasets(caller, ask):
     assert ask(hive("bi"), "DOWNSTREAM", platforms=["urn:li:dataPlatform:hive"])["total"] == 0
 
 
-def test_models_are_made_of_features_and_training_jobs_and_make_their_groups(caller, ask):
+def test_models_are_made_of_features_and_training_jobs_and_make_their_groups(
+    caller: Caller, ask: Any
+) -> None:
     model = "urn:li:mlModel:(urn:li:dataPlatform:science,lineage,PROD)"
     group = "urn:li:mlModelGroup:(urn:li:dataPlatform:science,lineage,PROD)"
     feature = "urn:li:mlFeature:(lineage,f)"
@@ -181,7 +189,7 @@ def test_models_are_made_of_features_and_training_jobs_and_make_their_groups(cal
     assert degrees(ask(hive("ml"), "DOWNSTREAM")) == {feature: 1, model: 2, group: 3}
 
 
-def test_what_is_no_lineage_is_not_walked(caller, drawn, ask):
+def test_what_is_no_lineage_is_not_walked(caller: Caller, drawn: Any, ask: Any) -> None:
     drawn({"plain.a": ["plain.b"]})
     owned = {"owners": [{"owner": "urn:li:corpuser:lineage", "type": "NONE"}]}
     caller.ingest(hive("plain.a"), "ownership", owned)
@@ -195,13 +203,13 @@ def test_what_is_no_lineage_is_not_walked(caller, drawn, ask):
     assert degrees(ask(hive("plain.a"), "DOWNSTREAM")) == {}
 
 
-def test_an_overwritten_edge_is_gone(caller, drawn, ask):
+def test_an_overwritten_edge_is_gone(caller: Caller, drawn: Any, ask: Any) -> None:
     drawn({"over.a": ["over.b"]})
     caller.ingest(hive("over.a"), "upstreamLineage", made_of("over.c"))
     assert degrees(ask(hive("over.a"))) == {hive("over.c"): 1}
 
 
-def test_pages_cut_the_same_order_and_name_the_whole_total(drawn, ask):
+def test_pages_cut_the_same_order_and_name_the_whole_total(drawn: Any, ask: Any) -> None:
     names = [f"page.{at}" for at in range(7)]
     drawn({"page": names})
     whole = [one["entity"] for one in ask(hive("page"))["relationships"]]
@@ -211,13 +219,13 @@ def test_pages_cut_the_same_order_and_name_the_whole_total(drawn, ask):
     assert [one["entity"] for part in parts for one in part["relationships"]] == whole
 
 
-def test_incoming_and_outgoing_mean_what_they_mean_for_single_edges(drawn, ask):
+def test_incoming_and_outgoing_mean_what_they_mean_for_single_edges(drawn: Any, ask: Any) -> None:
     drawn({"way.a": ["way.b"], "way.b": ["way.c"]})
     assert degrees(ask(hive("way.b"), "OUTGOING")) == {hive("way.c"): 1}
     assert degrees(ask(hive("way.b"), "INCOMING")) == {hive("way.a"): 1}
 
 
-def test_more_shortest_paths_than_are_given_are_marked(drawn, ask):
+def test_more_shortest_paths_than_are_given_are_marked(drawn: Any, ask: Any) -> None:
     layers = [[f"many.{layer}.{at}" for at in range(5)] for layer in range(4)]
     layers = [["many"], *layers, ["many.end"]]
     graph = {name: further for nearer, further in pairwise(layers) for name in nearer}
@@ -231,7 +239,7 @@ def test_more_shortest_paths_than_are_given_are_marked(drawn, ask):
     assert "pathsTruncated" not in near
 
 
-def test_an_unknown_urn_has_no_lineage(ask):
+def test_an_unknown_urn_has_no_lineage(ask: Any) -> None:
     value = ask(hive("nobody.knows"))
     assert value == {"start": 0, "count": 0, "total": 0, "filtered": 0, "relationships": []}
 
@@ -250,14 +258,16 @@ def test_an_unknown_urn_has_no_lineage(ask):
         ({"entities": ["datset"]}, "dataset"),
     ],
 )
-def test_a_question_that_cannot_be_understood_is_refused(caller, wrong, said):
+def test_a_question_that_cannot_be_understood_is_refused(
+    caller: Caller, wrong: Any, said: str
+) -> None:
     body = {"urn": hive("x"), "direction": "UPSTREAM"} | wrong
     answer = caller.post("/relationships?action=getLineage", body)
     assert answer.status_code == 400
     assert said in answer.json()["message"]
 
 
-def test_columns_flow_through_datasets_and_jobs(caller, ask):
+def test_columns_flow_through_datasets_and_jobs(caller: Caller, ask: Any) -> None:
     caller.ingest(
         hive("col.b"),
         "upstreamLineage",
@@ -292,7 +302,9 @@ def test_columns_flow_through_datasets_and_jobs(caller, ask):
     assert degrees(ask(column("col.a", "unused"), "DOWNSTREAM")) == {}
 
 
-def test_a_column_exists_when_the_schema_has_it(caller, ask, schema):
+def test_a_column_exists_when_the_schema_has_it(
+    caller: Caller, ask: Any, schema: Callable[..., dict[str, Any]]
+) -> None:
     caller.ingest(hive("there.a"), "schemaMetadata", schema("x"))
     caller.ingest(
         hive("there.b"),
@@ -308,11 +320,13 @@ def test_a_column_exists_when_the_schema_has_it(caller, ask, schema):
     }
 
 
-def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn):
+def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
+    catalog: Catalog, drawn: Any
+) -> None:
     drawn({"lim": ["lim.a", "lim.b"], "lim.a": ["lim.c"], "lim.b": ["lim.d"], "lim.c": ["lim.e"]})
     lineage = LineageService(catalog.store, catalog.registry)
 
-    def answer(**limits):
+    def answer(**limits: Any) -> Any:
         urn = Urn.parse(hive("lim"))
         return lineage.answer(LineageQuestion(urn, upstream=True, limits=WalkLimits(**limits)))
 
@@ -332,7 +346,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(catalog, drawn)
     assert answer(hops=1).truncated is None
 
 
-def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
+def test_a_filter_that_ran_out_of_time_says_so(catalog: Catalog, drawn: Any) -> None:
     drawn({"slow": ["slow.a"]})
     lineage = LineageService(catalog.store, catalog.registry)
     asked = LineageFilter(catalog.registry, lineage.vocabulary, text="slow")
@@ -341,17 +355,17 @@ def test_a_filter_that_ran_out_of_time_says_so(catalog, drawn):
     assert asked.choose(catalog.store, reached, -1.0) == ([False], False)
 
 
-def lists(ask, urn, direction="UPSTREAM", **more):
+def lists(ask: Any, urn: Any, direction: str = "UPSTREAM", **more: Any) -> Any:
     return ask(urn, direction, form="lists", **more)
 
 
-def pairs(value):
+def pairs(value: Any) -> Any:
     entities, names = value["entities"], value["names"]
     ends = zip(value["upstream"], value["downstream"], value["types"], strict=True)
     return sorted((entities[up], entities[down], names[kind]) for up, down, kind in ends)
 
 
-def test_lists_tell_what_entries_and_edges_tell(caller, drawn, ask):
+def test_lists_tell_what_entries_and_edges_tell(caller: Caller, drawn: Any, ask: Any) -> None:
     drawn({"list.a": ["list.b", "list.ghost"], "list.b": ["list.c", "list.a"], "list.c": []})
     caller.ingest(hive("list.c"), "status", {"removed": True})
     for urn, direction in ((hive("list.a"), "UPSTREAM"), (hive("list.c"), "DOWNSTREAM")):
@@ -371,7 +385,7 @@ def test_lists_tell_what_entries_and_edges_tell(caller, drawn, ask):
     assert len(pairs(value)) == 4
 
 
-def test_lists_name_the_places_of_what_is_wanted(caller, ask):
+def test_lists_name_the_places_of_what_is_wanted(caller: Caller, ask: Any) -> None:
     source, target, middle = hive("wanted.in"), hive("wanted.out"), job("wanted")
     flow = {"inputDatasets": [source], "outputDatasets": [target]}
     caller.ingest(middle, "dataJobInputOutput", flow)
@@ -384,7 +398,7 @@ def test_lists_name_the_places_of_what_is_wanted(caller, ask):
     assert pairs(value) == [(middle, target, "Produces"), (source, middle, "Consumes")]
 
 
-def test_lists_of_columns_and_of_what_nobody_knows(caller, ask):
+def test_lists_of_columns_and_of_what_nobody_knows(caller: Caller, ask: Any) -> None:
     fine = [([column("listed.a", "x")], [column("listed.b", "y")])]
     caller.ingest(hive("listed.b"), "upstreamLineage", made_of("listed.a", fine=fine))
     value = lists(ask, column("listed.b", "y"))
@@ -400,7 +414,7 @@ def test_lists_of_columns_and_of_what_nobody_knows(caller, ask):
     )
 
 
-def test_many_entities_are_marked_as_few_are(caller, drawn, ask):
+def test_many_entities_are_marked_as_few_are(caller: Caller, drawn: Any, ask: Any) -> None:
     names = [f"crowd.{at}" for at in range(600)]
     drawn({"crowd": names})
     gone = [hive(name) for name in names[::100]]
@@ -413,10 +427,10 @@ def test_many_entities_are_marked_as_few_are(caller, drawn, ask):
 
 
 @pytest.mark.parametrize("form", ["entries", "lists"])
-def test_limits_that_are_asked_for_are_kept_and_said(drawn, ask, form):
+def test_limits_that_are_asked_for_are_kept_and_said(drawn: Any, ask: Any, form: str) -> None:
     drawn({"most": ["most.a", "most.b"], "most.a": ["most.c"], "most.b": ["most.c"]})
 
-    def cut(**limits):
+    def cut(**limits: Any) -> Any:
         value = ask(hive("most"), form=form, **limits)
         return value["total"], value.get("truncated")
 
@@ -438,7 +452,7 @@ def test_limits_that_are_asked_for_are_kept_and_said(drawn, ask, form):
         ({"maxMillis": 0.5}, "an integer"),
     ],
 )
-def test_a_form_or_a_limit_that_is_none_is_refused(caller, wrong, said):
+def test_a_form_or_a_limit_that_is_none_is_refused(caller: Caller, wrong: Any, said: str) -> None:
     body = {"urn": hive("x"), "direction": "UPSTREAM"} | wrong
     answer = caller.post("/relationships?action=getLineage", body)
     assert answer.status_code == 400

@@ -1,7 +1,7 @@
 """A deployment's own entities and aspects, asked over the wire."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -81,7 +81,9 @@ def write(http: httpx.Client, urn: str, aspect: str, value: Any) -> httpx.Respon
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory, serve) -> Iterator[httpx.Client]:
+def own(
+    tmp_path_factory: pytest.TempPathFactory, serve: Callable[..., str]
+) -> Iterator[httpx.Client]:
     """Calls a catalog that knows a deployment's own names, a shelf in it."""
     folder = tmp_path_factory.mktemp("own")
     file = folder / "own.json"
@@ -110,7 +112,7 @@ class TestRegistryOfOnesOwn:
         assert answer.status_code == 200, answer.text
         return answer.json()["value"]
 
-    def test_is_read_with_its_key_and_record(self, own):
+    def test_is_read_with_its_key_and_record(self, own: httpx.Client) -> None:
         aspects = own.get(f"/entitiesV2/{SHELF}").json()["aspects"]
         assert aspects["warehouseShelfKey"]["value"] == {"id": "north-7"}
         assert aspects["shelfInfo"]["value"]["label"] == "Boxroom North"
@@ -121,20 +123,20 @@ class TestRegistryOfOnesOwn:
         ((only),) = answer["value"]["values"]
         assert json.loads(only["aspect"]["value"]) == {"timestampMillis": 5, "kilos": 7}
 
-    def test_is_held_against_its_own_records(self, own):
+    def test_is_held_against_its_own_records(self, own: httpx.Client) -> None:
         answer = write(own, SHELF, "shelfInfo", {"label": 5})
         assert answer.status_code == 422
         assert "shelfInfo.label" in answer.json()["message"]
         assert write(own, SHELF, "datasetProperties", {}).status_code == 422
 
     @pytest.mark.parametrize("text", ["boxroom", "aisle:A3", "label:boxroom*"])
-    def test_is_found_by_its_own_fields(self, own, text):
+    def test_is_found_by_its_own_fields(self, own: httpx.Client, text: str) -> None:
         found = self.ask(own, "search", input=text, entity="warehouseShelf", start=0, count=5)
         assert found["entities"] == [SHELF]
         facets = {one["name"]: one for one in found["metadata"]["searchResultMetadatas"]}
         assert facets["aisle"]["aggregations"] == {"A3": 1}
 
-    def test_is_filtered_completed_and_browsed(self, own):
+    def test_is_filtered_completed_and_browsed(self, own: httpx.Client) -> None:
         narrowed_by = one_criterion(field="aisle", value="A4", condition="EQUAL")
         asked = {"entity": "warehouseShelf", "start": 0}
         assert not self.ask(own, "search", input="*", filter=narrowed_by, **asked)["entities"]
@@ -145,7 +147,7 @@ class TestRegistryOfOnesOwn:
         room = self.ask(own, "browse", path="/hall/one", limit=5, **asked)
         assert [one["urn"] for one in room["entities"]] == [SHELF]
 
-    def test_is_related_both_ways_by_its_own_name(self, own):
+    def test_is_related_both_ways_by_its_own_name(self, own: httpx.Client) -> None:
         boxes = hive("own.boxes")
         for urn, direction, other in (
             (SHELF, "OUTGOING", boxes),
@@ -154,7 +156,7 @@ class TestRegistryOfOnesOwn:
             path = f"/relationships?direction={direction}&types=HoldsBoxesOf&urn={urn}"
             assert own.get(path).json()["entities"] == [other]
 
-    def test_adds_an_aspect_to_an_entity_that_ships(self, own):
+    def test_adds_an_aspect_to_an_entity_that_ships(self, own: httpx.Client) -> None:
         boxes = hive("own.boxes")
         aspects = own.get(f"/entitiesV2/{quote(boxes, safe='')}").json()["aspects"]
         assert aspects["shelfNote"]["value"] == {"note": "quarterly"}
@@ -162,7 +164,7 @@ class TestRegistryOfOnesOwn:
         found = self.ask(own, "search", input="quarterly", entity="dataset", start=0, count=5)
         assert found["entities"] == [boxes]
 
-    def test_is_on_the_documentation_page(self, own):
+    def test_is_on_the_documentation_page(self, own: httpx.Client) -> None:
         page = own.get("/restli/docs").text
         for name in ("warehouseShelf", "shelfInfo", "shelfLoad", "shelfNote", "HoldsBoxesOf"):
             assert f">{name}<" in page

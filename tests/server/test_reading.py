@@ -1,9 +1,12 @@
 """Reading: whole entities, single aspects, documents over time, and hostile URNs."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+
+from tests.server.conftest import Caller
 
 HOSTILE = [
     "db/sch/table",
@@ -21,7 +24,7 @@ def hive(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_urn_in_a_path_is_decoded_exactly_once(caller, name):
+def test_a_urn_in_a_path_is_decoded_exactly_once(caller: Caller, name: Any) -> None:
     urn = hive(name)
     caller.ingest(urn, "datasetProperties", {"description": name})
     for path in ("/entitiesV2", "/entities", "/aspects"):
@@ -30,14 +33,14 @@ def test_a_urn_in_a_path_is_decoded_exactly_once(caller, name):
         assert name in json.dumps(answer.json(), ensure_ascii=False).replace('\\"', '"')
 
 
-def test_a_path_takes_raw_parentheses_commas_and_slashes(caller):
+def test_a_path_takes_raw_parentheses_commas_and_slashes(caller: Caller) -> None:
     urn = hive("raw/path.name")
     caller.ingest(urn, "status", {"removed": False})
     assert caller.get(f"/entitiesV2/{urn}").json()["urn"] == urn
     assert "status" in caller.get(f"/entitiesV2/{urn}").json()["aspects"]
 
 
-def test_a_urn_in_a_query_is_decoded_exactly_once(caller):
+def test_a_urn_in_a_query_is_decoded_exactly_once(caller: Caller) -> None:
     urn = hive("q%2Cuery/x")
     owners = [{"owner": "urn:li:corpuser:querying", "type": "NONE"}]
     caller.ingest(urn, "ownership", {"owners": owners})
@@ -69,7 +72,7 @@ def test_a_urn_in_a_query_is_decoded_exactly_once(caller):
         ),
     ],
 )
-def test_the_aspects_of_a_read_can_be_named(caller, query, names):
+def test_the_aspects_of_a_read_can_be_named(caller: Caller, query: str, names: Any) -> None:
     urn = hive("named.aspects")
     caller.ingest(urn, "status", {"removed": False})
     caller.ingest(urn, "ownership", {"owners": []})
@@ -77,13 +80,13 @@ def test_the_aspects_of_a_read_can_be_named(caller, query, names):
     assert set(caller.entity(urn, query)["aspects"]) == names
 
 
-def test_an_unclosed_list_is_refused(caller):
+def test_an_unclosed_list_is_refused(caller: Caller) -> None:
     answer = caller.get(f"/entitiesV2/{hive('x')}?aspects=List(status")
     assert answer.status_code == 400
     assert "not closed" in answer.json()["message"]
 
 
-def test_a_urn_never_written_reads_as_its_key_alone_and_its_aspect_as_404(caller):
+def test_a_urn_never_written_reads_as_its_key_alone_and_its_aspect_as_404(caller: Caller) -> None:
     urn = hive("never.written")
     key = {"platform": "urn:li:dataPlatform:hive", "name": "never.written", "origin": "PROD"}
     aspects = caller.entity(urn)["aspects"]
@@ -93,7 +96,7 @@ def test_a_urn_never_written_reads_as_its_key_alone_and_its_aspect_as_404(caller
     assert [list(aspect.values()) for aspect in snapshot["aspects"]] == [[key]]
 
 
-def test_many_entities_are_read_in_one_call(caller):
+def test_many_entities_are_read_in_one_call(caller: Caller) -> None:
     urns = [hive(f"many/of,{n}") if n == 7 else hive(f"many/of.{n}") for n in range(12) if n != 7]
     for urn in urns:
         caller.ingest(urn, "ownership", {"owners": []})
@@ -109,7 +112,7 @@ def test_many_entities_are_read_in_one_call(caller):
     assert list(answer["results"]) == urns[:2]
 
 
-def test_a_snapshot_read_holds_each_aspect_under_its_record(caller):
+def test_a_snapshot_read_holds_each_aspect_under_its_record(caller: Caller) -> None:
     urn = "urn:li:corpuser:snapped"
     caller.ingest(urn, "corpUserInfo", {"active": True, "displayName": "S"})
     answer = caller.get(f"/entities/{quote(urn)}")
@@ -142,7 +145,9 @@ def test_a_snapshot_read_holds_each_aspect_under_its_record(caller):
         ({"X-Catalog-Dialect": "datahub"}, "com.linkedin."),
     ],
 )
-def test_record_names_follow_the_dialect_and_values_do_not(caller, headers, prefix):
+def test_record_names_follow_the_dialect_and_values_do_not(
+    caller: Caller, headers: Any, prefix: str
+) -> None:
     urn = hive("dialects")
     schema = {"com.linkedin.schema.OtherSchema": {"rawSchema": "x"}}
     value = {
@@ -160,7 +165,7 @@ def test_record_names_follow_the_dialect_and_values_do_not(caller, headers, pref
     assert snapshot == f"{prefix}metadata.snapshot.DatasetSnapshot"
 
 
-def test_an_unknown_dialect_is_refused(caller):
+def test_an_unknown_dialect_is_refused(caller: Caller) -> None:
     answer = caller.get(f"/entities/{quote(hive('x'))}", **{"X-Catalog-Dialect": "klingon"})
     assert answer.status_code == 400
 
@@ -175,13 +180,13 @@ def test_an_unknown_dialect_is_refused(caller):
         ("version=0", 400),
     ],
 )
-def test_a_point_lookup_that_finds_nothing_is_404(caller, query, status):
+def test_a_point_lookup_that_finds_nothing_is_404(caller: Caller, query: str, status: int) -> None:
     urn = hive("lookup")
     caller.ingest(urn, "status", {"removed": False})
     assert caller.get(f"/aspects/{quote(urn)}?{query}").status_code == status
 
 
-def test_existence_can_leave_out_what_is_soft_deleted(caller, dataset):
+def test_existence_can_leave_out_what_is_soft_deleted(caller: Caller, dataset: str) -> None:
     assert not caller.exists(dataset)
     caller.ingest(dataset, "status", {"removed": False})
     caller.ingest(dataset, "status", {"removed": True})
@@ -190,7 +195,7 @@ def test_existence_can_leave_out_what_is_soft_deleted(caller, dataset):
     assert caller.post("/entities?action=exists", body).json() == {"value": False}
 
 
-def by(field, condition, value):
+def by(field: Any, condition: Any, value: Any) -> Any:
     return {"criteria": [{"field": field, "condition": condition, "values": [value]}]}
 
 
@@ -198,22 +203,24 @@ class TestTimeseries:
     """Documents of a timeseries aspect."""
 
     @staticmethod
-    def read(caller, urn, /, **more):
+    def read(caller: Any, urn: Any, /, **more: Any) -> Any:
         body = {"urn": urn, "entity": "dataset", "aspect": "datasetUsageStatistics"} | more
         return caller.post("/aspects?action=getTimeseriesAspectValues", body)
 
     @classmethod
-    def times(cls, caller, urn, /, **more):
+    def times(cls, caller: Any, urn: Any, /, **more: Any) -> Any:
         values = cls.read(caller, urn, **more).json()["value"]["values"]
         return [json.loads(one["aspect"]["value"])["timestampMillis"] for one in values]
 
     @staticmethod
-    def use(caller, urn, at, queries=1, **more):
+    def use(caller: Any, urn: Any, at: Any, queries: int = 1, **more: Any) -> Any:
         value = {"timestampMillis": at, "totalSqlQueries": queries} | more
         caller.ingest(urn, "datasetUsageStatistics", value)
         return value
 
-    def test_are_answered_in_their_envelopes_newest_first(self, caller, dataset):
+    def test_are_answered_in_their_envelopes_newest_first(
+        self, caller: Caller, dataset: str
+    ) -> None:
         written = [self.use(caller, dataset, at) for at in (10, 30, 20)]
         value = self.read(caller, dataset, startTimeMillis=0, endTimeMillis=99).json()["value"]
         assert {key: value[key] for key in value if key != "values"} == {
@@ -232,7 +239,9 @@ class TestTimeseries:
         ]
         assert "datasetUsageStatistics" not in caller.entity(dataset)["aspects"]
 
-    def test_bounds_are_inclusive_and_open_ends_are_open(self, caller, dataset):
+    def test_bounds_are_inclusive_and_open_ends_are_open(
+        self, caller: Caller, dataset: str
+    ) -> None:
         for at in (10, 20, 30):
             self.use(caller, dataset, at)
         assert self.times(caller, dataset, startTimeMillis=10, endTimeMillis=20) == [20, 10]
@@ -241,7 +250,7 @@ class TestTimeseries:
         assert self.times(caller, dataset) == [30, 20, 10]
         assert self.times(caller, dataset, endTimeMillis=2**63) == [30, 20, 10]
 
-    def test_the_limit_keeps_the_newest(self, caller, dataset):
+    def test_the_limit_keeps_the_newest(self, caller: Caller, dataset: str) -> None:
         for at in (10, 20, 30):
             self.use(caller, dataset, at)
         assert self.times(caller, dataset, limit=2) == [30, 20]
@@ -249,7 +258,9 @@ class TestTimeseries:
         assert self.read(caller, dataset, latestValue=True).json()["value"]["limit"] == 1
         assert self.read(caller, dataset, limit=50_000).json()["value"]["limit"] == 10000
 
-    def test_the_same_moment_replaces_and_another_partition_does_not(self, caller, dataset):
+    def test_the_same_moment_replaces_and_another_partition_does_not(
+        self, caller: Caller, dataset: str
+    ) -> None:
         self.use(caller, dataset, 10, 1)
         self.use(caller, dataset, 10, 2)
         spec = {"partition": "p1", "type": "PARTITION"}
@@ -260,12 +271,12 @@ class TestTimeseries:
         only = {"or": [{"and": [{"field": "partitionSpec.partition", "value": "p1"}]}]}
         assert len(self.times(caller, dataset, filter=only)) == 1
 
-    def test_make_the_entity_exist(self, caller, dataset):
+    def test_make_the_entity_exist(self, caller: Caller, dataset: str) -> None:
         self.use(caller, dataset, 10)
         assert caller.exists(dataset)
         assert "datasetUsageStatistics" not in caller.entity(dataset)["aspects"]
 
-    def test_can_be_deleted(self, caller, dataset):
+    def test_can_be_deleted(self, caller: Caller, dataset: str) -> None:
         self.use(caller, dataset, 10)
         caller.ingest(dataset, "datasetUsageStatistics", None, "DELETE")
         assert self.times(caller, dataset) == []
@@ -284,11 +295,13 @@ class TestTimeseries:
             ({"filter": {"or": [{"and": [{"field": "a", "value": "b", "condition": "X"}]}]}}, 400),
         ],
     )
-    def test_a_bad_question_is_refused(self, caller, dataset, change, status):
+    def test_a_bad_question_is_refused(
+        self, caller: Caller, dataset: str, change: Any, status: int
+    ) -> None:
         assert self.read(caller, dataset, **change).status_code == status
 
     @pytest.mark.parametrize("at", [2**63, "now", None])
-    def test_a_moment_that_is_none_is_refused(self, caller, dataset, at):
+    def test_a_moment_that_is_none_is_refused(self, caller: Caller, dataset: str, at: Any) -> None:
         answer = caller.send(dataset, "datasetUsageStatistics", {"timestampMillis": at})
         assert answer.status_code == 422
         assert not caller.exists(dataset)
@@ -314,9 +327,9 @@ class TestTimeseries:
         ],
     )
     def test_pass_a_filter_of_every_condition(
-        self, caller, hive_named, field, condition, values, found
-    ):
-        urn = hive_named(f"{condition}.{field.split('.')[0]}")
+        self, caller: Caller, hive_named: Any, field: str, condition: str, values: Any, found: Any
+    ) -> None:
+        urn = hive_named(f"{condition}.{field.split('.', maxsplit=1)[0]}")
         self.use(caller, urn, 10, 2, messageId="Nightly load")
         self.use(caller, urn, 20, 9, fieldCounts=[{"fieldPath": "id", "count": 1}])
         self.use(caller, urn, 30, 100, messageId="reload")
@@ -327,10 +340,10 @@ class TestTimeseries:
         assert set(self.times(caller, urn, filter=asked)) == {10, 20, 30} - set(found)
 
     @pytest.fixture
-    def hive_named(self):
+    def hive_named(self) -> Any:
         return lambda name: f"urn:li:dataset:(urn:li:dataPlatform:hive,series.{name},PROD)"
 
-    def test_are_sorted_by_a_field_and_limited_then(self, caller, dataset):
+    def test_are_sorted_by_a_field_and_limited_then(self, caller: Caller, dataset: str) -> None:
         for at, queries in ((10, 9), (20, 100), (30, 5)):
             self.use(caller, dataset, at, queries)
         caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": 40})
@@ -352,11 +365,13 @@ class TestTimeseries:
             {"filter": by("timestampMillis", "LESS_THAN", "noon")},
         ],
     )
-    def test_a_sort_or_a_comparison_that_cannot_be_made_is_refused(self, caller, dataset, change):
+    def test_a_sort_or_a_comparison_that_cannot_be_made_is_refused(
+        self, caller: Caller, dataset: str, change: Any
+    ) -> None:
         self.use(caller, dataset, 10, messageId="m")
         assert self.read(caller, dataset, **change).status_code == 400
 
-    def test_pass_the_filter_of_a_graphql_query(self, caller, dataset):
+    def test_pass_the_filter_of_a_graphql_query(self, caller: Caller, dataset: str) -> None:
         for at in (100, 200, 300):
             caller.ingest(dataset, "datasetProfile", {"timestampMillis": at, "rowCount": at})
         query = """query profiles($urn: String!, $filter: FilterInput) {

@@ -1,28 +1,33 @@
 """Taking the references to an entity out of all others."""
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from explorer.metadata.registry import load_registry
 from explorer.server.removal import without_references
+from tests.server.conftest import Caller
 
 TAG = "urn:li:tag:unlinked"
 STAMP = {"time": 0, "actor": "urn:li:corpuser:x"}
 
 
-def hive(name):
+def hive(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def unlink(caller, urn, dry_run=False):
+def unlink(caller: Any, urn: Any, dry_run: bool = False) -> Any:
     body = {"urn": urn, "dryRun": dry_run}
     answer = caller.post("/entities?action=deleteReferences", body)
     assert answer.status_code == 200, answer.text
     return answer.json()["value"]
 
 
-def test_references_go_from_every_aspect_and_the_rest_stays(caller, schema):
+def test_references_go_from_every_aspect_and_the_rest_stays(
+    caller: Caller, schema: Callable[..., dict[str, Any]]
+) -> None:
     tagged, columned = hive("unlinked.tagged"), hive("unlinked.columned")
     other = {"tag": "urn:li:tag:stays"}
     caller.ingest(tagged, "globalTags", {"tags": [{"tag": TAG}, other]})
@@ -58,7 +63,7 @@ def test_references_go_from_every_aspect_and_the_rest_stays(caller, schema):
     assert unlink(caller, TAG)["total"] == 0
 
 
-def test_what_cannot_be_without_the_reference_stays_and_is_told(caller):
+def test_what_cannot_be_without_the_reference_stays_and_is_told(caller: Caller) -> None:
     flow = "urn:li:dataFlow:(airflow,unlinked,PROD)"
     job = f"urn:li:dataJob:({flow},task)"
     caller.ingest(job, "status", {"removed": False})
@@ -115,11 +120,13 @@ def test_what_cannot_be_without_the_reference_stays_and_is_told(caller):
         ("container", "container", "urn:li:container:a", {"container": "urn:li:container:a"}, None),
     ],
 )
-def test_the_least_goes_that_can_go(aspect, path, urn, value, left):
+def test_the_least_goes_that_can_go(
+    aspect: str, path: str, urn: str, value: Any, left: Any
+) -> None:
     assert without_references(load_registry(), aspect, value, [path], urn) == left
 
 
-def test_many_references_are_counted_and_a_hundred_listed(caller):
+def test_many_references_are_counted_and_a_hundred_listed(caller: Caller) -> None:
     proposals = [
         caller.proposal(hive(f"unlinked.many{n}"), "globalTags", {"tags": [{"tag": f"{TAG}-many"}]})
         for n in range(120)

@@ -1,15 +1,18 @@
 """Relationships: one hop, both ways, following what aspects say now."""
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+
+from tests.server.conftest import Caller
 
 
 def hive(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def related(caller, urn, direction, types, **more):
+def related(caller: Any, urn: Any, direction: Any, types: Any, **more: Any) -> Any:
     extra = "".join(f"&{key}={value}" for key, value in more.items())
     path = f"/relationships?direction={direction}&urn={quote(urn, safe='')}&types={types}{extra}"
     answer = caller.get(path)
@@ -17,7 +20,9 @@ def related(caller, urn, direction, types, **more):
     return answer.json()
 
 
-def test_an_edge_is_read_from_both_sides_and_ends_with_what_declared_it(caller, dataset):
+def test_an_edge_is_read_from_both_sides_and_ends_with_what_declared_it(
+    caller: Caller, dataset: str
+) -> None:
     ann, bob = "urn:li:corpuser:rel-ann", "urn:li:corpuser:rel-bob"
     owned = {"owners": [{"owner": urn, "type": "NONE"} for urn in (ann, bob)]}
     caller.ingest(dataset, "ownership", owned)
@@ -39,7 +44,9 @@ def test_an_edge_is_read_from_both_sides_and_ends_with_what_declared_it(caller, 
     assert related(caller, dataset, "OUTGOING", "OwnedBy")["entities"] == []
 
 
-def test_several_types_are_asked_for_by_list_repetition_or_not_at_all(caller, dataset):
+def test_several_types_are_asked_for_by_list_repetition_or_not_at_all(
+    caller: Caller, dataset: str
+) -> None:
     tag, owner = "urn:li:tag:rel-types", "urn:li:corpuser:rel-types"
     caller.ingest(dataset, "ownership", {"owners": [{"owner": owner, "type": "NONE"}]})
     caller.ingest(dataset, "globalTags", {"tags": [{"tag": tag}]})
@@ -92,14 +99,14 @@ def test_several_types_are_asked_for_by_list_repetition_or_not_at_all(caller, da
     ],
 )
 def test_relationships_are_named_as_the_registry_names_them(
-    caller, urn, aspect, value, name, other
-):
+    caller: Caller, urn: Any, aspect: str, value: Any, name: str, other: Any
+) -> None:
     caller.ingest(urn, aspect, value)
     assert related(caller, urn, "OUTGOING", name)["entities"] == [other]
     assert related(caller, other, "INCOMING", name)["entities"] == [urn]
 
 
-def test_pages_cover_every_edge_once(caller):
+def test_pages_cover_every_edge_once(caller: Caller) -> None:
     tag = "urn:li:tag:rel-paged"
     urns = [hive(f"rel.page{n}") for n in range(7)]
     for urn in urns:
@@ -113,7 +120,9 @@ def test_pages_cover_every_edge_once(caller):
     assert seen == urns
 
 
-def test_edges_of_a_soft_deleted_entity_stay_and_those_of_a_deleted_one_go(caller, dataset):
+def test_edges_of_a_soft_deleted_entity_stay_and_those_of_a_deleted_one_go(
+    caller: Caller, dataset: str
+) -> None:
     tag = "urn:li:tag:rel-removed"
     caller.ingest(dataset, "globalTags", {"tags": [{"tag": tag}]})
     caller.ingest(dataset, "status", {"removed": True})
@@ -134,5 +143,5 @@ def test_edges_of_a_soft_deleted_entity_stay_and_those_of_a_deleted_one_go(calle
         "direction=OUTGOING&urn=urn:li:tag:x&types=OwnedBy&count=many",
     ],
 )
-def test_a_question_that_lacks_or_misspells_a_part_is_refused(caller, query):
+def test_a_question_that_lacks_or_misspells_a_part_is_refused(caller: Caller, query: str) -> None:
     assert caller.get(f"/relationships?{query}").status_code == 400

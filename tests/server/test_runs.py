@@ -1,29 +1,32 @@
 """Runs of ingestion: listed and described."""
 
 import json
+from typing import Any
 
 import pytest
 
+from tests.server.conftest import Caller
 
-def by(run, at=1):
+
+def by(run: Any, at: int = 1) -> Any:
     return {"systemMetadata": {"runId": run, "lastObserved": at}}
 
 
-def hive(name):
+def hive(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def ask(caller, action, /, **body):
+def ask(caller: Any, action: Any, /, **body: Any) -> Any:
     answer = caller.post(f"/runs?action={action}", body)
     assert answer.status_code == 200, answer.text
     return answer.json()["value"]
 
 
-def rows(caller, run, **more):
+def rows(caller: Any, run: Any, **more: Any) -> Any:
     return {one["runId"]: one["rows"] for one in ask(caller, "list", **more)}.get(run, 0)
 
 
-def test_runs_are_listed_newest_first_with_what_is_left_of_them(caller):
+def test_runs_are_listed_newest_first_with_what_is_left_of_them(caller: Caller) -> None:
     for run in ("listed-1", "listed-2", "listed-3"):
         caller.ingest(hive(f"runs.{run}"), "ownership", {"owners": []}, **by(run))
     found = ask(caller, "list", pageOffset=0, pageSize=3)
@@ -38,7 +41,7 @@ def test_runs_are_listed_newest_first_with_what_is_left_of_them(caller):
     assert ask(caller, "describe", runId="listed-1") == []
 
 
-def test_a_run_is_described_row_by_row(caller):
+def test_a_run_is_described_row_by_row(caller: Caller) -> None:
     urn = hive("runs.described")
     for text in ("one", "two"):
         caller.ingest(urn, "datasetProperties", {"description": text}, **by("described"))
@@ -65,7 +68,7 @@ def test_a_run_is_described_row_by_row(caller):
     assert parts == found
 
 
-def test_what_is_soft_deleted_counts_only_when_asked_for(caller):
+def test_what_is_soft_deleted_counts_only_when_asked_for(caller: Caller) -> None:
     urn = hive("runs.soft")
     caller.ingest(urn, "ownership", {"owners": []}, **by("soft-run"))
     whole = rows(caller, "soft-run")
@@ -76,7 +79,9 @@ def test_what_is_soft_deleted_counts_only_when_asked_for(caller):
     assert len(ask(caller, "describe", runId="soft-run", includeSoft=True)) == whole
 
 
-def test_writing_again_what_is_there_does_not_make_it_the_second_runs(caller, dataset):
+def test_writing_again_what_is_there_does_not_make_it_the_second_runs(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "globalTags", {"tags": []}, **by("first-owner"))
     caller.ingest(dataset, "globalTags", {"tags": []}, **by("second-owner"))
     assert ask(caller, "describe", runId="second-owner") == []
@@ -88,7 +93,9 @@ def test_writing_again_what_is_there_does_not_make_it_the_second_runs(caller, da
 
 
 @pytest.mark.parametrize("safe", [True, False])
-def test_a_rehearsal_counts_documents_and_shared_entities_as_the_real_one(caller, safe):
+def test_a_rehearsal_counts_documents_and_shared_entities_as_the_real_one(
+    caller: Caller, safe: bool
+) -> None:
     run, urn = f"counted-{safe}", hive(f"runs.counted.{safe}")
     for at in (1, 2, 3):
         caller.ingest(urn, "datasetUsageStatistics", {"timestampMillis": at}, **by(run))
@@ -110,5 +117,5 @@ def test_a_rehearsal_counts_documents_and_shared_entities_as_the_real_one(caller
     ("action", "body"),
     [("describe", {}), ("list", {"pageSize": -1}), ("describe", {"runId": "x", "start": -1})],
 )
-def test_a_bad_question_is_refused(caller, action, body):
+def test_a_bad_question_is_refused(caller: Caller, action: str, body: Any) -> None:
     assert caller.post(f"/runs?action={action}", body).status_code == 400

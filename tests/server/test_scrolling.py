@@ -1,20 +1,24 @@
 """Sorted results, and going through all of one while others write."""
 
+from typing import Any
+
 import pytest
 
+from tests.server.conftest import Caller
 
-def hive(name):
+
+def hive(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def ask(caller, action, /, **body):
+def ask(caller: Any, action: Any, /, **body: Any) -> Any:
     answer = caller.post(f"/entities?action={action}", body)
     assert answer.status_code == 200, answer.text
     return answer.json()["value"]
 
 
 @pytest.fixture(scope="module")
-def rivers(caller):
+def rivers(caller: Caller) -> Any:
     """Seven datasets that only this module's word finds, named against their URNs' order."""
     urns = []
     for at, name in enumerate(("Rhine", "oder", "Neisse", "main", "Lech", "isar", "Havel")):
@@ -23,7 +27,7 @@ def rivers(caller):
     return urns
 
 
-def scroll(caller, **body):
+def scroll(caller: Any, **body: Any) -> Any:
     pages = []
     scroll_id = None
     while True:
@@ -34,7 +38,7 @@ def scroll(caller, **body):
             return pages
 
 
-def test_a_search_is_sorted_both_ways_by_any_searchable_field(caller, rivers):
+def test_a_search_is_sorted_both_ways_by_any_searchable_field(caller: Caller, rivers: Any) -> None:
     by_name = {"field": "name", "order": "ASCENDING"}
     body = {"input": "flussbett", "start": 0, "count": 10}
     assert ask(caller, "search", entity="dataset", sort=by_name, **body)["entities"] == rivers[::-1]
@@ -46,7 +50,7 @@ def test_a_search_is_sorted_both_ways_by_any_searchable_field(caller, rivers):
     assert found["entities"] == rivers[::-1]
 
 
-def test_filter_and_list_take_no_text(caller, rivers):
+def test_filter_and_list_take_no_text(caller: Caller, rivers: Any) -> None:
     some = {"or": [{"and": [{"field": "urn", "value": "rivers.", "condition": "CONTAIN"}]}]}
     body = {"entity": "dataset", "filter": some, "sort": {"field": "name"}, "start": 1, "count": 3}
     assert ask(caller, "filter", **body)["entities"] == rivers[5:2:-1]
@@ -59,7 +63,7 @@ def test_filter_and_list_take_no_text(caller, rivers):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
-def test_scrolling_meets_everything_once_and_ends(caller, rivers, count):
+def test_scrolling_meets_everything_once_and_ends(caller: Caller, rivers: Any, count: int) -> None:
     pages = scroll(caller, input="flussbett", count=count)
     assert [urn for page in pages for urn in page] == rivers
     by_name = {"field": "name", "order": "ASCENDING"}
@@ -67,8 +71,8 @@ def test_scrolling_meets_everything_once_and_ends(caller, rivers, count):
     assert [urn for page in pages for urn in page] == rivers[::-1]
 
 
-def test_what_is_written_meanwhile_does_not_disturb_a_scroll(caller):
-    def write(name):
+def test_what_is_written_meanwhile_does_not_disturb_a_scroll(caller: Caller) -> None:
+    def write(name: Any) -> None:
         caller.ingest(hive(f"drift.{name}"), "datasetProperties", {"description": "driftwort"})
 
     for at in range(6):
@@ -84,12 +88,14 @@ def test_what_is_written_meanwhile_does_not_disturb_a_scroll(caller):
 
 
 @pytest.mark.parametrize("scroll_id", ["x", "", "§", "AAAAAAAAAAAAAAAA", 5])
-def test_a_scroll_id_that_is_none_is_refused(caller, rivers, scroll_id):
+def test_a_scroll_id_that_is_none_is_refused(
+    caller: Caller, rivers: Any, scroll_id: int | str
+) -> None:
     body = {"input": "flussbett", "count": 2, "scrollId": scroll_id}
     assert caller.post("/entities?action=scrollAcrossEntities", body).status_code == 400
 
 
-def test_a_scroll_id_of_another_search_is_refused(caller, rivers):
+def test_a_scroll_id_of_another_search_is_refused(caller: Caller, rivers: Any) -> None:
     page = ask(caller, "scrollAcrossEntities", input="flussbett", count=2)
     for change in (
         {"input": "fluss"},
@@ -112,7 +118,7 @@ def test_a_scroll_id_of_another_search_is_refused(caller, rivers):
         ("name", "a sort is"),
     ],
 )
-def test_a_sort_that_is_none_is_refused(caller, sort, told):
+def test_a_sort_that_is_none_is_refused(caller: Caller, sort: Any, told: str) -> None:
     for action, body in (
         ("search", {"entity": "dataset", "input": "*"}),
         ("list", {"entity": "dataset"}),
@@ -123,7 +129,7 @@ def test_a_sort_that_is_none_is_refused(caller, sort, told):
         assert told in answer.json()["message"]
 
 
-def test_browsing_can_be_narrowed_by_a_filter(caller):
+def test_browsing_can_be_narrowed_by_a_filter(caller: Caller) -> None:
     for at in range(4):
         urn = hive(f"narrowed.{at}")
         folder = f"/narrowed/f{at % 2}/x" if at < 3 else "/narrowed"

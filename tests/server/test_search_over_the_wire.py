@@ -1,8 +1,11 @@
 """Filters, matches, ranking and pages, as a caller of the search sees them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.server.conftest import Caller
 
 
 def hive(name: str) -> str:
@@ -13,7 +16,7 @@ def one_criterion(**criterion: Any) -> dict[str, Any]:
     return {"or": [{"and": [criterion]}]}
 
 
-def autocomplete(caller, text: str, entity: str = "dataset", **more: Any) -> Any:
+def autocomplete(caller: Any, text: str, entity: str = "dataset", **more: Any) -> Any:
     body = {"query": text, "entity": entity, "limit": 10} | more
     answer = caller.post("/entities?action=autocomplete", body)
     assert answer.status_code == 200, answer.text
@@ -21,7 +24,7 @@ def autocomplete(caller, text: str, entity: str = "dataset", **more: Any) -> Any
 
 
 @pytest.fixture(scope="module")
-def peaks(caller) -> None:
+def peaks(caller: Caller) -> None:
     """Three datasets that only the word zentralpeak finds."""
     for name, at in (("rigi", 1000), ("pilatus", 2000), ("titlis", 3000)):
         stamp = {"time": at, "actor": "urn:li:corpuser:a"}
@@ -67,7 +70,9 @@ class TestFilters:
             ({"value": "titlis"}, "titlis"),
         ],
     )
-    def test_let_pass_what_the_condition_says(self, caller, criterion, found):
+    def test_let_pass_what_the_condition_says(
+        self, caller: Caller, criterion: Any, found: str
+    ) -> None:
         narrowed_by = one_criterion(**({"field": "name"} | criterion))
         value = caller.search("zentralpeak", filter=narrowed_by)
         names = sorted(urn.split(",")[1].removeprefix("peaks.") for urn in value["entities"])
@@ -76,7 +81,9 @@ class TestFilters:
 
     @pytest.mark.parametrize("field", ["hash", "schemaMetadata", "nonsense", "ldap"])
     @pytest.mark.parametrize("action", ["search", "autocomplete"])
-    def test_on_a_field_that_is_not_searchable_name_those_that_are(self, caller, action, field):
+    def test_on_a_field_that_is_not_searchable_name_those_that_are(
+        self, caller: Caller, action: str, field: str
+    ) -> None:
         body = {"input": "zentralpeak", "query": "r", "entity": "dataset"}
         body["filter"] = one_criterion(field=field, value="x", condition="EQUAL")
         answer = caller.post(f"/entities?action={action}", body)
@@ -90,7 +97,9 @@ class TestFilters:
 class TestSearch:
     """What is matched, in which order, and that all of it is reached."""
 
-    def test_matches_hold_what_was_asked_for_and_stand_beside_their_entity(self, caller):
+    def test_matches_hold_what_was_asked_for_and_stand_beside_their_entity(
+        self, caller: Caller
+    ) -> None:
         for n in range(4):
             text = f"number {n} is a wildspitzword" if n % 2 else "none"
             info = {"name": f"wildspitzword{n}", "description": text}
@@ -104,7 +113,9 @@ class TestSearch:
                 assert field["value"] == stored[field["name"]]
                 assert "wildspitzword" in field["value"]
 
-    def test_an_exact_name_comes_before_its_beginning_and_that_before_a_word(self, caller):
+    def test_an_exact_name_comes_before_its_beginning_and_that_before_a_word(
+        self, caller: Caller
+    ) -> None:
         caller.ingest(hive("ranked.d"), "datasetProperties", {"description": "ortlerword"})
         for name in ("big_ortlerword", "ortlerword_daily", "ortlerword"):
             caller.ingest(hive(f"ranked.{name}"), "datasetProperties", {"name": name})
@@ -112,7 +123,7 @@ class TestSearch:
         order = ("ortlerword", "ortlerword_daily", "big_ortlerword", "d")
         assert found == [hive(f"ranked.{name}") for name in order]
 
-    def test_a_star_and_an_empty_text_mean_all_in_order_of_urns(self, caller):
+    def test_a_star_and_an_empty_text_mean_all_in_order_of_urns(self, caller: Caller) -> None:
         for n in (2, 0, 1):
             caller.ingest(f"urn:li:mlModelGroup:(urn:li:dataPlatform:x,all{n},PROD)",
                           "status", {"removed": False})  # fmt: skip
@@ -126,14 +137,18 @@ class TestSearch:
         "text",
         ['tags:"odd: tag name"', r"tags:odd\:\ tag\ name", 'tags:"urn:li:tag:odd: tag name"'],
     )
-    def test_a_value_with_colons_and_spaces_is_asked_for_in_quotes_or_escaped(self, caller, text):
+    def test_a_value_with_colons_and_spaces_is_asked_for_in_quotes_or_escaped(
+        self, caller: Caller, text: str
+    ) -> None:
         urn = hive("colons.and.spaces")
         caller.ingest(urn, "globalTags", {"tags": [{"tag": "urn:li:tag:odd: tag name"}]})
         assert caller.search(text)["entities"] == [urn]
         caller.ingest(urn, "globalTags", {"tags": []})
         assert caller.search(text)["entities"] == []
 
-    def test_an_edited_column_is_found_under_its_new_words(self, caller, dataset, schema):
+    def test_an_edited_column_is_found_under_its_new_words(
+        self, caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+    ) -> None:
         caller.ingest(dataset, "schemaMetadata", schema("a"))
         mutation = "mutation($i: DescriptionUpdateInput!) { updateDescription(input: $i) }"
         for text, gone in (("watzmannedit", "dachsteinedit"), ("hochkalteredit", "watzmannedit")):
@@ -147,7 +162,9 @@ class TestSearch:
             assert caller.search(text)["entities"] == [dataset]
             assert caller.search(gone)["entities"] == []
 
-    def test_the_types_in_the_path_of_a_column_are_no_words(self, caller, dataset, schema):
+    def test_the_types_in_the_path_of_a_column_are_no_words(
+        self, caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+    ) -> None:
         path = "[version=2.0].[type=ortlerstruct].order.[type=ortlerstring].piz_palue"
         caller.ingest(dataset, "schemaMetadata", schema(path))
         for text in ("ortlerstruct", "ortlerstring", '"type ortlerstring"'):
@@ -160,7 +177,9 @@ class TestSearch:
         by_path = one_criterion(field="fieldPaths", value=path, condition="EQUAL")
         assert caller.search("*", filter=by_path)["entities"] == [dataset]
 
-    def test_suggestions_know_no_former_name_nothing_removed_and_their_filter(self, caller):
+    def test_suggestions_know_no_former_name_nothing_removed_and_their_filter(
+        self, caller: Caller
+    ) -> None:
         for n in range(3):
             info = {"name": f"karwendel{n}", "description": "k" * n}
             caller.ingest(hive(f"suggested.{n}"), "datasetProperties", info)
@@ -186,7 +205,9 @@ class TestSearch:
 class TestPages:
     """Where a page begins and how long it is."""
 
-    def test_wrong_bounds_are_refused(self, caller, action, length, asked):
+    def test_wrong_bounds_are_refused(
+        self, caller: Caller, action: Any, length: Any, asked: Any
+    ) -> None:
         for name in ("start", length):
             for bad in (-1, "5", 1.5, True, [], 10**30):
                 body = {"entity": "tag"} | asked | {name: bad}
@@ -194,7 +215,9 @@ class TestPages:
                 assert answer.status_code == 400, body
                 assert f"'{name}'" in answer.json()["message"]
 
-    def test_no_length_and_any_depth_are_answered(self, caller, action, length, asked):
+    def test_no_length_and_any_depth_are_answered(
+        self, caller: Caller, action: Any, length: Any, asked: Any
+    ) -> None:
         for start, count in ((0, 0), (0, 10**9), (10**9, 10), (10**9, 10**9)):
             body = {"entity": "tag"} | asked | {"start": start, length: count}
             value = caller.post(f"/entities?action={action}", body).json()["value"]

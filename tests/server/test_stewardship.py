@@ -5,7 +5,10 @@ import random
 import shutil
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
 from explorer.server import stewardship as ledgers
+from explorer.server.catalog import Catalog
 from explorer.server.data_directory import COUNTS, open_catalog
 from explorer.server.stewardship import (
     Lacking,
@@ -21,16 +25,17 @@ from explorer.server.stewardship import (
     count_downstream,
     rank,
 )
+from tests.server.conftest import Caller
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 DAY_MILLIS = 86_400_000
 
 
-def table(name):
+def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,kept.{name},PROD)"
 
 
-def upstream(*names):
+def upstream(*names: Any) -> Any:
     return {
         "upstreams": [
             {"dataset": table(name), "type": "COPY", "auditStamp": STAMP} for name in names
@@ -38,17 +43,17 @@ def upstream(*names):
     }
 
 
-def used(days_ago, queries):
+def used(days_ago: Any, queries: Any) -> Any:
     at = int(time.time() * 1000) - days_ago * DAY_MILLIS
     return {"timestampMillis": at, "totalSqlQueries": queries}
 
 
-def write(catalog, *changes):
+def write(catalog: Any, *changes: Any) -> None:
     for name, aspect, value in changes:
         asyncio.run(catalog.ingest(Proposal(Urn.parse(table(name)), aspect, value)))
 
 
-def counted(catalog):
+def counted(catalog: Any) -> Any:
     """(what is not described, the most it is used, what is made from it), by table."""
     with catalog.ledger.entries() as entries:
         return {
@@ -62,7 +67,7 @@ def counted(catalog):
 
 
 @pytest.fixture
-def chain(schema):
+def chain(schema: Callable[..., dict[str, Any]]) -> Any:
     """raw → mart → report."""
     return (
         ("raw", "schemaMetadata", schema("id", "body")),
@@ -72,7 +77,9 @@ def chain(schema):
     )
 
 
-def test_a_change_is_counted_when_somebody_asks_next(fresh, chain, schema):
+def test_a_change_is_counted_when_somebody_asks_next(
+    fresh: Callable[[], Catalog], chain: Any, schema: Callable[..., dict[str, Any]]
+) -> None:
     catalog = fresh()
     write(catalog, *chain)
     assert counted(catalog) == {"raw": (3, 0, 2), "mart": (1, 9, 1), "report": (1, 0, 0)}
@@ -98,7 +105,7 @@ def test_a_change_is_counted_when_somebody_asks_next(fresh, chain, schema):
 
 
 @pytest.fixture
-def kept(fresh, chain, tmp_path):
+def kept(fresh: Callable[[], Catalog], chain: Any, tmp_path: Path) -> Any:
     """The file of a catalog that was counted and closed, and what was counted."""
     catalog = fresh()
     write(catalog, *chain)
@@ -108,19 +115,21 @@ def kept(fresh, chain, tmp_path):
 
 
 @contextmanager
-def opened(file):
+def opened(file: Any) -> Iterator[Any]:
     catalog = open_catalog(file.parent, load_registry())
     yield catalog
     catalog.close()
 
 
-def test_what_was_counted_is_kept_over_a_restart(kept, monkeypatch):
+def test_what_was_counted_is_kept_over_a_restart(
+    kept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, before = kept
     assert file.stat().st_mode & 0o077 == 0
     read = []
     real = ledgers.read_facts
 
-    def noted(urn, *more):
+    def noted(urn: Any, *more: Any) -> Any:
         read.append(urn)
         return real(urn, *more)
 
@@ -133,7 +142,7 @@ def test_what_was_counted_is_kept_over_a_restart(kept, monkeypatch):
         assert read == [table("mart")]
 
 
-def test_after_a_crash_what_was_kept_is_brought_up_to_date(kept):
+def test_after_a_crash_what_was_kept_is_brought_up_to_date(kept: Any) -> None:
     file, before = kept
     as_it_was = file.read_bytes()
     with opened(file) as catalog:
@@ -149,14 +158,14 @@ def test_after_a_crash_what_was_kept_is_brought_up_to_date(kept):
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x00", b"half"])
-def test_a_file_that_cannot_be_read_is_made_anew(kept, damage):
+def test_a_file_that_cannot_be_read_is_made_anew(kept: Any, damage: bytes) -> None:
     file, before = kept
     file.write_bytes(damage if damage != b"half" else file.read_bytes()[:-9])
     with opened(file) as catalog:
         assert counted(catalog) == before
 
 
-def test_the_file_of_another_catalog_is_not_taken(kept, tmp_path):
+def test_the_file_of_another_catalog_is_not_taken(kept: Any, tmp_path: Path) -> None:
     file, _ = kept
     (tmp_path / "other").mkdir()
     shutil.copy(file, tmp_path / "other" / COUNTS)
@@ -164,14 +173,18 @@ def test_the_file_of_another_catalog_is_not_taken(kept, tmp_path):
         assert counted(catalog) == {}
 
 
-def test_nothing_is_counted_before_somebody_asks(fresh, chain, tmp_path):
+def test_nothing_is_counted_before_somebody_asks(
+    fresh: Callable[[], Catalog], chain: Any, tmp_path: Path
+) -> None:
     catalog = fresh()
     write(catalog, *chain)
     fresh()
     assert not (tmp_path / "data" / COUNTS).exists()
 
 
-def test_days_that_are_over_do_not_count(fresh, chain, monkeypatch):
+def test_days_that_are_over_do_not_count(
+    fresh: Callable[[], Catalog], chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     catalog = fresh()
     write(catalog, *chain)
     assert counted(catalog)["mart"] == (1, 9, 1)
@@ -184,7 +197,9 @@ def test_days_that_are_over_do_not_count(fresh, chain, monkeypatch):
     assert counted(catalog)["mart"] == (1, 0, 1)
 
 
-def test_reach_is_that_of_walking_from_each_node_circles_and_blocks_included(monkeypatch):
+def test_reach_is_that_of_walking_from_each_node_circles_and_blocks_included(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("explorer.server.stewardship._BLOCK", 16)
     dice = random.Random(5)
     for _ in range(30):
@@ -195,7 +210,7 @@ def test_reach_is_that_of_walking_from_each_node_circles_and_blocks_included(mon
         assert count_downstream(edges) == expected
 
 
-def test_a_page_of_the_worklist_is_that_of_sorting_everything():
+def test_a_page_of_the_worklist_is_that_of_sorting_everything() -> None:
     dice = random.Random(9)
     entries = {}
     whole = []
@@ -223,7 +238,9 @@ def test_a_page_of_the_worklist_is_that_of_sorting_everything():
         assert (page.total, page.datasets) == (len(whole), 200)
 
 
-def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(caller, dataset):
+def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     body = {"urns": [dataset], "count": 5}
     value = caller.post("/stewardship?action=worklist", body).json()["value"]
@@ -250,13 +267,15 @@ def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(caller
         assert answer.status_code == 400, (action, wrong, answer.text)
 
 
-def test_who_asks_first_is_told_to_wait_while_it_takes_long(fresh, chain, monkeypatch):
+def test_who_asks_first_is_told_to_wait_while_it_takes_long(
+    fresh: Callable[[], Catalog], chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     catalog = fresh()
     write(catalog, *chain)
     gate = threading.Event()
     real = ledgers.read_facts
 
-    def held(*given):
+    def held(*given: Any) -> Any:
         gate.wait()
         return real(*given)
 

@@ -1,12 +1,15 @@
 """The versions an aspect has had, in ranges."""
 
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from tests.server.conftest import Caller
+
 
 @pytest.fixture(scope="module")
-def written(caller):
+def written(caller: Caller) -> Any:
     """A dataset whose description was written five times."""
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,versions/five,PROD)"
     for text in "abcde":
@@ -15,18 +18,18 @@ def written(caller):
     return urn
 
 
-def versions(caller, urn, query=""):
+def versions(caller: Any, urn: Any, query: str = "") -> Any:
     path = f"/versions/{quote(urn, safe='')}?aspect=datasetProperties{query}"
     answer = caller.get(path)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def texts(found):
+def texts(found: Any) -> Any:
     return "".join(one["value"]["description"] for one in found["versions"])
 
 
-def test_all_versions_come_newest_first_each_with_its_stamp(caller, written):
+def test_all_versions_come_newest_first_each_with_its_stamp(caller: Caller, written: Any) -> None:
     found = versions(caller, written)
     assert (found["urn"], found["aspectName"]) == (written, "datasetProperties")
     assert (found["start"], found["count"], found["total"]) == (0, 5, 5)
@@ -56,15 +59,15 @@ def test_all_versions_come_newest_first_each_with_its_stamp(caller, written):
     ],
 )
 def test_a_range_includes_its_ends_and_stops_where_the_versions_do(
-    caller, written, query, expected
-):
+    caller: Caller, written: Any, query: str, expected: str
+) -> None:
     found = versions(caller, written, query)
     assert texts(found) == expected
     assert found["total"] == len(expected)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_pages_cover_a_range_once(caller, written, count):
+def test_pages_cover_a_range_once(caller: Caller, written: Any, count: int) -> None:
     pages = [versions(caller, written, f"&start={n}&count={count}") for n in range(0, 7, count)]
     assert "".join(texts(page) for page in pages) == "edcba"
     assert {page["total"] for page in pages} == {5}
@@ -82,11 +85,13 @@ def test_pages_cover_a_range_once(caller, written, count):
         ("?aspect=datasetProperties&count=many", 400),
     ],
 )
-def test_what_has_no_versions_is_refused(caller, written, query, status):
+def test_what_has_no_versions_is_refused(
+    caller: Caller, written: Any, query: str, status: int
+) -> None:
     assert caller.get(f"/versions/{quote(written, safe='')}{query}").status_code == status
 
 
-def test_a_negative_version_of_a_point_lookup_counts_back(caller, written):
+def test_a_negative_version_of_a_point_lookup_counts_back(caller: Caller, written: Any) -> None:
     for number, text in ((0, "e"), (-1, "d"), (-4, "a"), (1, "a"), (4, "d")):
         (value,) = caller.version(written, "datasetProperties", number).json()["aspect"].values()
         assert value == {"description": text}

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from starlette.applications import Starlette
 from explorer.server import create_app
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
+from tests.server.conftest import Caller
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
 
@@ -36,7 +38,9 @@ URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
         ("GET", f"/aspects/{URN}?aspect=status", 404),
     ],
 )
-def test_every_failure_has_the_one_shape(caller, method, path, status):
+def test_every_failure_has_the_one_shape(
+    caller: Caller, method: str, path: str, status: int
+) -> None:
     answer = caller.http.request(method, path)
     assert answer.status_code == status
     body = answer.json()
@@ -47,17 +51,17 @@ def test_every_failure_has_the_one_shape(caller, method, path, status):
     assert answer.headers["x-restli-error-response"] == "true"
 
 
-def test_a_wrong_method_is_told_which_would_do(caller):
+def test_a_wrong_method_is_told_which_would_do(caller: Caller) -> None:
     assert caller.http.put("/health").headers["allow"] == "GET"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff"])
-def test_a_body_that_is_no_json_object_is_refused(caller, body):
+def test_a_body_that_is_no_json_object_is_refused(caller: Caller, body: bytes) -> None:
     for path in ("/entities?action=search", "/api/graphql"):
         assert caller.http.post(path, content=body).status_code == 400
 
 
-def test_a_body_needs_no_content_type_and_the_action_may_follow_a_slash(caller):
+def test_a_body_needs_no_content_type_and_the_action_may_follow_a_slash(caller: Caller) -> None:
     body = b'{"urn": "urn:li:tag:none"}'
     headers = {"content-type": "application/x-www-form-urlencoded"}
     for given in ({}, headers):
@@ -65,7 +69,7 @@ def test_a_body_needs_no_content_type_and_the_action_may_follow_a_slash(caller):
         assert answer.json() == {"value": False}
 
 
-def test_a_body_over_the_limit_is_refused_and_the_next_call_goes_on(caller):
+def test_a_body_over_the_limit_is_refused_and_the_next_call_goes_on(caller: Caller) -> None:
     body = b'{"urn": "' + b"x" * (16 * 1024 * 1024) + b'"}'
     assert caller.http.post("/entities?action=exists", content=body).status_code == 413
     chunks = (body[at : at + 65536] for at in range(0, len(body), 65536))
@@ -73,12 +77,12 @@ def test_a_body_over_the_limit_is_refused_and_the_next_call_goes_on(caller):
     assert caller.get("/health").status_code == 200
 
 
-def test_a_body_just_under_the_limit_is_taken(caller):
+def test_a_body_just_under_the_limit_is_taken(caller: Caller) -> None:
     body = b'{"x": "' + b"x" * (15 * 1024 * 1024) + b'", "urn": "urn:li:tag:none"}'
     assert caller.http.post("/entities?action=exists", content=body).status_code == 200
 
 
-def test_pages_of_other_sites_may_not_post(caller):
+def test_pages_of_other_sites_may_not_post(caller: Caller) -> None:
     body = {"urn": "urn:li:tag:none"}
     foreign = caller.post("/entities?action=exists", body, Origin="https://evil.example")
     assert foreign.status_code == 403
@@ -86,7 +90,7 @@ def test_pages_of_other_sites_may_not_post(caller):
     assert caller.post("/entities?action=exists", body, Origin=own).status_code == 200
 
 
-def test_pages_of_other_sites_may_not_write_over_openapi(caller):
+def test_pages_of_other_sites_may_not_write_over_openapi(caller: Caller) -> None:
     body = [{"urn": "urn:li:tag:foreign", "status": {"value": {"removed": False}}}]
     written = caller.post("/openapi/v3/entity/tag", body, Origin="https://evil.example")
     assert written.status_code == 403
@@ -96,7 +100,7 @@ def test_pages_of_other_sites_may_not_write_over_openapi(caller):
     assert exists.json() == {"value": False}
 
 
-def test_the_configuration_is_one_that_clients_accept(caller):
+def test_the_configuration_is_one_that_clients_accept(caller: Caller) -> None:
     caller.ingest("urn:li:tag:configured", "status", {"removed": False})
     config = caller.get("/config").json()
     assert config["noCode"] == "true"
@@ -111,13 +115,13 @@ def test_the_configuration_is_one_that_clients_accept(caller):
     assert ours["entities"] == caller.catalog.store.count() > 0
 
 
-def test_health_is_an_empty_answer(caller):
+def test_health_is_an_empty_answer(caller: Caller) -> None:
     answer = caller.get("/health")
     assert (answer.status_code, answer.content) == (200, b"")
 
 
 @pytest.mark.parametrize("header", [{}, {"X-RestLi-Protocol-Version": "1.0.0"}])
-def test_any_protocol_version_is_served(caller, header):
+def test_any_protocol_version_is_served(caller: Caller, header: Any) -> None:
     assert caller.get(f"/entitiesV2/{URN}", **header).status_code == 200
 
 
@@ -160,7 +164,7 @@ def test_a_fault_of_the_server_is_logged_and_answered_without_its_trace(
     assert "secret detail" in caplog.text
 
 
-def test_two_requests_sent_at_once_on_one_connection_are_both_answered(caller):
+def test_two_requests_sent_at_once_on_one_connection_are_both_answered(caller: Caller) -> None:
     url = caller.http.base_url
     request = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.create_connection((url.host, url.port)) as raw:
@@ -182,7 +186,7 @@ def test_the_application_can_be_called_in_process(catalog: Catalog) -> None:
     assert asyncio.run(read()).json()["urn"] == "urn:li:tag:a/b%25"
 
 
-def test_a_probe_gets_the_head_of_what_a_reader_would_get(caller):
+def test_a_probe_gets_the_head_of_what_a_reader_would_get(caller: Caller) -> None:
     for path in ("/health", "/config"):
         probed, read = caller.http.head(path), caller.get(path)
         assert probed.status_code == read.status_code == 200

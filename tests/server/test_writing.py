@@ -8,6 +8,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.server.conftest import Caller
+
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 OWNERSHIP = {"owners": [{"owner": "urn:li:corpuser:jdoe", "type": "DATAOWNER"}]}
 URNS = {
@@ -22,7 +24,9 @@ URNS = {
 
 
 @pytest.mark.parametrize("urn", URNS.values(), ids=URNS)
-def test_an_entity_of_each_type_is_written_and_read_back_with_its_key(caller, urn):
+def test_an_entity_of_each_type_is_written_and_read_back_with_its_key(
+    caller: Caller, urn: Any
+) -> None:
     assert caller.ingest(urn, "status", {"removed": False}) == urn
     read = caller.entity(urn)
     assert read["urn"] == urn
@@ -36,13 +40,15 @@ def test_an_entity_of_each_type_is_written_and_read_back_with_its_key(caller, ur
         assert isinstance(wrapper["value"], dict)
 
 
-def test_an_aspect_is_replaced_as_a_whole(caller, dataset):
+def test_an_aspect_is_replaced_as_a_whole(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "datasetProperties", {"description": "old", "name": "n"})
     caller.ingest(dataset, "datasetProperties", {"description": "new"})
     assert caller.value(dataset, "datasetProperties") == {"description": "new"}
 
 
-def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(caller, dataset):
+def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(
+    caller: Caller, dataset: str
+) -> None:
     written = [{"description": text} for text in ("one", "two", "three")]
     for value in written:
         caller.ingest(dataset, "datasetProperties", value)
@@ -56,13 +62,17 @@ def test_versions_count_up_from_the_oldest_and_an_identical_value_makes_none(cal
     assert caller.version(dataset, "datasetProperties", -3).status_code == 404
 
 
-def test_the_same_value_with_its_keys_in_another_order_makes_no_version(caller, dataset):
+def test_the_same_value_with_its_keys_in_another_order_makes_no_version(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "datasetProperties", {"name": "n", "description": "d"})
     caller.ingest(dataset, "datasetProperties", {"description": "d", "name": "n"})
     assert caller.version(dataset, "datasetProperties", 1).status_code == 404
 
 
-def test_an_identical_value_is_noted_as_seen_again_by_the_later_run(caller, dataset):
+def test_an_identical_value_is_noted_as_seen_again_by_the_later_run(
+    caller: Caller, dataset: str
+) -> None:
     for run, seen in (("first", 1), ("second", 2)):
         system = {"runId": run, "lastObserved": seen}
         caller.ingest(dataset, "status", {"removed": False}, systemMetadata=system)
@@ -75,12 +85,12 @@ def test_an_identical_value_is_noted_as_seen_again_by_the_later_run(caller, data
     }
 
 
-def test_system_metadata_may_be_a_json_string(caller, dataset):
+def test_system_metadata_may_be_a_json_string(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "status", {"removed": False}, systemMetadata='{"runId": "said"}')
     assert caller.entity(dataset)["aspects"]["status"]["systemMetadata"]["runId"] == "said"
 
 
-def test_the_actor_is_the_one_of_the_audit_header(caller, dataset):
+def test_the_actor_is_the_one_of_the_audit_header(caller: Caller, dataset: str) -> None:
     actor = {"actor": "urn:li:corpuser:auditor", "time": 1}
     caller.ingest(dataset, "status", {"removed": False}, auditHeader=actor)
     created = caller.entity(dataset)["aspects"]["status"]["created"]
@@ -126,15 +136,15 @@ def test_the_actor_is_the_one_of_the_audit_header(caller, dataset):
     ],
 )
 def test_a_bad_proposal_is_refused_with_its_reason_and_stores_nothing(
-    caller, dataset, change, status, told
-):
+    caller: Caller, dataset: str, change: Any, status: int, told: str
+) -> None:
     answer = caller.send(dataset, "ownership", OWNERSHIP, **change)
     assert answer.status_code == status
     assert told in answer.json()["message"]
     assert not caller.exists(dataset)
 
 
-def test_a_value_nested_too_deep_to_be_stored_is_refused(caller, dataset):
+def test_a_value_nested_too_deep_to_be_stored_is_refused(caller: Caller, dataset: str) -> None:
     value: dict[str, Any] = {}
     for _ in range(400):
         value = {"x": value}
@@ -142,14 +152,14 @@ def test_a_value_nested_too_deep_to_be_stored_is_refused(caller, dataset):
     assert not caller.exists(dataset)
 
 
-def test_a_key_that_contradicts_its_urn_is_refused(caller, dataset):
+def test_a_key_that_contradicts_its_urn_is_refused(caller: Caller, dataset: str) -> None:
     key = {"platform": "urn:li:dataPlatform:hive", "name": "another", "origin": "PROD"}
     answer = caller.send(dataset, "datasetKey", key)
     assert answer.status_code == 422
     assert "datasetKey.name" in answer.json()["message"]
 
 
-def test_create_is_refused_where_the_aspect_exists(caller, dataset):
+def test_create_is_refused_where_the_aspect_exists(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "ownership", OWNERSHIP, "CREATE")
     answer = caller.send(dataset, "ownership", {"owners": []}, "CREATE")
     assert answer.status_code == 422
@@ -157,13 +167,13 @@ def test_create_is_refused_where_the_aspect_exists(caller, dataset):
     caller.ingest(dataset, "globalTags", {"tags": []}, "CREATE")
 
 
-def test_create_entity_is_refused_where_the_entity_exists(caller, dataset):
+def test_create_entity_is_refused_where_the_entity_exists(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "ownership", OWNERSHIP, "CREATE_ENTITY")
     assert caller.send(dataset, "globalTags", {"tags": []}, "CREATE_ENTITY").status_code == 422
     assert caller.value(dataset, "globalTags") is None
 
 
-def test_update_needs_the_entity_and_then_writes_like_upsert(caller, dataset):
+def test_update_needs_the_entity_and_then_writes_like_upsert(caller: Caller, dataset: str) -> None:
     answer = caller.send(dataset, "ownership", OWNERSHIP, "UPDATE")
     assert answer.status_code == 404
     assert not caller.exists(dataset)
@@ -172,7 +182,7 @@ def test_update_needs_the_entity_and_then_writes_like_upsert(caller, dataset):
     assert caller.value(dataset, "ownership") == OWNERSHIP
 
 
-def test_restate_writes_like_upsert(caller, dataset):
+def test_restate_writes_like_upsert(caller: Caller, dataset: str) -> None:
     for owners in ([], OWNERSHIP["owners"]):
         caller.ingest(dataset, "ownership", {"owners": owners}, "RESTATE")
     assert caller.value(dataset, "ownership") == OWNERSHIP
@@ -199,7 +209,9 @@ def test_restate_writes_like_upsert(caller, dataset):
         ("urn:li:corpuser:defaults", None, None),
     ],
 )
-def test_a_new_entity_has_its_platform_and_browse_path(caller, urn, platform, path):
+def test_a_new_entity_has_its_platform_and_browse_path(
+    caller: Caller, urn: str, platform: str | None, path: str | None
+) -> None:
     caller.ingest(urn, "status", {"removed": False}, systemMetadata={"runId": "begun"})
     aspects = caller.entity(urn)["aspects"]
     given = {
@@ -211,7 +223,7 @@ def test_a_new_entity_has_its_platform_and_browse_path(caller, urn, platform, pa
     assert {wrapper["systemMetadata"]["runId"] for wrapper in aspects.values()} == {"begun"}
 
 
-def test_what_a_request_says_itself_is_not_given_first(caller, dataset):
+def test_what_a_request_says_itself_is_not_given_first(caller: Caller, dataset: str) -> None:
     paths = {"paths": ["/mine"]}
     caller.batch(
         caller.proposal(dataset, "status", {"removed": False}),
@@ -223,14 +235,18 @@ def test_what_a_request_says_itself_is_not_given_first(caller, dataset):
     assert caller.version(dataset, "browsePaths", 1).status_code == 404
 
 
-def test_a_later_write_leaves_the_platform_and_path_that_were_written(caller, dataset):
+def test_a_later_write_leaves_the_platform_and_path_that_were_written(
+    caller: Caller, dataset: str
+) -> None:
     paths = {"paths": ["/mine"]}
     caller.ingest(dataset, "browsePaths", paths)
     caller.ingest(dataset, "status", {"removed": False})
     assert caller.value(dataset, "browsePaths") == paths
 
 
-def test_a_platform_that_parts_its_names_otherwise_moves_only_the_paths_it_was_given(caller):
+def test_a_platform_that_parts_its_names_otherwise_moves_only_the_paths_it_was_given(
+    caller: Caller,
+) -> None:
     given = "urn:li:dataset:(urn:li:dataPlatform:parted,a.b/c,PROD)"
     written = "urn:li:dataset:(urn:li:dataPlatform:parted,d.e/f,PROD)"
     caller.ingest(given, "status", {"removed": False})
@@ -242,7 +258,7 @@ def test_a_platform_that_parts_its_names_otherwise_moves_only_the_paths_it_was_g
     assert caller.value(written, "browsePaths") == {"paths": ["/mine"]}
 
 
-def test_soft_delete_needs_an_entity_and_restore_does_not(caller, dataset):
+def test_soft_delete_needs_an_entity_and_restore_does_not(caller: Caller, dataset: str) -> None:
     answer = caller.send(dataset, "status", {"removed": True})
     assert answer.status_code == 404
     assert answer.json()["message"] == f"{dataset} does not exist."
@@ -252,7 +268,7 @@ def test_soft_delete_needs_an_entity_and_restore_does_not(caller, dataset):
     assert caller.value(dataset, "status") == {"removed": True}
 
 
-def test_delete_removes_an_aspect_with_all_its_versions(caller, dataset):
+def test_delete_removes_an_aspect_with_all_its_versions(caller: Caller, dataset: str) -> None:
     for text in ("one", "two"):
         caller.ingest(dataset, "datasetProperties", {"description": text})
     caller.ingest(dataset, "datasetProperties", None, "DELETE")
@@ -263,27 +279,29 @@ def test_delete_removes_an_aspect_with_all_its_versions(caller, dataset):
     assert caller.version(dataset, "datasetProperties", 1).status_code == 404
 
 
-def test_delete_of_an_aspect_that_is_not_there_changes_nothing(caller, dataset):
+def test_delete_of_an_aspect_that_is_not_there_changes_nothing(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "ownership", OWNERSHIP)
     before = caller.entity(dataset)
     caller.ingest(dataset, "globalTags", None, "DELETE")
     assert caller.entity(dataset) == before
 
 
-def test_delete_of_the_key_removes_the_entity(caller, dataset):
+def test_delete_of_the_key_removes_the_entity(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "ownership", OWNERSHIP)
     caller.ingest(dataset, "datasetKey", None, "DELETE")
     assert not caller.exists(dataset)
     assert caller.search(dataset.split(",")[1])["numEntities"] == 0
 
 
-def test_delete_on_an_unknown_entity_fails(caller, dataset):
+def test_delete_on_an_unknown_entity_fails(caller: Caller, dataset: str) -> None:
     answer = caller.send(dataset, "ownership", None, "DELETE")
     assert answer.status_code == 404
     assert "does not exist" in answer.json()["message"]
 
 
-def test_a_batch_is_written_in_order(caller, dataset):
+def test_a_batch_is_written_in_order(caller: Caller, dataset: str) -> None:
     answer = caller.batch(
         caller.proposal(dataset, "datasetProperties", {"description": "one"}),
         caller.proposal(dataset, "datasetProperties", {"description": "two"}),
@@ -295,7 +313,9 @@ def test_a_batch_is_written_in_order(caller, dataset):
 
 
 @pytest.mark.parametrize("length", [3, 40])
-def test_a_batch_with_a_misfit_is_refused_whole_and_names_it(caller, dataset, length):
+def test_a_batch_with_a_misfit_is_refused_whole_and_names_it(
+    caller: Caller, dataset: str, length: int
+) -> None:
     good = [
         caller.proposal(f"urn:li:tag:batch{n}", "tagProperties", {"name": "t"})
         for n in range(length - 1)
@@ -306,7 +326,9 @@ def test_a_batch_with_a_misfit_is_refused_whole_and_names_it(caller, dataset, le
     assert not caller.exists("urn:li:tag:batch0")
 
 
-def test_a_batch_that_fails_in_the_store_leaves_nothing_behind(caller, dataset):
+def test_a_batch_that_fails_in_the_store_leaves_nothing_behind(
+    caller: Caller, dataset: str
+) -> None:
     tag = "urn:li:tag:before-the-failure"
     answer = caller.batch(
         caller.proposal(tag, "tagProperties", {"name": "t"}),
@@ -319,8 +341,8 @@ def test_a_batch_that_fails_in_the_store_leaves_nothing_behind(caller, dataset):
 
 
 def test_tagging_columns_by_ingestion_keeps_the_descriptions_people_wrote(
-    caller, dataset, schema: Callable[..., Any]
-):
+    caller: Caller, dataset: str, schema: Callable[..., Any]
+) -> None:
     caller.ingest(dataset, "schemaMetadata", schema("a", "b", "c"))
     written = [
         {"fieldPath": "a", "description": "of a"},
@@ -342,7 +364,9 @@ def test_tagging_columns_by_ingestion_keeps_the_descriptions_people_wrote(
     ]
 
 
-def test_a_snapshot_of_several_aspects_is_written_and_read_back_as_one(caller, dataset):
+def test_a_snapshot_of_several_aspects_is_written_and_read_back_as_one(
+    caller: Caller, dataset: str
+) -> None:
     aspects = [
         {"com.vendor.common.Ownership": OWNERSHIP},
         {"com.elsewhere.GlobalTags": {"tags": [{"tag": "urn:li:tag:legacy"}]}},
@@ -357,7 +381,7 @@ def test_a_snapshot_of_several_aspects_is_written_and_read_back_as_one(caller, d
     assert caller.value(dataset, "globalTags") == {"tags": [{"tag": "urn:li:tag:legacy"}]}
 
 
-def test_a_glossary_term_snapshot_carries_its_owners(caller):
+def test_a_glossary_term_snapshot_carries_its_owners(caller: Caller) -> None:
     urn = "urn:li:glossaryTerm:legacy.SavingAccount"
     info = {"definition": "money", "termSource": "EXTERNAL", "sourceRef": "FIBO"}
     body = {
@@ -377,7 +401,9 @@ def test_a_glossary_term_snapshot_carries_its_owners(caller):
     "bad",
     [{"com.vendor.common.Nonsense": {}}, {"com.vendor.common.Ownership": {"owners": 1}}],
 )
-def test_a_snapshot_with_one_bad_aspect_stores_nothing(caller, dataset, bad):
+def test_a_snapshot_with_one_bad_aspect_stores_nothing(
+    caller: Caller, dataset: str, bad: Any
+) -> None:
     aspects = [{"com.vendor.common.Status": {"removed": False}}, bad]
     value = {"com.vendor.metadata.snapshot.DatasetSnapshot": {"urn": dataset, "aspects": aspects}}
     answer = caller.post("/entities?action=ingest", {"entity": {"value": value}})
@@ -412,7 +438,7 @@ SNAPSHOTS = {
 
 @pytest.mark.parametrize("prefix", ["com.vendor.", "com.linkedin.", "com.linkedin.pegasus2avro."])
 @pytest.mark.parametrize("name", SNAPSHOTS)
-def test_every_kind_of_snapshot_is_taken(caller, prefix, name):
+def test_every_kind_of_snapshot_is_taken(caller: Caller, prefix: str, name: Any) -> None:
     urn = SNAPSHOTS[name]
     registry = caller.catalog.registry
     key = registry.entity(urn.split(":")[2]).key
@@ -432,7 +458,7 @@ def tag_snapshot(name: str, **info: Any) -> dict[str, Any]:
     return {"value": {"com.linkedin.metadata.snapshot.TagSnapshot": body}}
 
 
-def test_the_audit_header_of_a_snapshot_names_the_actor(caller):
+def test_the_audit_header_of_a_snapshot_names_the_actor(caller: Caller) -> None:
     body = {
         "entity": tag_snapshot("audited"),
         "auditHeader": {"actor": "urn:li:corpuser:auditor"},
@@ -444,7 +470,7 @@ def test_the_audit_header_of_a_snapshot_names_the_actor(caller):
         assert wrapper["systemMetadata"]["runId"] == "audited-run"
 
 
-def test_several_snapshots_are_written_each_with_its_own_run(caller):
+def test_several_snapshots_are_written_each_with_its_own_run(caller: Caller) -> None:
     names = ["many-a", "many-b"]
     body = {
         "entities": [tag_snapshot(name) for name in names],
@@ -460,14 +486,14 @@ def test_several_snapshots_are_written_each_with_its_own_run(caller):
 @pytest.mark.parametrize(
     "bad", [tag_snapshot("halves-b", description=1), {"value": None}, None, {"value": {}}]
 )
-def test_several_snapshots_are_written_all_or_none(caller, bad):
+def test_several_snapshots_are_written_all_or_none(caller: Caller, bad: Any) -> None:
     body = {"entities": [tag_snapshot("halves-a"), bad]}
     answer = caller.post("/entities?action=batchIngest", body)
     assert answer.status_code in (400, 422)
     assert not caller.exists("urn:li:tag:halves-a")
 
 
-def test_usage_buckets_become_documents_over_time(caller, dataset):
+def test_usage_buckets_become_documents_over_time(caller: Caller, dataset: str) -> None:
     metrics = {
         "uniqueUserCount": 2,
         "totalSqlQueries": 9,
@@ -507,7 +533,9 @@ def test_usage_buckets_become_documents_over_time(caller, dataset):
         {"resource": 5},
     ],
 )
-def test_a_bad_usage_bucket_is_refused_and_none_is_written(caller, dataset, wrong):
+def test_a_bad_usage_bucket_is_refused_and_none_is_written(
+    caller: Caller, dataset: str, wrong: Any
+) -> None:
     good = {"bucket": 1, "duration": "DAY", "resource": dataset, "metrics": {}}
     body = {"buckets": [good, good | wrong]}
     answer = caller.post("/usageStats?action=batchIngest", body)
@@ -515,7 +543,7 @@ def test_a_bad_usage_bucket_is_refused_and_none_is_written(caller, dataset, wron
     assert not caller.exists(dataset)
 
 
-def test_an_aspect_keeps_every_character_of_its_text(caller, dataset):
+def test_an_aspect_keeps_every_character_of_its_text(caller: Caller, dataset: str) -> None:
     text = '# h\r\n\t| a |\n```\n\\ "q" <b> \u202eRTL\u202c é 🏔 \u0000 end '
     caller.ingest(dataset, "datasetProperties", {"description": text})
     assert caller.value(dataset, "datasetProperties")["description"] == text
@@ -531,7 +559,7 @@ class TestSnapshots:
     def body(self, **more: Any) -> dict[str, Any]:
         return {"entity": {"value": {self.NAME: {"urn": self.TERM, "aspects": [self.INFO]} | more}}}
 
-    def test_an_aspect_beside_the_others_is_written(self, caller):
+    def test_an_aspect_beside_the_others_is_written(self, caller: Caller) -> None:
         ownership = {
             "owners": [{"owner": "urn:li:corpuser:jdoe", "type": "DATAOWNER"}],
             "lastModified": {"time": 1, "actor": "urn:li:corpuser:jdoe"},
@@ -541,14 +569,16 @@ class TestSnapshots:
         assert caller.value(self.TERM, "ownership") == ownership
         assert caller.value(self.TERM, "glossaryTermInfo") == {"definition": "d"}
 
-    def test_what_is_no_aspect_is_refused(self, caller):
+    def test_what_is_no_aspect_is_refused(self, caller: Caller) -> None:
         answer = caller.post("/entities?action=ingest", self.body(owners=[]))
         assert answer.status_code == 400
         assert "'owners'" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("key", ["entityType", "changeType"])
-def test_a_plain_proposal_says_its_entity_type_and_its_change_type(caller, dataset, key):
+def test_a_plain_proposal_says_its_entity_type_and_its_change_type(
+    caller: Caller, dataset: str, key: str
+) -> None:
     proposal = caller.proposal(dataset, "status", {"removed": False})
     del proposal[key]
     path, body = "/aspects?action=ingestProposal", {"proposal": proposal}
@@ -588,8 +618,8 @@ WRONG = "urn:li:dataset:orders"
     ],
 )
 def test_a_urn_of_another_shape_than_its_type_has_is_refused_by_every_read(
-    caller, method, path, body
-):
+    caller: Caller, method: str, path: str, body: Any
+) -> None:
     answer = caller.http.request(method, path, json=body)
     assert answer.status_code == 400, answer.text
     assert "<platform>,<name>,<origin>" in answer.json()["message"]
@@ -615,21 +645,21 @@ def test_a_urn_of_another_shape_than_its_type_has_is_refused_by_every_read(
     ],
 )
 def test_a_reference_to_the_wrong_type_is_refused_with_its_place(
-    caller, dataset, aspect, value, place
-):
+    caller: Caller, dataset: str, aspect: str, value: Any, place: str
+) -> None:
     answer = caller.send(dataset, aspect, value)
     assert answer.status_code == 422, answer.text
     assert place in answer.json()["message"]
     assert not caller.exists(dataset)
 
 
-def test_a_reference_to_a_type_that_nobody_knows_is_kept(caller, dataset):
+def test_a_reference_to_a_type_that_nobody_knows_is_kept(caller: Caller, dataset: str) -> None:
     value = {"owners": [{"owner": "urn:li:robotOfTomorrow:r", "type": "NONE"}]}
     caller.ingest(dataset, "ownership", value)
     assert caller.value(dataset, "ownership") == value
 
 
-def test_the_elements_of_a_list_are_trimmed(caller, dataset):
+def test_the_elements_of_a_list_are_trimmed(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "globalTags", {"tags": []})
     for said in (" globalTags , status ", "%20globalTags%20,%20status%20", "+globalTags+,status"):
         answer = caller.get(f"/entitiesV2/{quote(dataset)}?aspects=List({said})")
@@ -667,7 +697,7 @@ class TestTheKeyInsteadOfTheUrn:
             ),
         ],
     )
-    def test_names_the_entity(self, caller, entity, key, urn):
+    def test_names_the_entity(self, caller: Caller, entity: str, key: Any, urn: str) -> None:
         body = {"proposal": self.keyed(entity, key)}
         answer = caller.post("/aspects?action=ingestProposal", body)
         assert answer.json() == {"value": urn}
@@ -683,7 +713,7 @@ class TestTheKeyInsteadOfTheUrn:
             ({"entityType": "nonsense"}, "nonsense"),
         ],
     )
-    def test_is_refused_where_it_names_none(self, caller, changed, said):
+    def test_is_refused_where_it_names_none(self, caller: Caller, changed: Any, said: str) -> None:
         answer = caller.post(
             "/aspects?action=ingestProposal", {"proposal": self.keyed("dataset", {}) | changed}
         )
@@ -702,8 +732,14 @@ class TestTheKeyInsteadOfTheUrn:
 )
 @pytest.mark.parametrize("dialect", ["plain", "datahub"])
 def test_a_field_path_that_is_empty_or_comes_twice_is_refused(
-    caller, dataset, schema, aspect, columns, place, dialect
-):
+    caller: Caller,
+    dataset: str,
+    schema: Callable[..., dict[str, Any]],
+    aspect: str,
+    columns: Any,
+    place: str,
+    dialect: str,
+) -> None:
     value = (
         schema(*columns)
         if aspect == "schemaMetadata"
@@ -724,7 +760,7 @@ class TestPartsThatFollowFromOthers:
     SALES, MARKETING = "urn:li:domain:sales", "urn:li:domain:marketing"
 
     @pytest.fixture
-    def write(self, caller, dataset):
+    def write(self, caller: Caller, dataset: str) -> Any:
         def write(
             aspect: str, value: Any, change: str = "UPSERT", dialect: str = "datahub"
         ) -> httpx.Response:
@@ -737,7 +773,9 @@ class TestPartsThatFollowFromOthers:
 
         return write
 
-    def test_owners_are_listed_by_their_ownership_types(self, caller, dataset, write):
+    def test_owners_are_listed_by_their_ownership_types(
+        self, caller: Caller, dataset: str, write: Any
+    ) -> None:
         custom = "urn:li:ownershipType:data.lead"
         owners = [
             {"owner": self.ADA, "type": "DATAOWNER"},
@@ -766,7 +804,9 @@ class TestPartsThatFollowFromOthers:
         assert write("ownership", {"owners": owners}, dialect="plain").status_code == 200
         assert caller.value(dataset, "ownership") == {"owners": owners}
 
-    def test_domains_and_their_associations_are_kept_in_step(self, caller, dataset, write):
+    def test_domains_and_their_associations_are_kept_in_step(
+        self, caller: Caller, dataset: str, write: Any
+    ) -> None:
         def stored() -> dict[str, Any]:
             value: dict[str, Any] = caller.value(dataset, "domains")
             return value
@@ -781,7 +821,9 @@ class TestPartsThatFollowFromOthers:
         write("domains", {"domains": [self.MARKETING], "domainAssociations": None})
         assert stored()["domainAssociations"] == told
 
-    def test_propagated_associations_name_no_domain_of_the_entity(self, caller, dataset, write):
+    def test_propagated_associations_name_no_domain_of_the_entity(
+        self, caller: Caller, dataset: str, write: Any
+    ) -> None:
         attribution = {
             "time": 1,
             "actor": self.ADA,
@@ -793,7 +835,9 @@ class TestPartsThatFollowFromOthers:
         assert caller.value(dataset, "domains")["domains"] == [self.SALES]
         assert caller.value(dataset, "domains")["domainAssociations"] == [own, spread]
 
-    def test_associations_that_contradict_changed_domains_are_refused(self, caller, dataset, write):
+    def test_associations_that_contradict_changed_domains_are_refused(
+        self, caller: Caller, dataset: str, write: Any
+    ) -> None:
         value = {"domains": [self.SALES], "domainAssociations": [{"domain": self.MARKETING}]}
         answer = write("domains", value)
         assert answer.status_code == 422

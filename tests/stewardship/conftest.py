@@ -2,9 +2,12 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -29,11 +32,11 @@ COLUMNS = {
 }
 
 
-def table(name, platform="hive"):
+def table(name: Any, platform: str = "hive") -> Any:
     return str(Urn.dataset(platform, name))
 
 
-def columns(**texts):
+def columns(**texts: Any) -> Any:
     """A schema whose columns have these ingested texts."""
     fields = [
         {
@@ -54,22 +57,22 @@ def columns(**texts):
     }
 
 
-def written(**texts):
+def written(**texts: Any) -> Any:
     infos = [{"fieldPath": path, "description": text} for path, text in texts.items()]
     return {"editableSchemaFieldInfo": infos}
 
 
-def owned(*names):
+def owned(*names: Any) -> Any:
     owners = [{"owner": f"urn:li:corpuser:{name}", "type": "DATAOWNER"} for name in names]
     return {"owners": owners, "lastModified": STAMP}
 
 
-def upstream(*names):
+def upstream(*names: Any) -> Any:
     ups = [{"dataset": table(name), "type": "TRANSFORMED", "auditStamp": STAMP} for name in names]
     return {"upstreams": ups}
 
 
-def used(days_ago, queries, **counts):
+def used(days_ago: Any, queries: Any, **counts: Any) -> Any:
     return {
         "timestampMillis": int(time.time() * 1000) - days_ago * DAY_MILLIS,
         "totalSqlQueries": queries,
@@ -77,7 +80,7 @@ def used(days_ago, queries, **counts):
     }
 
 
-def warehouse():
+def warehouse() -> Iterator[Any]:
     """raw → orders → mart → report; side stands alone. Columns are written of in all four ways:
     not at all, by ingestion, by people, by both."""
     say = {
@@ -112,7 +115,7 @@ def warehouse():
     yield Proposal(Urn.parse("urn:li:domain:sales"), "domainProperties", {"name": "Sales"})
 
 
-def as_it_was():
+def as_it_was() -> Iterator[Any]:
     """The warehouse without its usage, and nothing that people wrote since."""
     # What is said of one column takes nothing back of another's.
     for name, paths in COLUMNS.items():
@@ -125,7 +128,7 @@ def as_it_was():
 
 
 @contextmanager
-def served(directory):
+def served(directory: Any) -> Iterator[Any]:
     """A client of a service on this directory, over a socket."""
     opened = open_catalog(directory, load_registry())
     listener = listen_on_tcp("127.0.0.1", 0)
@@ -145,7 +148,7 @@ def served(directory):
 
 
 @pytest.fixture(scope="module")
-def _warehouse(tmp_path_factory):
+def _warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with served(tmp_path_factory.mktemp("catalog")) as client:
         report = client.ingest_batch(warehouse())
         assert not report.refused, report
@@ -153,7 +156,7 @@ def _warehouse(tmp_path_factory):
 
 
 @pytest.fixture
-def catalog(_warehouse):
+def catalog(_warehouse: Any) -> Any:
     """The warehouse, as it was before any test wrote in it."""
     report = _warehouse.ingest_batch(as_it_was())
     assert not report.refused, report
@@ -161,7 +164,7 @@ def catalog(_warehouse):
 
 
 @pytest.fixture
-def sample(tmp_path):
+def sample(tmp_path: Path) -> Iterator[Any]:
     """A catalog with the sample and nothing else."""
     with served(tmp_path) as client:
         report = client.ingest_batch(sample_proposals(date(2026, 1, 31)))
@@ -170,12 +173,12 @@ def sample(tmp_path):
 
 
 @pytest.fixture
-def steward(catalog):
+def steward(catalog: Any) -> Any:
     return Stewardship(catalog)
 
 
 @pytest.fixture(params=["counted by the server", "counted here"])
-def either(request, catalog, monkeypatch):
+def either(request: pytest.FixtureRequest, catalog: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Stewardship on a server that counts, and on one that is asked for everything."""
     if request.param == "counted here":
         connection = catalog.core._connection
@@ -185,6 +188,6 @@ def either(request, catalog, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def named():
+def named() -> Any:
     """The URN of a table of the warehouse by its name."""
     return table

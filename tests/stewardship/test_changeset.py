@@ -1,6 +1,7 @@
 """A file is compared with the catalog line by line: nothing is lost and nothing is overwritten."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from explorer.stewardship import Entry, Row, Stewardship, read_rows, write_rows
 from explorer.stewardship.files import FORMATS
 
 
-def entries(rows, **edits):
+def entries(rows: Any, **edits: Any) -> Any:
     """The rows as lines of a file, in which people changed the texts of these columns."""
     return [
         Entry(f"line {at}", replace(row, edited=edits.get(row.column or "table", row.edited)))
@@ -19,16 +20,16 @@ def entries(rows, **edits):
     ]
 
 
-def told(changeset):
+def told(changeset: Any) -> Any:
     return {change.column or "table": change.kind for change in changeset.changes}
 
 
 @pytest.fixture
-def orders(steward, named):
+def orders(steward: Any, named: Any) -> Any:
     return steward.documentation([named("orders")])
 
 
-def test_there_is_a_row_for_the_table_and_one_for_each_column(orders, named):
+def test_there_is_a_row_for_the_table_and_one_for_each_column(orders: Any, named: Any) -> None:
     assert [(row.column, row.ingested, row.edited) for row in orders] == [
         ("", "All orders.", ""),
         ("id", "The key.", ""),
@@ -41,7 +42,9 @@ def test_there_is_a_row_for_the_table_and_one_for_each_column(orders, named):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_export_that_is_imported_changes_nothing(steward, catalog, named, form):
+def test_an_export_that_is_imported_changes_nothing(
+    steward: Any, catalog: Any, named: Any, form: Any
+) -> None:
     catalog.describe(named("orders"), " \r\n=1\t'!clear ")
     catalog.describe(named("orders"), "# a\r\n\r\n## b  ", column="total")
     catalog.describe(named("side"), "  ")
@@ -52,7 +55,7 @@ def test_an_export_that_is_imported_changes_nothing(steward, catalog, named, for
     assert changeset.to_apply(force_conflicts=True) == ()
 
 
-def test_each_edit_is_of_its_kind_with_the_texts_beside_it(steward, orders):
+def test_each_edit_is_of_its_kind_with_the_texts_beside_it(steward: Any, orders: Any) -> None:
     lines = entries(orders, table="Orders.", city="Elsewhere.", note="")
     lines[2] = replace(lines[2], clears=True)
     lines[3] = replace(lines[3], clears=True)
@@ -69,7 +72,7 @@ def test_each_edit_is_of_its_kind_with_the_texts_beside_it(steward, orders):
     assert len(changeset.to_apply()) == 3
 
 
-def test_an_empty_text_destroys_nothing_unless_it_is_wanted(steward, orders):
+def test_an_empty_text_destroys_nothing_unless_it_is_wanted(steward: Any, orders: Any) -> None:
     lines = entries(orders, city="", note="")
     kept = steward.changeset(lines)
     assert told(kept)["city"] == "emptied"
@@ -79,8 +82,8 @@ def test_an_empty_text_destroys_nothing_unless_it_is_wanted(steward, orders):
 
 
 def test_what_somebody_else_wrote_meanwhile_is_a_conflict_only_where_both_wrote(
-    steward, catalog, orders, named
-):
+    steward: Any, catalog: Any, orders: Any, named: Any
+) -> None:
     for column in ("city", "note", "total"):
         catalog.describe(named("orders"), f"theirs of {column}", column=column)
     changeset = steward.changeset(entries(orders, city="mine", note="theirs of note"))
@@ -97,7 +100,9 @@ def test_what_somebody_else_wrote_meanwhile_is_a_conflict_only_where_both_wrote(
     assert changeset.to_apply(force_conflicts=True) == (conflict,)
 
 
-def test_a_line_without_a_digest_writes_where_nothing_stands_and_nowhere_else(steward, named):
+def test_a_line_without_a_digest_writes_where_nothing_stands_and_nowhere_else(
+    steward: Any, named: Any
+) -> None:
     lines = [
         Entry(f"line {at}", Row(named("orders"), "", column, "", "", "from a list"))
         for at, column in enumerate(("id", "city", "total"))
@@ -105,13 +110,15 @@ def test_a_line_without_a_digest_writes_where_nothing_stands_and_nowhere_else(st
     assert told(steward.changeset(lines)) == {"id": "new", "city": "conflict", "total": "new"}
 
 
-def test_a_spreadsheets_ends_of_lines_are_no_change(steward, catalog, named):
+def test_a_spreadsheets_ends_of_lines_are_no_change(steward: Any, catalog: Any, named: Any) -> None:
     catalog.describe(named("side"), "one\r\ntwo")
     rows = steward.documentation([named("side")])
     assert steward.changeset(entries(rows, table="one\ntwo")).counts() == {"unchanged": 3}
 
 
-def test_lines_that_fit_nowhere_are_listed_and_never_applied(steward, orders, named):
+def test_lines_that_fit_nowhere_are_listed_and_never_applied(
+    steward: Any, orders: Any, named: Any
+) -> None:
     urn = named("orders")
     lines = [
         Entry("1", Row(named("nowhere"), "", "", "", "", "x")),
@@ -136,7 +143,9 @@ def test_lines_that_fit_nowhere_are_listed_and_never_applied(steward, orders, na
     assert len(changeset) == 11
 
 
-def test_of_lines_that_agree_one_counts_and_of_those_that_do_not_none(steward, orders):
+def test_of_lines_that_agree_one_counts_and_of_those_that_do_not_none(
+    steward: Any, orders: Any
+) -> None:
     agreeing = entries(orders, total="sum")
     disagreeing = entries(orders, id="one") + entries(orders, id="two")
     changeset = steward.changeset([*agreeing, *disagreeing, *agreeing])
@@ -150,8 +159,8 @@ def test_of_lines_that_agree_one_counts_and_of_those_that_do_not_none(steward, o
 
 
 def test_what_is_applied_stands_in_the_catalog_and_a_second_import_has_nothing_to_do(
-    steward, catalog, orders, named
-):
+    steward: Any, catalog: Any, orders: Any, named: Any
+) -> None:
     lines = entries(orders, table="Orders.", total="Sum\r\n=1", city="")
     applied = steward.apply(steward.changeset(lines, clear_empty=True).to_apply())
     assert (len(applied.done), applied.failed, applied.untried) == (3, (), ())
@@ -163,7 +172,9 @@ def test_what_is_applied_stands_in_the_catalog_and_a_second_import_has_nothing_t
     assert steward.changeset(lines, clear_empty=True).to_apply() == ()
 
 
-def test_a_forced_conflict_still_never_overwrites_what_nobody_saw(steward, catalog, orders, named):
+def test_a_forced_conflict_still_never_overwrites_what_nobody_saw(
+    steward: Any, catalog: Any, orders: Any, named: Any
+) -> None:
     catalog.describe(named("orders"), "theirs", column="city")
     changeset = steward.changeset(entries(orders, city="mine"))
     catalog.describe(named("orders"), "unseen", column="city")
@@ -173,7 +184,7 @@ def test_a_forced_conflict_still_never_overwrites_what_nobody_saw(steward, catal
     assert catalog.entity(named("orders")).schema.column("city").edited == "unseen"
 
 
-def test_one_refusal_stops_nothing(steward, catalog, orders, named):
+def test_one_refusal_stops_nothing(steward: Any, catalog: Any, orders: Any, named: Any) -> None:
     changeset = steward.changeset(entries(orders, id="a", total="b", city="c"))
     catalog.describe(named("orders"), "in between", column="total")
     seen = []
@@ -186,23 +197,23 @@ def test_one_refusal_stops_nothing(steward, catalog, orders, named):
 class Dying:
     """Carries requests until some texts have been written, then never again."""
 
-    def __init__(self, inner, edits):
+    def __init__(self, inner: Any, edits: Any) -> None:
         self._inner, self._edits = inner, edits
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if "updateDescription" in str(request.body) or "updateDataset" in str(request.body):
             if not self._edits:
                 raise Unreachable("the server is gone")
             self._edits -= 1
         return await self._inner.send(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
 def test_what_a_server_that_dies_halfway_did_not_get_is_what_a_second_import_finds(
-    steward, catalog, named
-):
+    steward: Any, catalog: Any, named: Any
+) -> None:
     rows = steward.documentation()
     lines = [Entry(str(at), replace(row, edited=f"text {at}")) for at, row in enumerate(rows)]
     with Catalog(transport=Dying(HttpTransport(catalog.address, 10.0), 5)) as dying:
@@ -217,7 +228,7 @@ def test_what_a_server_that_dies_halfway_did_not_get_is_what_a_second_import_fin
     assert steward.changeset(lines).to_apply() == ()
 
 
-def test_datasets_are_named_searched_or_those_below_a_folder(steward, named):
+def test_datasets_are_named_searched_or_those_below_a_folder(steward: Any, named: Any) -> None:
     assert steward.datasets([named("side"), named("raw"), named("side")]) == tuple(
         row for row in steward.datasets([named("side"), named("raw")])
     )

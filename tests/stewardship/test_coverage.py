@@ -1,5 +1,7 @@
 """The numbers of coverage are those that counting one by one gives."""
 
+from typing import Any
+
 import pytest
 
 from explorer.stewardship import Count, Stewardship, cover
@@ -7,11 +9,11 @@ from explorer.stewardship.coverage import GROUPINGS, keys_of
 
 
 @pytest.fixture
-def steward(either):
+def steward(either: Any) -> Any:
     return either
 
 
-def test_tables_and_columns_are_counted_apart_and_by_who_wrote(steward):
+def test_tables_and_columns_are_counted_apart_and_by_who_wrote(steward: Any) -> None:
     coverage = steward.coverage()
     assert coverage.tables == Count(total=5, documented=2, edited=1, ingested=1)
     assert coverage.columns == Count(total=11, documented=4, edited=2, ingested=3)
@@ -36,7 +38,9 @@ def test_tables_and_columns_are_counted_apart_and_by_who_wrote(steward):
         ("tag", {"urn:li:tag:PII": (0, 1, 0, 2), "": (2, 4, 4, 9)}),
     ],
 )
-def test_groups_hold_what_is_theirs_and_those_of_several_count_under_each(steward, by, expected):
+def test_groups_hold_what_is_theirs_and_those_of_several_count_under_each(
+    steward: Any, by: str, expected: Any
+) -> None:
     coverage = steward.coverage(by=by)
     found = {
         one.key: (
@@ -52,23 +56,23 @@ def test_groups_hold_what_is_theirs_and_those_of_several_count_under_each(stewar
     assert lacking == sorted(lacking, reverse=True)
 
 
-def test_folders_are_those_that_the_dataset_says(steward):
+def test_folders_are_those_that_the_dataset_says(steward: Any) -> None:
     found = {group.key: group.columns.total for group in steward.coverage(by="folder").groups}
     assert found["/in/raw"] == found["/all"] == 2
 
 
-def test_groups_are_called_by_the_names_that_people_gave(steward):
+def test_groups_are_called_by_the_names_that_people_gave(steward: Any) -> None:
     names = {group.key: group.name for group in steward.coverage(by="domain").groups}
     assert names["urn:li:domain:sales"] == "Sales"
 
 
-def test_a_part_of_the_catalog_can_be_counted_alone(steward, named):
+def test_a_part_of_the_catalog_can_be_counted_alone(steward: Any, named: Any) -> None:
     assert steward.coverage([named("orders")]).columns == Count(4, 3, 2, 2)
     assert steward.coverage(narrowed_by="tags:PII").tables.total == 1
     assert steward.coverage([named("nowhere")]).tables == Count()
 
 
-def test_a_gate_is_reached_to_the_last_column_and_never_by_rounding():
+def test_a_gate_is_reached_to_the_last_column_and_never_by_rounding() -> None:
     almost, whole = Count(total=100_000, documented=99_999), Count(total=3, documented=3)
     assert almost.percent == 99.9
     assert not almost.reaches(100)
@@ -79,7 +83,7 @@ def test_a_gate_is_reached_to_the_last_column_and_never_by_rounding():
     assert not Count(total=3, documented=2).reaches(66.7)
 
 
-def test_over_a_whole_sample_the_numbers_are_those_of_counting_one_by_one(sample):
+def test_over_a_whole_sample_the_numbers_are_those_of_counting_one_by_one(sample: Any) -> None:
     steward, catalog = Stewardship(sample), sample
     urns = list(catalog.urns("dataset"))
     entities = list(catalog.entities(urns).values())

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -67,7 +68,7 @@ names = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
 @st.composite
-def rows(draw):
+def rows(draw: Any) -> Any:
     edited = draw(texts)
     return Row(
         urn=URN,
@@ -86,14 +87,14 @@ def rows(draw):
 @settings(max_examples=60, deadline=None)
 @example(written=[Row(URN, "t", f"c{at}", "", text, text) for at, text in enumerate(HOSTILE)])
 @example(written=[])
-def test_what_is_read_is_what_was_written(form, written):
+def test_what_is_read_is_what_was_written(form: Any, written: Any) -> None:
     read = read_rows(write_rows(written, form), form)
     assert [entry.row for entry in read] == written
     assert not any(entry.clears or entry.problem for entry in read)
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_whole(form):
+def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_whole(form: Any) -> None:
     long = "=é\r\n_x000D_" + "x" * 40_000 + "😀" * 33_000 + "\r" * 10_000
     written = [Row(URN, "t", "", "", long, long), Row(URN, "t", "c", "", "", "short")]
     read = read_rows(write_rows(written, form), form)
@@ -101,7 +102,7 @@ def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_whole(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_sign_for_clearing_is_read_as_one_and_a_text_like_it_is_not(form):
+def test_the_sign_for_clearing_is_read_as_one_and_a_text_like_it_is_not(form: Any) -> None:
     data = write_rows([Row(URN, "t", "c", "", "", CLEAR), Row(URN, "t", "d", "", "", "x9x")], form)
     if form == "xlsx":
         data = changed_sheet(data, {"x9x": CLEAR})
@@ -112,7 +113,7 @@ def test_the_sign_for_clearing_is_read_as_one_and_a_text_like_it_is_not(form):
     assert (cleared.row.edited, cleared.clears) == ("", True)
 
 
-def test_no_cell_of_a_csv_file_is_a_formula():
+def test_no_cell_of_a_csv_file_is_a_formula() -> None:
     data = write_rows(
         [Row(URN, "=a", "@b", "-c", "+d", "=e"), Row(URN, "\tf", "", "", "", "")], "csv"
     )
@@ -121,12 +122,12 @@ def test_no_cell_of_a_csv_file_is_a_formula():
     assert not [cell for cell in cells if cell.startswith(("=", "@", "-", "+", "\t", "\r"))]
 
 
-def test_an_apostrophe_that_somebody_wrote_stays():
+def test_an_apostrophe_that_somebody_wrote_stays() -> None:
     text = "urn,column,edited\r\nurn:x,a,'tis\r\nurn:x,b,'=1\r\nurn:x,c,=1\r\n"
     assert [e.row.edited for e in read_rows(text.encode(), "csv")] == ["'tis", "=1", "=1"]
 
 
-def test_every_cell_of_a_workbook_is_a_text():
+def test_every_cell_of_a_workbook_is_a_text() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     data = write_rows([Row(URN, "t", "c", "1", "=1+1", "=HYPERLINK(1)")], "xlsx")
     sheet = openpyxl.load_workbook(io.BytesIO(data)).worksheets[0]
@@ -136,13 +137,13 @@ def test_every_cell_of_a_workbook_is_a_text():
     assert sheet.freeze_panes == "A2"
 
 
-def test_what_a_spreadsheet_makes_of_typed_cells_is_read_as_it_is_seen():
+def test_what_a_spreadsheet_makes_of_typed_cells_is_read_as_it_is_seen() -> None:
     data = write_rows([Row(URN, "t", name, "", "", f"x{name}x") for name in "abc"], "xlsx")
     data = changed_sheet(data, {"xax": 42.0, "xbx": True, "xcx": None})
     assert [entry.row.edited for entry in read_rows(data, "xlsx")] == ["42", "TRUE", ""]
 
 
-def changed_sheet(data, values):
+def changed_sheet(data: Any, values: Any) -> Any:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.load_workbook(io.BytesIO(data))
     for line in book.worksheets[0].iter_rows():
@@ -154,7 +155,7 @@ def changed_sheet(data, values):
     return held.getvalue()
 
 
-def test_a_spreadsheets_csv_with_semicolons_other_columns_and_another_order_is_read():
+def test_a_spreadsheets_csv_with_semicolons_other_columns_and_another_order_is_read() -> None:
     text = "Edited;note;URN;column\r\nhello;mine;urn:x;c\r\n;;;\r\nshort\r\n"
     first, last = read_rows(text.encode(), "csv")
     assert first == Entry("line 2", Row("urn:x", "", "c", "", "", "hello"))
@@ -162,7 +163,7 @@ def test_a_spreadsheets_csv_with_semicolons_other_columns_and_another_order_is_r
     assert last.place == "line 4"
 
 
-def test_markdown_may_be_edited_and_reads_around_what_people_do_to_it():
+def test_markdown_may_be_edited_and_reads_around_what_people_do_to_it() -> None:
     data = write_rows(
         [Row(URN, "orders", "", "Table", "in", "old"), Row(URN, "orders", "id", "int", "", "")],
         "md",
@@ -179,7 +180,7 @@ def test_markdown_may_be_edited_and_reads_around_what_people_do_to_it():
     assert column.row.edited == "A key."
 
 
-def test_a_damaged_section_of_markdown_is_told_and_the_others_are_read():
+def test_a_damaged_section_of_markdown_is_told_and_the_others_are_read() -> None:
     rows = [Row(URN, "t", name, "", "", f"text of {name}") for name in "abcd"]
     data = write_rows(rows, "md").decode()
     sections = data.split("<!-- catalog: ")
@@ -190,7 +191,7 @@ def test_a_damaged_section_of_markdown_is_told_and_the_others_are_read():
     assert [bool(entry.problem) for entry in read] == [True, True, True, False]
 
 
-def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none():
+def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none() -> None:
     data = json.dumps([{"urn": URN, "column": None, "edited": "x"}, 7, {"urn": URN, "edited": 7}])
     read = read_rows(data.encode(), "json")
     assert read[0] == Entry("row 1", Row(URN, "", "", "", "", "x"))
@@ -211,12 +212,12 @@ def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none():
         ("xlsx", b"no zip", "no XLSX"),
     ],
 )
-def test_what_is_no_such_file_is_refused_in_a_sentence(form, data, words):
+def test_what_is_no_such_file_is_refused_in_a_sentence(form: str, data: bytes, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         read_rows(data, form)
 
 
-def test_the_name_of_a_file_tells_its_format():
+def test_the_name_of_a_file_tells_its_format() -> None:
     assert [format_of(f"a.b/docs.{end}") for end in ("csv", "JSON", "markdown", "xlsx")] == [
         "csv",
         "json",

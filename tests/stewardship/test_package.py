@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from explorer.stewardship import AsyncStewardship, Row, Stewardship, read_rows, 
 HEAVY = ("networkx", "openpyxl", "pandas", "textual", "httpx")
 
 
-def test_importing_it_loads_nothing_heavy():
+def test_importing_it_loads_nothing_heavy() -> None:
     script = f"""
 import sys
 from explorer.stewardship import Row, Stewardship, read_rows, write_rows
@@ -26,7 +27,7 @@ print(*(name for name in {HEAVY} if name in sys.modules))
     assert done.stdout.split() == []
 
 
-def test_both_faces_have_the_same_methods():
+def test_both_faces_have_the_same_methods() -> None:
     asynchronous = {
         name: inspect.signature(member)
         for name, member in inspect.getmembers(AsyncStewardship, inspect.iscoroutinefunction)
@@ -36,7 +37,9 @@ def test_both_faces_have_the_same_methods():
         assert inspect.signature(getattr(Stewardship, name)) == signature
 
 
-def test_a_workbook_without_its_package_is_an_error_that_names_the_extra(monkeypatch):
+def test_a_workbook_without_its_package_is_an_error_that_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingExtra, match=r"catalog-explorer\[files\]"):
         write_rows([Row("u", "t", "c", "", "", "x")], "xlsx")
@@ -45,7 +48,7 @@ def test_a_workbook_without_its_package_is_an_error_that_names_the_extra(monkeyp
 
 
 @pytest.mark.anyio
-async def test_asked_without_waiting_the_answers_are_the_same(catalog, steward):
+async def test_asked_without_waiting_the_answers_are_the_same(catalog: Any, steward: Any) -> None:
     from explorer.client import AsyncCatalog
 
     async with AsyncCatalog(catalog.address) as client:

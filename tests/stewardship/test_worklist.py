@@ -1,6 +1,8 @@
 """The worklist's order is the one that a person works out by hand."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,11 +11,11 @@ from explorer.stewardship.coverage import GROUPINGS
 
 
 @pytest.fixture
-def steward(either):
+def steward(either: Any) -> Any:
     return either
 
 
-def test_the_order_is_use_times_what_is_downstream(steward):
+def test_the_order_is_use_times_what_is_downstream(steward: Any) -> None:
     worklist = steward.worklist()
     # (use + 1) × (downstream + 1)
     assert [
@@ -35,7 +37,7 @@ def test_the_order_is_use_times_what_is_downstream(steward):
     assert not worklist.truncated
 
 
-def test_each_item_says_where_its_use_comes_from(steward):
+def test_each_item_says_where_its_use_comes_from(steward: Any) -> None:
     told = {(item.table, str(item.column or "")): item.use_of for item in steward.worklist().items}
     assert told["orders", "total"] == "column"
     assert told["mart", "id"] == "column"
@@ -44,31 +46,33 @@ def test_each_item_says_where_its_use_comes_from(steward):
     assert told["side", "a"] == "none"
 
 
-def test_the_first_are_given_and_all_are_counted(steward):
+def test_the_first_are_given_and_all_are_counted(steward: Any) -> None:
     worklist = steward.worklist(top=3)
     assert [item.table for item in worklist.items] == ["mart", "orders", "raw"]
     assert (worklist.total, worklist.truncated) == (10, True)
 
 
-def test_more_days_count_more_use(steward, named):
+def test_more_days_count_more_use(steward: Any, named: Any) -> None:
     (item,) = steward.worklist([named("orders")], days=60).items
     assert (item.use, item.weight) == (907, 908 * 3)
 
 
-def test_what_is_documented_leaves_the_list(steward, catalog, named):
+def test_what_is_documented_leaves_the_list(steward: Any, catalog: Any, named: Any) -> None:
     catalog.describe(named("mart"), "The mart.")
     catalog.describe(named("orders"), "Sum.", column="total")
     assert [item.table for item in steward.worklist(top=2).items] == ["raw", "raw"]
 
 
 @pytest.mark.parametrize("either", ["counted here"], indirect=True)
-def test_only_what_lacks_documentation_is_measured(steward):
+def test_only_what_lacks_documentation_is_measured(steward: Any) -> None:
     seen = []
     steward.worklist(progress=lambda *at: seen.append(at))
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_usage_by_the_path_without_types_is_that_of_the_column(steward, catalog, named):
+def test_usage_by_the_path_without_types_is_that_of_the_column(
+    steward: Any, catalog: Any, named: Any
+) -> None:
     from explorer.metadata import Urn
 
     path = "[version=2.0].[type=struct].[type=string].zip"
@@ -84,8 +88,10 @@ def test_usage_by_the_path_without_types_is_that_of_the_column(steward, catalog,
     assert (column.weight, column.at_least) == (24, True)
 
 
-def test_the_server_and_the_client_count_the_same_over_the_whole_sample(sample, monkeypatch):
-    def asked():
+def test_the_server_and_the_client_count_the_same_over_the_whole_sample(
+    sample: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked() -> Iterator[Any]:
         steward = Stewardship(sample)
         yield steward.worklist()
         yield steward.worklist(top=7, days=3)

@@ -6,8 +6,10 @@ import re
 import shutil
 import signal
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -25,7 +27,7 @@ SCREENS = Path(__file__).parent / "screens"
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _true_colour():
+def _true_colour() -> Iterator[Any]:
     """Every screen of a test process is drawn in 24-bit colour.
 
     Rich keeps the escape codes of a style with the style object, whatever terminal they were made
@@ -39,13 +41,13 @@ def _true_colour():
 
 
 @pytest.fixture(autouse=True)
-def _no_drafts_of_other_tests():
+def _no_drafts_of_other_tests() -> None:
     """The start tells of drafts, in the place of the keys."""
     shutil.rmtree(config.state_dir() / "drafts", ignore_errors=True)
 
 
 @contextmanager
-def service(directory):
+def service(directory: Any) -> Iterator[Any]:
     """A catalog of its own with the sample on it, served until the end."""
     running = instance.ensure(directory)
     yield directory
@@ -58,14 +60,14 @@ def service(directory):
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory):
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A catalog that no test writes to."""
     with service(tmp_path_factory.mktemp("read") / "catalog") as directory:
         yield directory
 
 
 @pytest.fixture(scope="session")
-def desk(tmp_path_factory):
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A catalog that tests write to."""
     with service(tmp_path_factory.mktemp("write") / "catalog") as directory:
         yield directory
@@ -74,18 +76,18 @@ def desk(tmp_path_factory):
 class SlowCatalog(AsyncCatalog):
     """Answers what an entity is only while its gate is open."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: Any) -> None:
         super().__init__(data_dir=directory)
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def entity(self, urn, *further, **more):
+    async def entity(self, urn: Any, *further: Any, **more: Any) -> Any:
         await self.gate.wait()
         return await super().entity(urn, *further, **more)
 
 
 @pytest.fixture
-def slow(sample):
+def slow(sample: Any) -> Any:
     """A client of the sample whose entities come when they are let."""
     return SlowCatalog(sample)
 
@@ -93,31 +95,31 @@ def slow(sample):
 class Reader:
     """A reader at the terminal: presses keys and looks at the screen."""
 
-    def __init__(self, pilot):
+    def __init__(self, pilot: Any) -> None:
         self.pilot = pilot
         self.app = pilot.app
 
-    async def press(self, *keys):
+    async def press(self, *keys: Any) -> None:
         await self.looks()
         for key in keys:
             await self.pilot.press(key)
         await self.settle()
 
-    async def looks(self):
+    async def looks(self) -> None:
         """Wait as long as keys are dropped, because a screen has closed by itself."""
         await asyncio.sleep(max(self.app._keys.drops_until - time.monotonic(), 0))
 
-    async def type(self, text):
+    async def type(self, text: Any) -> None:
         await self.looks()
         await self.pilot.press(*(NAMED.get(char, char) for char in text))
         await self.settle()
 
     @property
-    def box(self):
+    def box(self) -> Any:
         """The search box, whatever lies over it."""
         return self.app.screen_stack[0].query_one(SearchBox)
 
-    async def ask(self, text):
+    async def ask(self, text: Any) -> None:
         """Put any text into the search box, in the place of what is there."""
         if self.box.has_focus:
             self.box.action_select_all()
@@ -126,28 +128,28 @@ class Reader:
         self.app.post_message(events.Paste(text))
         await self.settle()
 
-    async def settle(self):
+    async def settle(self) -> None:
         for _ in range(3):
             # A worker that a newer question took over counts as done.
             with suppress(WorkerCancelled):
                 await self.app.workers.wait_for_complete()
             await self.pilot.pause()
 
-    def screen(self):
+    def screen(self) -> Any:
         """What a reader sees, as text."""
         # The way of an exported picture takes four times as long, and is taken at every look.
         drawn = self.app.screen._compositor.render_update(full=True)
         lines = ("".join(strip.text for strip in line) for line in drawn.strips)
         return "\n".join(line.rstrip() for line in lines)
 
-    async def until(self, so):
+    async def until(self, so: Any) -> None:
         """Wait until `so()` is true."""
         deadline = time.monotonic() + SECONDS
         while not so():
             assert time.monotonic() < deadline, self.screen()
             await asyncio.sleep(0.01)
 
-    async def sees(self, *words):
+    async def sees(self, *words: Any) -> Any:
         """Wait until every one of the words is on the screen, and return what is on it."""
         deadline = time.monotonic() + SECONDS
         shown = self.screen()
@@ -162,13 +164,13 @@ class Reader:
 
 
 @pytest.fixture
-def matches():
+def matches() -> Any:
     """Compares a screen with the text that is kept of it in `screens/NAME.txt`.
 
     With UPDATE_SCREENS=1 the text is written instead, except where `CI` is set.
     """
 
-    def compare(name, text):
+    def compare(name: Any, text: Any) -> None:
         kept = SCREENS / f"{name}.txt"
         if os.environ.get("UPDATE_SCREENS"):
             assert not os.environ.get("CI"), "UPDATE_SCREENS is for a person who reads the screens"
@@ -178,7 +180,7 @@ def matches():
     return compare
 
 
-def _counted(line):
+def _counted(line: Any) -> Any:
     """A line of a screen, all counts of use masked; what a longer one moves is drawn together."""
     masked = re.sub(
         r"(?<=\()\d[\d,]*(?= )|\b\d[\d,]*(?= (queries|query|people|person|times)\b)", "#", line
@@ -187,11 +189,11 @@ def _counted(line):
 
 
 @pytest.fixture
-def steady():
+def steady() -> Any:
     """Makes a screen's text one that is the same every day: the sample ends today, so that days
     and how much was used of a month differ from run to run."""
 
-    def masked(text):
+    def masked(text: Any) -> Any:
         text = re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", lambda day: re.sub(r"\d", "0", day[0]), text)
         text = re.sub(r"[▏▎▍▌▋▊▉█]+ *|(?<= )[━╸]+(?![━╸▶]) *", lambda bar: "▒" * len(bar[0]), text)
         return "\n".join(map(_counted, text.splitlines()))
@@ -206,7 +208,7 @@ OFF = {"22": "12", "23": "3", "24": "4", "25": "56", "27": "7", "28": "8", "29":
 BLANK_SHOWS = frozenset({"4", "7", "9", "21", "53"})
 
 
-def shown(text, cells=None):
+def shown(text: Any, cells: Any = None) -> Any:
     """Every cell that a terminal shows, with its style as far as it is seen."""
     cells, row, column = {} if cells is None else cells, 1, 1
     weights, ink, ground = set(), "39", "49"
@@ -250,7 +252,7 @@ def shown(text, cells=None):
 
 
 @pytest.fixture(scope="session")
-def cells():
+def cells() -> Any:
     """Tells what a terminal shows of what is written to it: every cell by row and column, each from
     1, and the style that is left; `cells(text, before)` writes over what was there before."""
     return shown
@@ -260,15 +262,20 @@ NAMED = {"_": "underscore", "/": "slash", " ": "space", ":": "colon", "\n": "ent
 
 
 @pytest.fixture
-def at():
+def at() -> Any:
     """Opens the terminal on a catalog: `async with at(directory) as reader`."""
     from contextlib import asynccontextmanager
 
     @asynccontextmanager
     async def open_at(
-        directory, size=(120, 36), transport=None, read_only=None, client=None, **start
-    ):
-        def make():
+        directory: Any,
+        size: Any = (120, 36),
+        transport: Any = None,
+        read_only: Any = None,
+        client: Any = None,
+        **start: Any,
+    ) -> AsyncIterator[Any]:
+        def make() -> Any:
             if client is not None:
                 return client()
             if transport is not None:

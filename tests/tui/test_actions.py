@@ -4,6 +4,8 @@ import importlib
 import pkgutil
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from textual.binding import Binding
@@ -17,13 +19,13 @@ from explorer.tui.settings import read_keymap
 WORD = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def kinds(kind):
+def kinds(kind: Any) -> Iterator[Any]:
     for one in kind.__subclasses__():
         yield one
         yield from kinds(one)
 
 
-def owners():
+def owners() -> Any:
     """What has the keys of a scope: the classes that declare them."""
     for module in pkgutil.walk_packages(explorer.tui.__path__, "explorer.tui."):
         if not module.name.endswith("__main__"):
@@ -40,7 +42,7 @@ OWNERS = owners()
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
-def test_an_action_is_a_method_of_what_has_its_scope(action):
+def test_an_action_is_a_method_of_what_has_its_scope(action: Any) -> None:
     assert OWNERS.get(action.scope), "no widget and no screen has this scope"
     method = f"action_{action.name.partition('(')[0]}"
     widgets = [one for owner in OWNERS[action.scope] for one in (owner, *kinds(owner))]
@@ -48,24 +50,24 @@ def test_an_action_is_a_method_of_what_has_its_scope(action):
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_no_key_means_two_things_in_one_scope(scope):
+def test_no_key_means_two_things_in_one_scope(scope: Any) -> None:
     keys = Counter(key for action in actions_of(scope) for key in action.keys)
     assert [key for key, times in keys.items() if times > 1] == []
 
 
-def test_no_key_is_one_that_terminals_swallow():
+def test_no_key_is_one_that_terminals_swallow() -> None:
     keys = {key for action in ACTIONS for key in action.keys}
     assert not keys & {"ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+a", "ctrl+b"}
 
 
-def test_every_action_has_a_word_of_its_own_for_a_keymap_and_a_key():
+def test_every_action_has_a_word_of_its_own_for_a_keymap_and_a_key() -> None:
     words = Counter(action.id for action in ACTIONS)
     assert [word for word, times in words.items() if times > 1] == []
     assert [word for word in words if not WORD.fullmatch(word)] == []
     assert [action.id for action in ACTIONS if not action.keys] == []
 
 
-def test_every_action_is_in_the_help_and_every_key_is_in_the_register():
+def test_every_action_is_in_the_help_and_every_key_is_in_the_register() -> None:
     keymap, _ = read_keymap({}, str)
     told = {(entry.text, entry.part) for entry in HelpScreen((), keymap, {}).entries()}
     untold = {action.id for action in ACTIONS if (action.help, SCOPES[action.scope]) not in told}

@@ -4,6 +4,9 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -26,7 +29,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 GONE = Urn.dataset("hive", "huge.t_gone")
 
 
-def proposals():
+def proposals() -> Iterator[Any]:
     for number in range(HUGE):
         paths = ["/prod/hive/huge", *(["/team/s10"] if number == 777 else [])]
         urn = Urn.dataset("hive", f"huge.t_{number:04}")
@@ -43,7 +46,7 @@ def proposals():
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory):
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The sample, and a folder of more than a thousand entries."""
     directory = tmp_path_factory.mktemp("large") / "catalog"
     running = instance.ensure(directory)
@@ -57,23 +60,23 @@ def large(tmp_path_factory):
         time.sleep(0.02)
 
 
-def tree_of(reader):
+def tree_of(reader: Any) -> Any:
     return reader.app.query_one(BrowseTree)
 
 
-def folder_of(reader):
+def folder_of(reader: Any) -> Any:
     """The folder under the cursor."""
     return tree_of(reader)._spot.branch
 
 
-def under_cursor(reader):
+def under_cursor(reader: Any) -> Any:
     """The row under the cursor, as it is on the screen."""
     rows = reader.app.query_one(FolderRows)
     line = reader.screen().splitlines()[rows.region.y + rows.cursor - rows.scroll_offset.y]
     return line.split("│")[0].strip()
 
 
-async def until(reader, so):
+async def until(reader: Any, so: Any) -> None:
     deadline = time.monotonic() + 40
     while not so():
         assert time.monotonic() < deadline, reader.screen()
@@ -81,7 +84,9 @@ async def until(reader, so):
         await reader.pilot.pause()
 
 
-async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(large, at):
+async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(
+    large: Any, at: Any
+) -> None:
     async with at(large) as reader:
         await reader.sees("▾ datasets", "▸ prod", "▸ team")
         await reader.press("f6", "down", "down", "right", "down", "down")
@@ -128,7 +133,7 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(la
         assert tree_of(reader).size.width < width
 
 
-async def test_what_is_open_is_shown_at_each_of_its_places(large, at):
+async def test_what_is_open_is_shown_at_each_of_its_places(large: Any, at: Any) -> None:
     async with at(large, urn=TWICE) as reader:
         await reader.sees("▸ team", "entities")
         await reader.press("full_stop")
@@ -143,7 +148,7 @@ async def test_what_is_open_is_shown_at_each_of_its_places(large, at):
         await reader.sees("Place 1 of 2", "778 of 1,200 entries")
 
 
-async def test_groups_hold_their_groups_and_folders_count_naturally(large, at):
+async def test_groups_hold_their_groups_and_folders_count_naturally(large: Any, at: Any) -> None:
     outer = Urn.parse("urn:li:glossaryNode:Inner")
     async with at(large, urn=outer) as reader:
         await reader.sees("▸ glossary groups")
@@ -162,7 +167,7 @@ async def test_groups_hold_their_groups_and_folders_count_naturally(large, at):
         assert "gone" not in shown
 
 
-async def test_it_can_be_used_in_a_very_small_terminal(large, at):
+async def test_it_can_be_used_in_a_very_small_terminal(large: Any, at: Any) -> None:
     async with at(large, size=(40, 10), urn=TWICE) as reader:
         await reader.settle()
         await reader.press("full_stop")
@@ -177,17 +182,17 @@ async def test_it_can_be_used_in_a_very_small_terminal(large, at):
 class Wire:
     """A server of which every folder can fail or be slow; tags lie in no folder."""
 
-    def __init__(self, entries=500, tags=0):
+    def __init__(self, entries: int = 500, tags: int = 0) -> None:
         self.entries = entries
         self.tags = tags
         self.failing = set()
         self.held = {}
         self.asked = []
 
-    async def close(self):
+    async def close(self) -> None:
         """Nothing is held."""
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         path, body = unquote(request.path), request.body or {}
         if "action=browse" in path:
             return await self.browse(body)
@@ -198,7 +203,7 @@ class Wire:
             return self.listed(body)
         return self.said({"from": 0, "numEntities": 0, "entities": [], "metadata": {}})
 
-    async def browse(self, body):
+    async def browse(self, body: Any) -> Any:
         self.asked.append((body["path"], body["start"]))
         hold = self.held.get(body["start"])
         if hold is not None:
@@ -214,25 +219,25 @@ class Wire:
         total = {"numEntities": self.entries, "numElements": self.entries}
         return self.said({**total, "from": body["start"], "entities": entities, "metadata": {}})
 
-    def listed(self, body):
+    def listed(self, body: Any) -> Any:
         start = body["start"]
         assert start + body["count"] <= 10_000, "further than servers count"
         entities = [f"urn:li:tag:g{one:05}" for one in range(start, start + body["count"])]
         found = [{"entity": urn} for urn in entities]
         return self.said({"from": start, "numEntities": self.tags, "entities": found})
 
-    def said(self, value):
+    def said(self, value: Any) -> Any:
         return 200, orjson.dumps({"value": value, "results": {}, "entities": []})
 
 
-async def test_the_key_line_says_what_r_does_in_the_folders(sample, at):
+async def test_the_key_line_says_what_r_does_in_the_folders(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("f6")
         shown = await reader.sees("▾ datasets")
         assert "r refresh" in shown.splitlines()[-1]
 
 
-async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at):
+async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: Any) -> None:
     wire = Wire()
     wire.failing = {0, 400}
     async with at(None, transport=wire, size=(120, 24)) as reader:
@@ -253,7 +258,7 @@ async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at):
         await reader.sees("t00498", "499 of 500 entries")
 
 
-async def test_a_late_answer_is_kept_and_moves_nothing(at):
+async def test_a_late_answer_is_kept_and_moves_nothing(at: Any) -> None:
     wire = Wire(2_000)
     async with at(None, transport=wire) as reader:
         await reader.sees("t00000")
@@ -274,7 +279,7 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at):
         assert len({start for _, start in wire.asked}) < 5
 
 
-async def test_types_without_folders_are_listed_as_far_as_servers_count(at):
+async def test_types_without_folders_are_listed_as_far_as_servers_count(at: Any) -> None:
     async with at(None, transport=Wire(3, tags=25_000)) as reader:
         await reader.sees("tags 25,000")
         await reader.press("f6", "end", "end", "right", "down")
@@ -285,12 +290,12 @@ async def test_types_without_folders_are_listed_as_far_as_servers_count(at):
         await reader.sees("15,000 more", "lists end at", "f finds among all")
 
 
-async def test_an_empty_catalog_says_how_to_load_one(at):
+async def test_an_empty_catalog_says_how_to_load_one(at: Any) -> None:
     async with at(None, transport=Wire(0)) as reader:
         await reader.sees("nothing here yet", "catalog load FILE")
 
 
-async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
+async def test_how_wide_the_folders_are_is_remembered(large: Any, at: Any, tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     async with at(large, remembered=TerminalState(file)) as reader:
         await reader.press("f6", "greater_than_sign", "greater_than_sign")
@@ -304,7 +309,7 @@ async def test_how_wide_the_folders_are_is_remembered(large, at, tmp_path):
         assert tree_of(reader).region.width <= 72
 
 
-async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample, at):
+async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample: Any, at: Any) -> None:
     async with at(sample, size=(120, 36)) as reader:
         await reader.sees("datasets 165", "results")
         await reader.press("b")
@@ -319,7 +324,7 @@ async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample, at):
         assert not tree.has_focus_within
 
 
-async def test_below_115_columns_the_results_have_the_room(sample, at):
+async def test_below_115_columns_the_results_have_the_room(sample: Any, at: Any) -> None:
     async with at(sample, size=(100, 30)) as reader:
         shown = await reader.sees("results", "platform")
         assert "datasets 165" not in shown
@@ -330,13 +335,13 @@ async def test_below_115_columns_the_results_have_the_room(sample, at):
         assert "datasets 165" not in reader.screen()
 
 
-async def test_at_100_columns_tabs_keep_their_words(sample, at):
+async def test_at_100_columns_tabs_keep_their_words(sample: Any, at: Any) -> None:
     async with at(sample, size=(100, 30), urn=ORDERS) as reader:
         words = ("Overview", "Columns", "Lineage", "Relationships", "Usage", "Profile", "History")
         await reader.sees(*(f"{at} {word}" for at, word in enumerate(words, 1)), "8 Raw")
 
 
-async def test_the_tabs_of_an_entity_are_chosen_from_the_folders_too(sample, at):
+async def test_the_tabs_of_an_entity_are_chosen_from_the_folders_too(sample: Any, at: Any) -> None:
     async with at(sample, size=(120, 36), urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("f6", "8")

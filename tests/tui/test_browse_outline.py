@@ -1,6 +1,8 @@
 """The rows of the folders: what is unfolded stands below its folder, and little is kept."""
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -9,21 +11,21 @@ from explorer.metadata import Urn
 from explorer.tui.screens.folders import PAGE, Branch, Outline
 
 
-def folder(name):
+def folder(name: Any) -> Any:
     return FolderEntry(name, count=1, below=FixedSource(()))
 
 
-def leaf(number):
+def leaf(number: Any) -> Any:
     return FolderEntry(f"t{number}", Urn.dataset("hive", f"t{number}"))
 
 
-def filled(branch, entries):
+def filled(branch: Any, entries: Any) -> None:
     for number in range(max(1, -(-len(entries) // PAGE))):
         page = tuple(entries[number * PAGE : (number + 1) * PAGE])
         branch.take(number, EntryPage(page, len(entries)))
 
 
-def written_out(branch, depth=0):
+def written_out(branch: Any, depth: int = 0) -> Iterator[Any]:
     """All rows, one after another, the slow way."""
     if not branch.total:
         yield branch, -1, depth
@@ -34,11 +36,11 @@ def written_out(branch, depth=0):
             yield from written_out(held, depth + 1)
 
 
-def grown(seed):
+def grown(seed: Any) -> Any:
     chance = random.Random(seed)
     outline = Outline(FixedSource(()))
 
-    def grow(branch, depth):
+    def grow(branch: Any, depth: Any) -> None:
         filled(branch, [folder(f"f{n}") for n in range(chance.randrange(5))] + [leaf(1), leaf(2)])
         for index in range(branch.total - 2):
             if depth < 4 and chance.random() < 0.6:
@@ -53,7 +55,7 @@ def grown(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_row_is_where_it_would_stand_if_all_were_written_out(seed):
+def test_a_row_is_where_it_would_stand_if_all_were_written_out(seed: int) -> None:
     outline = grown(seed)
     slow = list(written_out(outline.root))
     spots = [outline.locate(row) for row in range(outline.height)]
@@ -62,7 +64,7 @@ def test_a_row_is_where_it_would_stand_if_all_were_written_out(seed):
     assert places == list(range(outline.height))
 
 
-def test_a_million_entries_are_one_number_and_the_pages_looked_at():
+def test_a_million_entries_are_one_number_and_the_pages_looked_at() -> None:
     outline = Outline(FixedSource(()))
     root = outline.root
     total = 1_000_000
@@ -75,7 +77,7 @@ def test_a_million_entries_are_one_number_and_the_pages_looked_at():
     assert root.lacks(root.page_of(total - 1))
 
 
-def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again():
+def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again() -> None:
     outline = Outline(FixedSource(()))
     root = outline.root
     filled(root, [folder("b"), folder("c")])
@@ -92,7 +94,7 @@ def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again():
     assert [outline.locate(row).entry.name for row in range(3)] == ["c", "t1", "d"]
 
 
-def test_a_filter_is_taken_off_and_what_was_unfolded_is_back():
+def test_a_filter_is_taken_off_and_what_was_unfolded_is_back() -> None:
     root = Outline(FixedSource(())).root
     filled(root, [folder("a"), folder("b")])
     root.unfold(1, root.entry_at(1))
@@ -103,13 +105,13 @@ def test_a_filter_is_taken_off_and_what_was_unfolded_is_back():
     assert list(root.below) == [1]
 
 
-def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it():
+def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it() -> None:
     asked = []
 
     class Server:
         by_name = False
 
-        def narrowed(self, text, known):
+        def narrowed(self, text: Any, known: Any) -> Any:
             asked.append(text)
             return FixedSource(())
 
@@ -123,6 +125,6 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it():
     assert asked == ["t2"]
 
 
-def test_names_sort_as_people_count():
+def test_names_sort_as_people_count() -> None:
     names = ["s10", "S2", "s1", "a2b10", "a2b9", "٣"]
     assert sorted(names, key=natural_order)[-5:] == ["a2b9", "a2b10", "s1", "S2", "s10"]

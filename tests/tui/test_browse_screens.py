@@ -3,6 +3,8 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_browse_screens.py` writes them anew.
 """
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata import Urn
@@ -14,7 +16,9 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
-async def test_the_folders_look_as_they_were_found_good(sample, at, size, matches):
+async def test_the_folders_look_as_they_were_found_good(
+    sample: Any, at: Any, size: Any, matches: Any
+) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("fct_orders")
         await reader.press("full_stop")
@@ -28,7 +32,7 @@ async def test_the_folders_look_as_they_were_found_good(sample, at, size, matche
     matches(f"folders-{size[0]}x{size[1]}", found)
 
 
-async def test_folders_that_appear_have_their_final_height_at_once(sample, at):
+async def test_folders_that_appear_have_their_final_height_at_once(sample: Any, at: Any) -> None:
     """A height that changes under the reader moves the entity that was just revealed."""
     async with at(sample, size=(80, 24), urn=ORDERS) as reader:
         await reader.sees("fct_orders")
@@ -46,7 +50,7 @@ async def test_folders_that_appear_have_their_final_height_at_once(sample, at):
         assert shown_on == rows.size.height // 3
 
 
-def folders(reader):
+def folders(reader: Any) -> Any:
     """What of the screen is the folders'."""
     at = reader.app.query_one(BrowseTree).region
     lines = reader.screen().splitlines()[at.y : at.bottom]

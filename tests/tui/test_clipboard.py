@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.anyio
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-def program(directory, name, body):
+def program(directory: Any, name: Any, body: Any) -> None:
     directory.mkdir(exist_ok=True)
     file = directory / name
     file.write_text(f"#!/bin/sh\n{body}\n")
@@ -28,13 +30,13 @@ def program(directory, name, body):
 
 
 @pytest.fixture
-def programs(tmp_path, monkeypatch):
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     directory = tmp_path / "bin"
     monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
     return directory
 
 
-def test_the_way_fits_where_the_program_runs(programs):
+def test_the_way_fits_where_the_program_runs(programs: Any) -> None:
     for name in ("tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe"):
         program(programs, name, "exit 0")
     assert clipboard_methods({}, "linux") == ("terminal",)
@@ -47,7 +49,9 @@ def test_the_way_fits_where_the_program_runs(programs):
     assert clipboard_methods({"DISPLAY": ":0", "SSH_TTY": "t"}, "linux") == ("terminal",)
 
 
-async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(programs, tmp_path, monkeypatch):
+async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(
+    programs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sent = []
     kept = tmp_path / "kept"
     program(programs, "xclip", "exit 3")
@@ -68,7 +72,7 @@ async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(programs, tmp
         await copy("x", "xclip", sent.append)
 
 
-async def test_what_is_too_long_or_turned_off_is_said(monkeypatch):
+async def test_what_is_too_long_or_turned_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = []
     with pytest.raises(InvalidInput, match="at most"):
         await copy("x" * MOST_SENT_BYTES, "terminal", sent.append)
@@ -81,7 +85,7 @@ async def test_what_is_too_long_or_turned_off_is_said(monkeypatch):
     assert not sent
 
 
-async def test_every_copy_of_the_program_goes_that_way(sample, at):
+async def test_every_copy_of_the_program_goes_that_way(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         reader.app.clipboard_way = "terminal"
         await reader.sees("documented")
@@ -98,14 +102,14 @@ async def test_every_copy_of_the_program_goes_that_way(sample, at):
     shutil.which("tmux") is None and not os.environ.get("REQUIRE_TERMINAL"),
     reason="tmux is not installed",
 )
-async def test_within_tmux_the_text_is_in_its_buffer(sample):
+async def test_within_tmux_the_text_is_in_its_buffer(sample: Any) -> None:
     name = f"catalog-{uuid.uuid4().hex[:8]}"
 
-    def tmux(*arguments):
+    def tmux(*arguments: Any) -> Any:
         command = ["tmux", "-L", name, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
-    async def until(found):
+    async def until(found: Any) -> None:
         deadline = time.monotonic() + 30
         while not found():
             assert time.monotonic() < deadline, tmux("capture-pane", "-p")

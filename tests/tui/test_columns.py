@@ -1,5 +1,7 @@
 """Columns: which are shown and how, what narrows and orders them, what is known of each."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client import Catalog
@@ -19,7 +21,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
 
 
-def test_the_names_over_the_table_stand_over_its_parts():
+def test_the_names_over_the_table_stand_over_its_parts() -> None:
     known = ColumnKnowledge(ColumnMeasurements({"id": 3}))
     drawing = ColumnDrawing.of(a_dataset(FIELDS, EDITED).schema, (), 3)
     heading = drawing.heading(100).plain
@@ -29,7 +31,7 @@ def test_the_names_over_the_table_stand_over_its_parts():
     assert heading.index("use") == row.index("━")
 
 
-def test_html_in_a_description_is_told_as_its_text():
+def test_html_in_a_description_is_told_as_its_text() -> None:
     html = (
         "<div><p>Who <b>ordered</b>; see <a href='https://x.example'>the wiki</a> &amp; ask.</p>"
         "<style>p { color: red }</style><font color=red>Never</font> <date> empty.</div>"
@@ -40,7 +42,7 @@ def test_html_in_a_description_is_told_as_its_text():
 
 
 @pytest.mark.parametrize("width", [30, 45, 60, 80, 120, 200])
-def test_a_row_fits_its_width_with_all_its_marks(width):
+def test_a_row_fits_its_width_with_all_its_marks(width: int) -> None:
     schema = a_dataset(FIELDS, EDITED).schema
     foreign = {"note": ForeignKey(ORDERS, "note")}
     known = ColumnKnowledge(ColumnMeasurements({"note": 3, "id": 300}), foreign)
@@ -56,7 +58,7 @@ def test_a_row_fits_its_width_with_all_its_marks(width):
 
 
 @pytest.mark.anyio
-async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
+async def test_a_reader_narrows_orders_and_folds_the_columns(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("13 of 29 documented", "order_id", "━", "4,862,310 distinct", "not null")
         await reader.press("f")
@@ -82,7 +84,7 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(sample, at):
 
 
 @pytest.mark.anyio
-async def test_records_are_folded_all_at_once_and_one_by_one(sample, at):
+async def test_records_are_folded_all_at_once_and_one_by_one(sample: Any, at: Any) -> None:
     async with at(sample, urn=TOPIC) as reader:
         await reader.sees("shipping_address", "▾", "#PII")
         await reader.press("z")
@@ -96,7 +98,7 @@ async def test_records_are_folded_all_at_once_and_one_by_one(sample, at):
 
 
 @pytest.mark.anyio
-async def test_who_edited_a_column_and_when_is_told(desk, at):
+async def test_who_edited_a_column_and_when_is_told(desk: Any, at: Any) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_promotions_seen")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(
@@ -124,7 +126,7 @@ async def test_who_edited_a_column_and_when_is_told(desk, at):
 
 
 @pytest.mark.anyio
-async def test_ten_thousand_columns_open_and_narrow(desk, at):
+async def test_ten_thousand_columns_open_and_narrow(desk: Any, at: Any) -> None:
     urn = Urn.dataset("hive", "wide.table")
     fields = [
         a_field(f"group_{n // 100}.column_{n}", description=f"text {n}") for n in range(10_000)
@@ -154,7 +156,7 @@ async def test_ten_thousand_columns_open_and_narrow(desk, at):
 
 
 @pytest.mark.anyio
-async def test_columns_are_marked_counted_and_unmarked(sample, at):
+async def test_columns_are_marked_counted_and_unmarked(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("v", "v", "down", "v")

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +20,7 @@ SECONDS = 40
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-def run(*arguments):
+def run(*arguments: Any) -> Any:
     return subprocess.run(
         [sys.executable, "-m", "explorer.tui", *arguments],
         stdin=subprocess.DEVNULL,
@@ -28,7 +31,7 @@ def run(*arguments):
     )
 
 
-def test_what_it_takes_and_which_it_is_are_told_without_a_terminal():
+def test_what_it_takes_and_which_it_is_are_told_without_a_terminal() -> None:
     told = run("--help")
     assert told.returncode == 0
     for option in ("--url", "--profile", "--data-dir", "--search", "--read-only", "--serve"):
@@ -41,15 +44,15 @@ def test_what_it_takes_and_which_it_is_are_told_without_a_terminal():
 
 
 @pytest.fixture
-def typed():
+def typed() -> Iterator[Any]:
     """Types a command into a shell of tmux and waits for words on its screen."""
     server = f"catalog-{uuid.uuid4().hex[:8]}"
 
-    def tmux(*arguments):
+    def tmux(*arguments: Any) -> Any:
         command = ["tmux", "-L", server, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def sees(*words):
+    def sees(*words: Any) -> Any:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             shown = tmux("capture-pane", "-p")
@@ -58,7 +61,7 @@ def typed():
             time.sleep(0.05)
         raise AssertionError(f"{words} not on the screen:\n{shown}")
 
-    def start(*arguments):
+    def start(*arguments: Any) -> None:
         kept = [f"{name}={os.environ[name]}" for name in os.environ if name.startswith("CATALOG_")]
         command = [sys.executable, "-m", "explorer.tui", *arguments]
         words = shlex.join(["env", "TERM=xterm-256color", *kept, *command])
@@ -74,7 +77,9 @@ def typed():
     shutil.which("tmux") is None and not os.environ.get("REQUIRE_TERMINAL"),
     reason="tmux is not installed",
 )
-def test_it_opens_what_it_is_given(typed, sample, tmp_path, monkeypatch):
+def test_it_opens_what_it_is_given(
+    typed: Any, sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start, sees, press = typed
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import string
+from typing import Any
 
 import pytest
 from textual import events
@@ -16,10 +17,10 @@ LETTERS = (*string.ascii_letters, *string.digits, "space", "enter")
 
 
 @pytest.fixture
-def thing(desk):
+def thing(desk: Any) -> Any:
     """Makes a dataset of its own for a test, with two texts that people wrote of it."""
 
-    def make(name):
+    def make(name: Any) -> Any:
         urn = Urn.dataset("hive", f"confirming.{name}")
         with Catalog(data_dir=desk) as catalog:
             catalog.put(urn, "datasetProperties", {"name": name})
@@ -30,7 +31,7 @@ def thing(desk):
     return make
 
 
-def aspects(desk, urn):
+def aspects(desk: Any, urn: Any) -> Any:
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
         names = ("status", "deprecation", "editableDatasetProperties", "globalTags")
@@ -47,7 +48,9 @@ def aspects(desk, urn):
     ],
     ids=["hide", "restore", "lift", "put back"],
 )
-async def test_no_letter_confirms_what_changes_data(desk, at, thing, before, keys, asks):
+async def test_no_letter_confirms_what_changes_data(
+    desk: Any, at: Any, thing: Any, before: str, keys: Any, asks: str
+) -> None:
     urn = thing(f"{before}{len(keys)}{keys[0][-1]}")
     with Catalog(data_dir=desk) as catalog:
         if before == "hidden":
@@ -69,7 +72,7 @@ async def test_no_letter_confirms_what_changes_data(desk, at, thing, before, key
     assert aspects(desk, urn) != stood
 
 
-async def test_no_letter_takes_a_change_back(desk, at, thing):
+async def test_no_letter_takes_a_change_back(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("taken")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "the new text")
@@ -83,12 +86,14 @@ async def test_no_letter_takes_a_change_back(desk, at, thing):
         assert reader.app.is_running
 
 
-async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(desk, at, thing):
+async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("late")
     gate = asyncio.Event()
 
     class Late(AsyncCatalog):
-        async def soft_delete(self, *given, **named):
+        async def soft_delete(self, *given: Any, **named: Any) -> Any:
             await gate.wait()
             return await super().soft_delete(*given, **named)
 

@@ -3,7 +3,10 @@ sentence where the answer would have stood, and the reader goes on."""
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,21 +27,21 @@ class Gate:
     """A server on a socket that answers as it is told: an HTTP status and body, half an answer,
     nothing at all, or what the real service behind it says."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.answer = (200, b"{}")
         self.silent = asyncio.Event()
         self.asked = 0
         self.server = None
 
     @property
-    def url(self):
+    def url(self) -> str:
         host, port = self.server.sockets[0].getsockname()
         return f"http://{host}:{port}"
 
-    async def open(self, port=0):
+    async def open(self, port: int = 0) -> None:
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", port)
 
-    async def serve(self, reader, writer):
+    async def serve(self, reader: Any, writer: Any) -> None:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -63,13 +66,13 @@ class Gate:
         finally:
             writer.close()
 
-    async def close(self):
+    async def close(self) -> None:
         self.silent.set()
         self.server.close()
 
 
 @asynccontextmanager
-async def gate(answer):
+async def gate(answer: Any) -> AsyncIterator[Any]:
     one = Gate()
     one.answer = answer
     await one.open()
@@ -79,12 +82,14 @@ async def gate(answer):
         await one.close()
 
 
-def to(url, **said):
+def to(url: Any, **said: Any) -> Any:
     quick = Retry(tries=2, first_pause_seconds=0)
     return lambda: AsyncCatalog(url, retry=quick, **said)
 
 
-async def test_without_any_settings_the_first_screen_shows_this_machines_own_catalog(sample, at):
+async def test_without_any_settings_the_first_screen_shows_this_machines_own_catalog(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         shown = await reader.sees("results", "●", "sample catalog", "on this machine")
         assert "error" not in shown.lower()
@@ -100,7 +105,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_trouble_is_told_where_the_answer_would_have_stood(at, case):
+async def test_trouble_is_told_where_the_answer_would_have_stood(at: Any, case: Any) -> None:
     answer, words = CASES[case]
     async with gate(answer) as server, at(None, client=to(server.url)) as reader:
         await reader.sees("tries again")
@@ -113,7 +118,9 @@ async def test_trouble_is_told_where_the_answer_would_have_stood(at, case):
         assert reader.app.is_running
 
 
-async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(at, sample):
+async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(
+    at: Any, sample: Any
+) -> None:
     dead = Gate()
     await dead.open()
     url, port = dead.url, dead.server.sockets[0].getsockname()[1]
@@ -139,7 +146,7 @@ async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(at, samp
             await back.close()
 
 
-async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at):
+async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at: Any) -> None:
     async with gate("silence") as server, at_once(server.url) as reader:
         await reader.pilot.press("slash", *"orders")
         await reader.sees("orders", "◌ waiting,")
@@ -155,7 +162,7 @@ async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at):
 
 
 @asynccontextmanager
-async def at_once(url):
+async def at_once(url: Any) -> AsyncIterator[Any]:
     """Opens the terminal without waiting for the first answers, which do not come."""
     app = CatalogApp(to(url))
     async with app.run_test(size=(120, 36)) as pilot:
@@ -163,10 +170,10 @@ async def at_once(url):
 
 
 class Looker:
-    def __init__(self, pilot):
+    def __init__(self, pilot: Any) -> None:
         self.pilot, self.app = pilot, pilot.app
 
-    def screen(self):
+    def screen(self) -> Any:
         import html
         import re
 
@@ -174,21 +181,23 @@ class Looker:
             re.sub(r"<[^>]*>", "", self.app.export_screenshot(simplify=True))
         ).replace("\xa0", " ")
 
-    async def sees(self, *words):
+    async def sees(self, *words: Any) -> None:
         deadline = time.monotonic() + 40
         while not all(word in self.screen() for word in words):
             assert time.monotonic() < deadline, self.screen()
             await asyncio.sleep(0.05)
             await self.pilot.pause()
 
-    async def settle(self):
+    async def settle(self) -> None:
         for _ in range(3):
             await self.app.workers.wait_for_complete()
             await self.pilot.pause()
 
 
 @pytest.mark.parametrize("token", [None, "a-token-that-is-refused"])
-async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_in_a_loop(at, token):
+async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_in_a_loop(
+    at: Any, token: str | None
+) -> None:
     async with (
         gate((401, b'{"message": "sign in"}')) as server,
         at(None, client=to(server.url, token=token)) as reader,
@@ -204,11 +213,11 @@ async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_i
         await reader.sees("Servers", "give a token")
 
 
-async def test_what_is_on_the_page_of_an_entity_is_told_there(at, sample):
+async def test_what_is_on_the_page_of_an_entity_is_told_there(at: Any, sample: Any) -> None:
     class Silent(AsyncCatalog):
         silent = True
 
-        async def entity(self, urn):
+        async def entity(self, urn: Any) -> Any:
             if Silent.silent:
                 raise Unreachable("no catalog answers at http://there; is it running?")
             return await super().entity(urn)
@@ -222,7 +231,9 @@ async def test_what_is_on_the_page_of_an_entity_is_told_there(at, sample):
         assert "tries again" not in shown
 
 
-async def test_a_kept_copy_says_how_old_it_is(at, sample, tmp_path, monkeypatch):
+async def test_a_kept_copy_says_how_old_it_is(
+    at: Any, sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
     server = Gate()
     server.answer = (200, b'{"value": {"numEntities": 0, "entities": []}}')
@@ -237,7 +248,7 @@ async def test_a_kept_copy_says_how_old_it_is(at, sample, tmp_path, monkeypatch)
         await reader.sees("◐ offline copy as of ")
 
 
-async def test_what_the_client_warns_of_is_said_on_the_message_line(sample, at):
+async def test_what_the_client_warns_of_is_said_on_the_message_line(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.sees("fct_orders")
         catalog = await reader.app._session.catalog()
@@ -247,8 +258,10 @@ async def test_what_the_client_warns_of_is_said_on_the_message_line(sample, at):
         await reader.sees("The access token goes to http://catalog.example over plain HTTP.")
 
 
-async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(at, tmp_path):
-    def offline():
+async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
+    at: Any, tmp_path: Path
+) -> None:
+    def offline() -> Any:
         return AsyncCatalog("http://127.0.0.1:9", offline="only")
 
     async with at(None, client=offline, size=(100, 30)) as reader:
@@ -260,7 +273,7 @@ async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(at, t
         assert "tries again" not in shown
 
 
-async def test_a_server_that_does_not_answer_is_told_of_once(at):
+async def test_a_server_that_does_not_answer_is_told_of_once(at: Any) -> None:
     dead = Gate()
     await dead.open()
     url = dead.url

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ WRITTEN = ["क्\u200dष", "می\u200cخواهم", "ක්\u200dෂ", "plain 
 
 
 @pytest.mark.parametrize("text", JOINED)
-def test_joined_emoji_are_shown_as_their_parts(text):
+def test_joined_emoji_are_shown_as_their_parts(text: Any) -> None:
     shown = said(text).plain
     assert shown == JOINED[text]
     parts = sum(cell_len(char) for char in shown.replace("\U0001f3fd", ""))
@@ -37,11 +38,11 @@ def test_joined_emoji_are_shown_as_their_parts(text):
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_joiners_between_letters_stay(text):
+def test_joiners_between_letters_stay(text: Any) -> None:
     assert said(text).plain == text
 
 
-def _seen(shown, width):
+def _seen(shown: Any, width: Any) -> Any:
     console = Console(file=io.StringIO(), width=width, legacy_windows=False)
     console.print(shown)
     return [row.rstrip() for row in console.file.getvalue().rstrip("\n").split("\n")]
@@ -61,13 +62,15 @@ PIECES = [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.integers(5, 60))
-def test_a_description_without_markdown_looks_as_if_it_had_been_read_as_such(text, width):
+def test_a_description_without_markdown_looks_as_if_it_had_been_read_as_such(
+    text: Any, width: Any
+) -> None:
     shown = markdown(text)
     if isinstance(shown, Text) and text.strip():
         assert _seen(shown, width) == _seen(Markdown(block(text, 1_000)), width)
 
 
-def test_sentences_need_no_markdown_and_a_list_does():
+def test_sentences_need_no_markdown_and_a_list_does() -> None:
     assert isinstance(markdown("One row per order.\nNet of tax & fees.\n\nSee fct_orders."), Text)
     assert isinstance(markdown("- one\n- two"), Markdown)
     assert isinstance(markdown("a _word_"), Markdown)
@@ -89,7 +92,7 @@ HTML_TABLE = """<table>
 </table>"""
 
 
-def test_an_html_table_is_shown_as_a_table():
+def test_an_html_table_is_shown_as_a_table() -> None:
     lines = [line for line in drawn(HTML_TABLE).splitlines() if line and "─" not in line]
     assert lines == [
         " Code   Meaning".strip(),
@@ -116,11 +119,11 @@ def test_an_html_table_is_shown_as_a_table():
         ("5 < 6 <i>and open", "5 < 6 and open"),
     ],
 )
-def test_html_in_a_description_shows_its_text(html, shown):
+def test_html_in_a_description_shows_its_text(html: str, shown: str) -> None:
     assert drawn(html) == shown
 
 
-def test_bold_html_text_is_bold():
+def test_bold_html_text_is_bold() -> None:
     console = Console(file=io.StringIO(), width=40, force_terminal=True)
     segments = [one for line in console.render_lines(markdown("a <b>b</b> c")) for one in line]
     styles = {one.text.strip(): one.style for one in segments}
@@ -129,7 +132,7 @@ def test_bold_html_text_is_bold():
     assert not any(style and style.bold for text, style in styles.items() if text in "ac")
 
 
-def test_a_preview_in_a_list_leaves_tags_out():
+def test_a_preview_in_a_list_leaves_tags_out() -> None:
     assert preview("<p>Orders of the <b>shop</b></p>").plain == "Orders of the shop"
     assert preview("of <date> and 5 < 6").plain == "of <date> and 5 < 6"
 
@@ -151,7 +154,7 @@ TAGS = st.sampled_from(
 
 @given(st.lists(TAGS | st.integers(100, 999).map(str), max_size=25).map(" ".join))
 @settings(deadline=None, max_examples=150)
-def test_no_word_between_tags_is_lost(text):
+def test_no_word_between_tags_is_lost(text: Any) -> None:
     words = [word for word in text.split() if word.isdecimal()]
     shown = drawn(text, 400)
     assert [word for word in words if word not in shown] == []

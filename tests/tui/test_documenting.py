@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +20,16 @@ WRITER = "urn:li:corpuser:ada"
 COMMAND = (sys.executable, "-m", "explorer.cli")
 
 
-def table(catalog, name):
+def table(catalog: Any, name: Any) -> Any:
     urn = Urn.dataset("hive", f"documenting.{name}")
     catalog.put(urn, "datasetProperties", {"name": name, "description": "came in"})
     return urn
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
-async def test_a_tables_description_is_saved_after_a_look_at_its_preview(desk, at, size):
+async def test_a_tables_description_is_saved_after_a_look_at_its_preview(
+    desk: Any, at: Any, size: Any
+) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = table(catalog, f"previewed_{size[0]}")
     async with at(desk, urn=urn, size=size) as reader:
@@ -51,7 +56,7 @@ async def test_a_tables_description_is_saved_after_a_look_at_its_preview(desk, a
 
 
 @contextmanager
-def serving(directory):
+def serving(directory: Any) -> Iterator[Any]:
     """A service that knows one user, and its address and that user's token."""
     where = ("--data-dir", str(directory))
     made = subprocess.run(
@@ -74,7 +79,9 @@ def serving(directory):
             process.kill()
 
 
-async def test_a_link_is_added_under_the_name_of_the_user_whose_token_is_shown(tmp_path, at):
+async def test_a_link_is_added_under_the_name_of_the_user_whose_token_is_shown(
+    tmp_path: Path, at: Any
+) -> None:
     with serving(tmp_path / "team") as (address, token):
         with Catalog(address, token=token) as catalog:
             urn = table(catalog, "linked")

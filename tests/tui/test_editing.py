@@ -3,6 +3,9 @@
 import asyncio
 import re
 import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -22,7 +25,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 MART = "analytics.marts.mart_daily_revenue"
 
 
-def dataset(desk, name, *columns, ingested=None):
+def dataset(desk: Any, name: Any, *columns: Any, ingested: Any = None) -> Any:
     """A dataset of its own, with columns that nobody described but where `ingested` says so."""
     urn = Urn.dataset("hive", f"editing.{name}")
     fields = [
@@ -48,7 +51,7 @@ def dataset(desk, name, *columns, ingested=None):
     return urn
 
 
-def edited(desk, urn, path=None):
+def edited(desk: Any, urn: Any, path: Any = None) -> Any:
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
     if path is None:
@@ -56,12 +59,12 @@ def edited(desk, urn, path=None):
     return entity.schema.column(path).edited
 
 
-async def paste(reader, text):
+async def paste(reader: Any, text: Any) -> None:
     reader.app.screen.focused.post_message(events.Paste(text))
     await reader.settle()
 
 
-async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk, at):
+async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk: Any, at: Any) -> None:
     urn = dataset(desk, "exact", "a", "b")
     text = "first  \r\n\tsecond\nthird\u2028still third\r\n\r\n"
     with Catalog(data_dir=desk) as catalog:
@@ -90,7 +93,7 @@ async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk, at
         assert catalog.entity(TAG).raw("tagProperties")["description"].endswith("is.!")
 
 
-async def test_from_column_to_column_without_leaving(desk, at):
+async def test_from_column_to_column_without_leaving(desk: Any, at: Any) -> None:
     urn = dataset(desk, "walk", "order_id", "zz_one", "zz_two", "zz_three")
     async with at(desk, urn=urn) as reader:
         await reader.sees("4 documented")
@@ -121,7 +124,7 @@ async def test_from_column_to_column_without_leaving(desk, at):
     assert edited(desk, urn, "zz_one") is None
 
 
-async def test_the_editor_shows_what_is_known_of_the_column(sample, at):
+async def test_the_editor_shows_what_is_known_of_the_column(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("e")
@@ -134,7 +137,7 @@ async def test_the_editor_shows_what_is_known_of_the_column(sample, at):
         assert "VARCHAR" in shown.splitlines()[1]
 
 
-async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample, at):
+async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("e")
@@ -147,7 +150,7 @@ async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample, at
         await reader.sees("mart_daily_revenue", "times in 30 days")
 
 
-async def test_what_would_change_is_seen_before_it_is_saved(desk, at):
+async def test_what_would_change_is_seen_before_it_is_saved(desk: Any, at: Any) -> None:
     urn = dataset(desk, "compare", "a", ingested="line one\nline two")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -165,7 +168,7 @@ async def test_what_would_change_is_seen_before_it_is_saved(desk, at):
     assert edited(desk, urn, "a") == "line one\nline two and more"
 
 
-async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk, at):
+async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk: Any, at: Any) -> None:
     urn = dataset(desk, "conflict", "a")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -198,7 +201,9 @@ async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk, at):
     assert edited(desk, urn, "a") == "mine"
 
 
-async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(desk, at):
+async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
+    desk: Any, at: Any
+) -> None:
     urn = dataset(desk, "stale", "a")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -220,7 +225,9 @@ async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(desk,
     assert edited(desk, urn, "a") == "theirs"
 
 
-async def test_every_draft_is_in_a_list(desk, at, tmp_path, monkeypatch):
+async def test_every_draft_is_in_a_list(
+    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "listed", "a", "b")
     async with at(desk, urn=urn) as reader:
@@ -248,7 +255,7 @@ async def test_every_draft_is_in_a_list(desk, at, tmp_path, monkeypatch):
     assert edited(desk, urn, "a") == "of a"
 
 
-async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk, at):
+async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk: Any, at: Any) -> None:
     urn = dataset(desk, "gone", "a")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -265,7 +272,7 @@ async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk, at):
         await reader.sees("This is your draft", "│ kept")
 
 
-async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk, at):
+async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk: Any, at: Any) -> None:
     from explorer.client.connection import Connection
 
     urn = dataset(desk, "refused", "a")
@@ -274,7 +281,7 @@ async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk, at):
         await reader.press("2", "e")
         await reader.type("kept")
 
-        async def refuse(*_, **__):
+        async def refuse(*_: Any, **__: Any) -> None:
             raise NotSignedIn("the server refused the token; give another one")
 
         # No server of this test can be made to forget who asks.
@@ -290,10 +297,10 @@ async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk, at):
     assert edited(desk, urn, "a") == "kept"
 
 
-async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
+async def test_links_are_added_changed_taken_away_and_put_back(desk: Any, at: Any) -> None:
     urn = dataset(desk, "linked", "a")
 
-    def links():
+    def links() -> Any:
         with Catalog(data_dir=desk) as catalog:
             return [(one.url, one.description) for one in catalog.links(urn)]
 
@@ -332,7 +339,9 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk, at):
     assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
 
 
-async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_away(desk, at):
+async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_away(
+    desk: Any, at: Any
+) -> None:
     urn = dataset(desk, "linked.twice", "a")
     with Catalog(data_dir=desk) as catalog:
         catalog.add_link(urn, "https://one", "One")
@@ -354,13 +363,13 @@ async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_aw
 
 
 @pytest.fixture
-def slow_disk(monkeypatch):
+def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Drafts are found only once the event is set."""
     gate = threading.Event()
     gate.set()
     read = Drafts.read
 
-    def later(self, *given):
+    def later(self, *given: Any) -> Any:
         gate.wait(5)
         return read(self, *given)
 
@@ -371,8 +380,8 @@ def slow_disk(monkeypatch):
 
 @pytest.mark.parametrize("key", ["escape", "f3", "ctrl+q"])
 async def test_a_draft_that_was_not_shown_yet_survives(
-    desk, at, slow_disk, key, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, slow_disk: Any, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "hasty", "a", "b")
     async with at(desk, urn=urn) as reader:
@@ -390,8 +399,8 @@ async def test_a_draft_that_was_not_shown_yet_survives(
 
 
 async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
-    desk, at, slow_disk, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "unseen", "a", "b")
     async with at(desk, urn=urn) as reader:
@@ -410,8 +419,8 @@ async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
 
 
 async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
-    desk, at, slow_disk, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "between", "a", "b")
     async with at(desk, urn=urn) as reader:
@@ -426,13 +435,13 @@ async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
 
 
 async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
-    desk, at, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "saving", "a")
 
     class Silent(AsyncCatalog):
-        async def describe(self, *_, **__):
+        async def describe(self, *_: Any, **__: Any) -> None:
             await asyncio.sleep(60)
 
     async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:

@@ -3,6 +3,9 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_editing_screens.py` writes them anew.
 """
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from explorer.metadata import Urn
@@ -25,8 +28,14 @@ WALK = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_screens_look_as_they_were_found_good(
-    sample, at, size, tmp_path, monkeypatch, steady, matches
-):
+    sample: Any,
+    at: Any,
+    size: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steady: Any,
+    matches: Any,
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     shown = {}
     async with at(sample, size=size, urn=ORDERS) as reader:

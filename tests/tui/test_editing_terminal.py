@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -29,18 +31,18 @@ TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
 
 
 class Terminal:
-    def __init__(self, desk, state, by="", **environment):
+    def __init__(self, desk: Any, state: Any, by: str = "", **environment: Any) -> None:
         self.server = f"catalog-{uuid.uuid4().hex[:8]}"
         given = {"TERM": "xterm-256color", "CATALOG_STATE_DIR": state, **environment}
         said = " ".join(f"{name}='{value}'" for name, value in given.items())
         program = f"{sys.executable} -m explorer.tui --data-dir {desk} '{TABLE}'"
         self.command = f"env {said} {by} {program}"
 
-    def tmux(self, *arguments):
+    def tmux(self, *arguments: Any) -> Any:
         command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         # The shell stays, so that what the program leaves behind can be read.
         self.tmux(
             "new-session", "-d", "-x", "120", "-y", "36", f"{self.command}; echo left $?; cat"
@@ -48,13 +50,13 @@ class Terminal:
         self.tmux("set", "-g", "status", "off")
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         subprocess.run(["tmux", "-L", self.server, "kill-server"], check=False, capture_output=True)
 
-    def type(self, text):
+    def type(self, text: Any) -> None:
         self.tmux("send-keys", "-l", text)
 
-    def sees(self, *words):
+    def sees(self, *words: Any) -> Any:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             shown = self.tmux("capture-pane", "-p")
@@ -63,14 +65,14 @@ class Terminal:
             time.sleep(0.05)
         raise AssertionError(f"{words} not on the screen:\n{shown}")
 
-    def begin(self):
+    def begin(self) -> None:
         self.sees("documented")
         self.tmux("send-keys", "2")
         self.sees("documented", "edit column")
         self.tmux("send-keys", "e")
         self.sees("column 1 of", "^s save")
 
-    def program(self):
+    def program(self) -> Any:
         shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()
         found = subprocess.run(
             ["pgrep", "-P", shell], check=True, capture_output=True, text=True
@@ -78,14 +80,14 @@ class Terminal:
         return int(found[0])
 
 
-def is_running(number):
+def is_running(number: Any) -> Any:
     """Whether a program runs, rather than waiting for somebody to ask how it ended."""
     command = ["ps", "-o", "stat=", "-p", str(number)]
     state = subprocess.run(command, check=False, capture_output=True, text=True).stdout
     return state[:1] not in ("", "Z")
 
 
-def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
+def test_a_draft_outlives_a_program_that_is_killed(desk: Any, tmp_path: Path) -> None:
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
         terminal.type(" and what was typed last")
@@ -111,7 +113,9 @@ def test_a_draft_outlives_a_program_that_is_killed(desk, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(desk, tmp_path, number):
+def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(
+    desk: Any, tmp_path: Path, number: Any
+) -> None:
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
         terminal.type("so the very last")
@@ -123,7 +127,9 @@ def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(desk, tmp
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
-def test_it_does_not_outlive_the_window_that_it_was_in(desk, tmp_path, told):
+def test_it_does_not_outlive_the_window_that_it_was_in(
+    desk: Any, tmp_path: Path, told: bool
+) -> None:
     with Terminal(desk, tmp_path, by="" if told else "setsid") as terminal:
         terminal.begin()
         terminal.type("in a window that is closed")
@@ -146,7 +152,9 @@ def test_it_does_not_outlive_the_window_that_it_was_in(desk, tmp_path, told):
         ("", "No editor is set"),
     ],
 )
-def test_the_text_goes_to_another_editor_and_comes_back(desk, tmp_path, editor, words):
+def test_the_text_goes_to_another_editor_and_comes_back(
+    desk: Any, tmp_path: Path, editor: str, words: str
+) -> None:
     script = tmp_path / "write outside.py"
     seen = tmp_path / "seen.json"
     script.write_text(

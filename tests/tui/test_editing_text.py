@@ -3,7 +3,9 @@
 import ast
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,23 +38,23 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_comes_out_as_it_went_in(text):
+def test_a_text_comes_out_as_it_went_in(text: Any) -> None:
     assert ExactDocument(text).text == text
 
 
-def test_a_long_line_is_folded_into_parts_that_can_be_drawn():
+def test_a_long_line_is_folded_into_parts_that_can_be_drawn() -> None:
     document = ExactDocument("x" * 100_000)
     assert max(map(len, document.lines)) <= 2_000
     assert document.text == "x" * 100_000
 
 
-def test_what_drives_a_terminal_is_shown_as_a_mark_and_kept_as_it_is():
+def test_what_drives_a_terminal_is_shown_as_a_mark_and_kept_as_it_is() -> None:
     document = ExactDocument("a\x1b[2Jb\u202ec\n")
     assert document.lines[0] == "a␛[2Jb�c"
     assert document.text == "a\x1b[2Jb\u202ec\n"
 
 
-def test_every_edit_can_be_undone_to_the_character():
+def test_every_edit_can_be_undone_to_the_character() -> None:
     chance = random.Random(7)
     pieces = ["a", "\r\n", "\n", "\r", "é", "\t", "\u202e", "b" * 3_000]
     for _ in range(60):
@@ -76,7 +78,7 @@ def test_every_edit_can_be_undone_to_the_character():
             assert document.text == states[-1]
 
 
-def test_lines_that_are_typed_end_as_most_of_the_others_do():
+def test_lines_that_are_typed_end_as_most_of_the_others_do() -> None:
     assert ExactDocument("a\r\nb\r\nc\n").newline == "\r\n"
     assert ExactDocument("a\nb\nc\r\n").newline == "\n"
     assert ExactDocument("").newline == "\n"
@@ -84,11 +86,11 @@ def test_lines_that_are_typed_end_as_most_of_the_others_do():
     assert ExactDocument("a\nb\n").line_ends() == ""
 
 
-def _kinds(line):
+def _kinds(line: Any) -> Any:
     return {(line[start:end], kind) for start, end, kind in spans(line)}
 
 
-def test_markdown_is_told_from_text():
+def test_markdown_is_told_from_text() -> None:
     assert ("# Head", "heading") in _kinds("# Head")
     assert ("**b**", "strong") in _kinds("a **b** c")
     assert ("*e*", "emphasis") in _kinds("an *e* here")
@@ -99,7 +101,7 @@ def test_markdown_is_told_from_text():
     assert not _kinds("2 * 3 * 4 and snake_case_name")
 
 
-def test_code_between_fences_is_code_until_a_fence_of_its_kind():
+def test_code_between_fences_is_code_until_a_fence_of_its_kind() -> None:
     lines = ["a", "```sql", "~~~", "# no head", "```", "b", "~~~", "open"]
     assert fenced_rows(lines) == {1, 2, 3, 4, 6, 7}
 
@@ -119,13 +121,13 @@ def test_code_between_fences_is_code_until_a_fence_of_its_kind():
         ("https://a b", "%20"),
     ],
 )
-def test_an_address_that_leads_nowhere_is_told_in_a_sentence(url, words):
+def test_an_address_that_leads_nowhere_is_told_in_a_sentence(url: str, words: str) -> None:
     problem = problem_with(url)
     assert words in problem
     assert bool(problem) == bool(words)
 
 
-def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample):
+def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample: Any) -> None:
     with Catalog(data_dir=sample) as catalog:
         entity = catalog.entity(Urn.dataset("snowflake", "analytics.marts.fct_orders"))
     subject = Descriptions(entity)
@@ -143,19 +145,19 @@ def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample):
     assert subject.target(missing[0]).edited == "now documented"
 
 
-def test_what_can_be_described_is_more_than_datasets():
+def test_what_can_be_described_is_more_than_datasets() -> None:
     assert is_describable(Urn.parse("urn:li:tag:PII"))
     assert is_describable(Urn.parse("urn:li:container:x"))
     assert not is_describable(Urn.parse("urn:li:dataPlatform:hive"))
 
 
-async def _area(text, work):
+async def _area(text: Any, work: Any) -> None:
     from textual.app import App
 
     from explorer.tui.screens.editor.text_area import DescriptionArea
 
     class Bare(App):
-        def compose(self):
+        def compose(self) -> Iterator[Any]:
             yield DescriptionArea(text)
 
     app = Bare()
@@ -166,10 +168,10 @@ async def _area(text, work):
 
 
 @pytest.mark.anyio
-async def test_typing_pasting_and_undoing_in_the_area():
+async def test_typing_pasting_and_undoing_in_the_area() -> None:
     from textual import events
 
-    async def work(area, pilot):
+    async def work(area: Any, pilot: Any) -> None:
         area.move_cursor(area.document.end)
         await pilot.press("enter", "x")
         assert area.text == "a\r\nb\r\nx"
@@ -193,8 +195,8 @@ async def test_typing_pasting_and_undoing_in_the_area():
 
 
 @pytest.mark.anyio
-async def test_a_fold_is_no_obstacle_to_deleting():
-    async def work(area, pilot):
+async def test_a_fold_is_no_obstacle_to_deleting() -> None:
+    async def work(area: Any, pilot: Any) -> None:
         area.move_cursor((1, 0))
         await pilot.press("backspace")
         assert len(area.text) == 4_999
@@ -208,7 +210,7 @@ async def test_a_fold_is_no_obstacle_to_deleting():
 
 
 @given(st.text(alphabet="ab \tcé日", max_size=60), st.integers(0, 20))
-def test_lines_are_broken_as_textual_breaks_them(text, width):
+def test_lines_are_broken_as_textual_breaks_them(text: Any, width: Any) -> None:
     theirs, ours = WrappedDocument(ExactDocument(text)), FastWrappedDocument(ExactDocument(text))
     theirs.wrap(width)
     ours.wrap(width)
@@ -225,7 +227,7 @@ def test_lines_are_broken_as_textual_breaks_them(text, width):
     assert ours.document.end != end
 
 
-def test_textual_is_used_through_its_public_modules():
+def test_textual_is_used_through_its_public_modules() -> None:
     private = [
         f"{path.name}: {node.module}"
         for path in Path(explorer.__path__[0]).rglob("*.py")
@@ -236,8 +238,8 @@ def test_textual_is_used_through_its_public_modules():
 
 
 @pytest.mark.anyio
-async def test_the_cursor_stays_where_there_is_nothing_to_undo():
-    async def work(area, pilot):
+async def test_the_cursor_stays_where_there_is_nothing_to_undo() -> None:
+    async def work(area: Any, pilot: Any) -> None:
         area.move_cursor((1, 1))
         await pilot.press("ctrl+z", "ctrl+y")
         assert area.cursor_location == (1, 1)

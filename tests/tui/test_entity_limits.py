@@ -2,6 +2,7 @@
 series that was cut at a limit, and a connection that only reads."""
 
 from functools import partialmethod
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,11 @@ NUMBER = {"type": {"com.linkedin.schema.NumberType": {}}}
 V2 = "[version=2.0].[type=order].[type=address].ship"
 
 
-def a_field(path, kind, **more):
+def a_field(path: Any, kind: Any, **more: Any) -> Any:
     return {"fieldPath": path, "type": kind, "nativeDataType": "x", **more}
 
 
-async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk, at):
+async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk: Any, at: Any) -> None:
     fields = [
         a_field(V2, RECORD, nullable=True),
         a_field(f"{V2}.[type=int].zip", NUMBER, description="As the post has it."),
@@ -55,7 +56,9 @@ async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk, at):
     assert [one["fieldPath"] for one in info] == [f"{V2}.[type=int].zip"]
 
 
-async def test_a_series_that_was_cut_says_so(sample, at, monkeypatch):
+async def test_a_series_that_was_cut_says_so(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = partialmethod(AsyncCatalog.timeseries, limit=3)
     monkeypatch.setattr(AsyncCatalog, "timeseries", few)
     async with at(sample, urn=ORDERS) as reader:
@@ -66,8 +69,8 @@ async def test_a_series_that_was_cut_says_so(sample, at, monkeypatch):
         await reader.sees("the newest 3 only", "measured")
 
 
-async def test_where_nothing_is_written_every_key_that_writes_says_so(sample, at):
-    def read_only():
+async def test_where_nothing_is_written_every_key_that_writes_says_so(sample: Any, at: Any) -> None:
+    def read_only() -> Any:
         return AsyncCatalog(data_dir=sample, read_only=True)
 
     async with at(None, urn=ORDERS, client=read_only) as reader:

@@ -2,6 +2,8 @@
 
 import sys
 import webbrowser
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
 TAG = Urn.parse("urn:li:tag:Finance")
 
 
-async def test_what_is_named_is_walked_and_opened_by_keys(sample, at):
+async def test_what_is_named_is_walked_and_opened_by_keys(sample: Any, at: Any) -> None:
     async with at(sample, urn=TEAM) as reader:
         await reader.sees("Analytics Engineering", "admins", "Maya Smith", "team-analytics@")
         await reader.press("n", "enter")
@@ -30,7 +32,7 @@ async def test_what_is_named_is_walked_and_opened_by_keys(sample, at):
         await reader.sees("Maya Smith   person")
 
 
-async def test_the_page_fits_a_small_terminal_line_by_line(sample, at):
+async def test_the_page_fits_a_small_terminal_line_by_line(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS, size=(40, 10)) as reader:
         await reader.sees("fct_orders  Table")
         await reader.settle()
@@ -42,7 +44,9 @@ async def test_the_page_fits_a_small_terminal_line_by_line(sample, at):
         await reader.sees("1 Overview 2 3", "Orders, one row an order")
 
 
-async def test_times_turn_to_utc_and_back_on_the_whole_page(sample, at, monkeypatch):
+async def test_times_turn_to_utc_and_back_on_the_whole_page(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import time
 
     monkeypatch.setenv("TZ", "Pacific/Auckland")
@@ -63,8 +67,8 @@ async def test_times_turn_to_utc_and_back_on_the_whole_page(sample, at, monkeypa
 
 
 async def test_an_address_is_opened_in_the_browser_that_the_reader_has(
-    sample, at, monkeypatch, tmp_path
-):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     heard = tmp_path / "heard"
     script = tmp_path / "browse"
     script.write_text(
@@ -88,7 +92,9 @@ async def test_an_address_is_opened_in_the_browser_that_the_reader_has(
     assert heard.read_text() == "https://looker.tarnwood.example/dashboards/1"
 
 
-async def test_where_no_browser_can_be_seen_the_address_is_copied(sample, at, monkeypatch):
+async def test_where_no_browser_can_be_seen_the_address_is_copied(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -99,7 +105,7 @@ async def test_where_no_browser_can_be_seen_the_address_is_copied(sample, at, mo
         await reader.sees("This server has no web page of it; y copies the URN.")
 
 
-def _under_the_cursor(reader):
+def _under_the_cursor(reader: Any) -> Any:
     overview = reader.app.query_one("#overview")
     return overview._lines[overview.cursor].text.plain
 
@@ -113,7 +119,7 @@ def _under_the_cursor(reader):
         ("https://gms.example.com", "https://gms.example.com/dataset/"),
     ],
 )
-async def test_the_page_of_an_entity_lies_where_datahub_has_it(address, page):
+async def test_the_page_of_an_entity_lies_where_datahub_has_it(address: str, page: str) -> None:
     found = page_of(ORDERS, ServerInfo(address, "datahub", "v1"))
     assert found == page + ORDERS.encoded
     assert is_web(found)
@@ -121,7 +127,7 @@ async def test_the_page_of_an_entity_lies_where_datahub_has_it(address, page):
     assert user.endswith("/user/urn%3Ali%3Acorpuser%3Ajdoe")
 
 
-async def test_other_servers_and_odd_addresses_have_no_page():
+async def test_other_servers_and_odd_addresses_have_no_page() -> None:
     assert page_of(ORDERS, ServerInfo("http://localhost:8080", "catalog", "1")) is None
     assert page_of(ORDERS, ServerInfo("unix:/run/x.sock", "datahub", "1")) is None
     for url in ("file:///etc/passwd", "javascript:alert(1)", "http://", "https://a b", "http://[x"):
@@ -130,7 +136,7 @@ async def test_other_servers_and_odd_addresses_have_no_page():
     assert not is_web("https://a.example/\u202e")
 
 
-async def test_relationships_are_narrowed_folded_and_followed(sample, at):
+async def test_relationships_are_narrowed_folded_and_followed(sample: Any, at: Any) -> None:
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
         shown = await reader.sees("tag of ← TaggedWith", "fct_orders")
@@ -146,7 +152,9 @@ async def test_relationships_are_narrowed_folded_and_followed(sample, at):
         await reader.sees("Revenue and orders   dashboard")
 
 
-async def test_more_relationships_than_a_page_are_read_on_demand(sample, at, monkeypatch):
+async def test_more_relationships_than_a_page_are_read_on_demand(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("explorer.tui.screens.entity.relations._PAGE", 3)
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
@@ -162,7 +170,9 @@ async def test_more_relationships_than_a_page_are_read_on_demand(sample, at, mon
         assert reader.app.query_one("#relations").total >= left + 3
 
 
-async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(desk, at):
+async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(
+    desk: Any, at: Any
+) -> None:
     urn = Urn.dataset("hive", "long.text")
     text = "# Head\n\n" + "A *word* and another.\n\n" * 45_000 + "THE END"
     with Catalog(data_dir=desk) as catalog:
@@ -181,7 +191,7 @@ async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(desk, 
         assert any("THE END" in line.text.plain for line in lines)
 
 
-async def test_what_is_hidden_or_deprecated_says_so_loudly(desk, at):
+async def test_what_is_hidden_or_deprecated_says_so_loudly(desk: Any, at: Any) -> None:
     urn = Urn.dataset("hive", "odd")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(urn, "datasetProperties", {"name": "odd"}))
@@ -197,7 +207,7 @@ async def test_what_is_hidden_or_deprecated_says_so_loudly(desk, at):
         await reader.sees("SOFT-DELETED", "DEPRECATED", "Use another", "Deprecated")
 
 
-async def test_a_page_that_is_being_taken_away_says_nothing_more(sample, at):
+async def test_a_page_that_is_being_taken_away_says_nothing_more(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         page = reader.app.screen.query_one(EntityView)
@@ -209,7 +219,9 @@ async def test_a_page_that_is_being_taken_away_says_nothing_more(sample, at):
 INVENTORY = Urn.dataset("snowflake", "analytics.marts.mart_inventory_health")
 
 
-async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_table(sample, at):
+async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_table(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, urn=INVENTORY) as reader:
         await reader.sees(
             "1 of 2 assertions fails",
@@ -227,6 +239,6 @@ async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_ta
         await reader.sees("incident", "several years", "ACTIVE")
 
 
-async def test_where_there_is_one_line_what_is_wrong_comes_first(sample, at):
+async def test_where_there_is_one_line_what_is_wrong_comes_first(sample: Any, at: Any) -> None:
     async with at(sample, urn=INVENTORY, size=(60, 10)) as reader:
         await reader.sees("FAILING INCIDENT mart_inventory_health")

@@ -4,6 +4,7 @@
 """
 
 import re
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,9 @@ SIZES = [(40, 10), (80, 24), (120, 36)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
-async def test_the_screens_look_as_they_were_found_good(sample, at, size, steady, matches):
+async def test_the_screens_look_as_they_were_found_good(
+    sample: Any, at: Any, size: Any, steady: Any, matches: Any
+) -> None:
     for name, (urn, keys, words) in SCREENS.items():
         async with at(sample, size=size, urn=urn) as reader:
             await reader.sees("entities" if size[0] > 40 else "catalog")

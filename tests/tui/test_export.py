@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,7 @@ HOSTILE = Table.of(
 )
 
 
-def test_csv_is_safe_in_a_spreadsheet_and_exact_otherwise(tmp_path):
+def test_csv_is_safe_in_a_spreadsheet_and_exact_otherwise(tmp_path: Path) -> None:
     file = write(tmp_path / "t.csv", HOSTILE, HOSTILE.rows)
     rows = list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
     assert rows == [
@@ -37,7 +39,7 @@ def test_csv_is_safe_in_a_spreadsheet_and_exact_otherwise(tmp_path):
     ]
 
 
-def test_json_holds_what_the_rows_hold_or_the_thing_itself(tmp_path):
+def test_json_holds_what_the_rows_hold_or_the_thing_itself(tmp_path: Path) -> None:
     file = write(tmp_path / "t.json", HOSTILE, HOSTILE.rows)
     assert json.loads(file.read_text())[0] == {
         "name": "=HYPERLINK(1)",
@@ -50,7 +52,7 @@ def test_json_holds_what_the_rows_hold_or_the_thing_itself(tmp_path):
     assert json.loads(file.read_text()) == {"aspect": {"deep": [1]}}
 
 
-def test_markdown_stays_one_table_whatever_the_cells_hold(tmp_path):
+def test_markdown_stays_one_table_whatever_the_cells_hold(tmp_path: Path) -> None:
     text = write(tmp_path / "t.md", HOSTILE, HOSTILE.rows).read_text()
     assert text.splitlines() == [
         "# a \\| &lt;b>",
@@ -63,7 +65,7 @@ def test_markdown_stays_one_table_whatever_the_cells_hold(tmp_path):
     ]
 
 
-def test_parquet_is_written_or_what_it_needs_is_said(tmp_path):
+def test_parquet_is_written_or_what_it_needs_is_said(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     try:
         import pyarrow as pa  # noqa: F401 - whether it is there decides
@@ -81,7 +83,7 @@ def test_parquet_is_written_or_what_it_needs_is_said(tmp_path):
         assert found["count"][0] == -3
 
 
-def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_path):
+def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("mine")
     with pytest.raises(InvalidInput, match="is there already"):
@@ -94,7 +96,9 @@ def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_pat
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_names_are_offered_expanded_and_checked(tmp_path, monkeypatch):
+def test_names_are_offered_expanded_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert path_of("~/x.CSV", (".csv",)) == tmp_path / "x.CSV"
     assert suggest_name("a/../b\x1b c") == "a----b--c.csv"
@@ -107,7 +111,7 @@ def test_names_are_offered_expanded_and_checked(tmp_path, monkeypatch):
         write_whole(tmp_path / "nul\0.csv", b"", replace=False)
 
 
-async def name_it(reader, path):
+async def name_it(reader: Any, path: Any) -> None:
     from textual.widgets import Input
 
     reader.app.screen.query_one(Input).value = str(path)
@@ -115,8 +119,8 @@ async def name_it(reader, path):
 
 
 async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
-    sample, at, tmp_path
-):
+    sample: Any, at: Any, tmp_path: Path
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("X")
@@ -158,11 +162,11 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
 
 
 async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_values(
-    sample, at, tmp_path
-):
+    sample: Any, at: Any, tmp_path: Path
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
 
-        async def written(name):
+        async def written(name: Any) -> Any:
             await reader.press("X")
             await reader.sees("Write to a file")
             await name_it(reader, tmp_path / name)

@@ -2,6 +2,8 @@
 
 import asyncio
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -19,7 +21,7 @@ REMOVED = Urn.dataset("snowflake", "analytics.sandbox.tmp_orders_backfill")
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path, monkeypatch):
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the searches of another."""
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
 
@@ -27,7 +29,7 @@ def own_state(tmp_path, monkeypatch):
 class Gated(AsyncCatalog):
     """The catalog, its answers to searches held back as long as the gate is shut."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: Any) -> None:
         super().__init__(data_dir=directory)
         self.gate = asyncio.Event()
         self.gate.set()
@@ -37,14 +39,14 @@ class Gated(AsyncCatalog):
         self.names_gate.set()
         self.named = []
 
-    async def search(self, text="*", **further):
+    async def search(self, text: str = "*", **further: Any) -> Any:
         self.asked.append(text)
         await self.gate.wait()
         if self.failing:
             raise self.failing
         return await super().search(text, **further)
 
-    async def suggest(self, text, **further):
+    async def suggest(self, text: Any, **further: Any) -> Any:
         self.named.append(text)
         try:
             await self.names_gate.wait()
@@ -54,14 +56,16 @@ class Gated(AsyncCatalog):
         return await super().suggest(text, **further)
 
 
-def burst(reader, text):
+def burst(reader: Any, text: Any) -> None:
     """Every key at once, as a paste without brackets or a script sends them."""
     for char in text:
         key = "enter" if char == "\n" else _character_to_key(char)
         reader.app.post_message(events.Key(key, None if char == "\n" else char))
 
 
-async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_nothing(sample, at):
+async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_nothing(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake AND tags:PII")
         shown = await reader.sees("5 results", "best first", "fct_orders")
@@ -81,7 +85,9 @@ async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_not
         await reader.sees("No results", "x clears the conditions")
 
 
-async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_typed(sample, at):
+async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_typed(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         for name in ("fct_refunds", "dim_stores", "fct_orders", "stg_orders"):
             burst(reader, f"/{name}\n\n")
@@ -93,10 +99,12 @@ async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_type
         assert reader.box.value == "fct_refunds"
 
 
-async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_typing(sample, at):
+async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_typing(
+    sample: Any, at: Any
+) -> None:
     catalogs = []
 
-    def client():
+    def client() -> Any:
         catalogs.append(Gated(sample))
         return catalogs[-1]
 
@@ -112,10 +120,12 @@ async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_ty
         await reader.sees(" fct_refunds ", "Columns·")
 
 
-async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_before(sample, at):
+async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_before(
+    sample: Any, at: Any
+) -> None:
     catalogs = []
 
-    def client():
+    def client() -> Any:
         catalogs.append(Gated(sample))
         return catalogs[-1]
 
@@ -143,10 +153,10 @@ async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_b
             await reader.press("slash", "escape")
 
 
-async def test_loading_failing_and_finding_nothing_look_different(sample, at):
+async def test_loading_failing_and_finding_nothing_look_different(sample: Any, at: Any) -> None:
     catalogs = []
 
-    def client():
+    def client() -> Any:
         catalogs.append(Gated(sample))
         return catalogs[-1]
 
@@ -162,7 +172,7 @@ async def test_loading_failing_and_finding_nothing_look_different(sample, at):
         await reader.sees("83 results")
 
 
-async def test_completions_drop_down_are_chosen_and_taken(sample, at):
+async def test_completions_drop_down_are_chosen_and_taken(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -188,10 +198,10 @@ async def test_completions_drop_down_are_chosen_and_taken(sample, at):
         await reader.sees("Columns·", "fct_refunds")
 
 
-async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample, at):
+async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample: Any, at: Any) -> None:
     catalogs = []
 
-    def client():
+    def client() -> Any:
         catalogs.append(Gated(sample))
         return catalogs[-1]
 
@@ -211,7 +221,7 @@ async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample, at
         assert "⇥ fct_refunds" not in shown
 
 
-async def test_facets_are_conditions_of_the_text(sample, at):
+async def test_facets_are_conditions_of_the_text(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
         await reader.sees("83 results")
@@ -225,7 +235,7 @@ async def test_facets_are_conditions_of_the_text(sample, at):
         assert reader.box.value == "orders"
 
 
-async def test_a_condition_is_made_step_by_step(sample, at):
+async def test_a_condition_is_made_step_by_step(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
         await reader.press("enter", "c")
@@ -272,7 +282,9 @@ async def test_a_condition_is_made_step_by_step(sample, at):
         assert reader.box.value == f"orders {both} AND rowCount:7"
 
 
-async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample, at):
+async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, size=(80, 24)) as reader:
         await reader.sees("329 results", "page 1 of 7")
         results = reader.app.query_one(Results)
@@ -295,7 +307,7 @@ async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(sample,
         assert results.urn_at(170) is None
 
 
-async def test_the_order_is_chosen_and_a_place_explained(sample, at):
+async def test_the_order_is_chosen_and_a_place_explained(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake")
         await reader.press("enter", "w")
@@ -317,7 +329,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample, at):
         assert names[0].endswith("churn_scores"), shown
 
 
-async def test_searches_are_saved_listed_run_and_asked_again(sample, at):
+async def test_searches_are_saved_listed_run_and_asked_again(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("orders tags:PII")
         await reader.press("enter", "s")
@@ -343,7 +355,7 @@ async def test_searches_are_saved_listed_run_and_asked_again(sample, at):
         assert "ours" not in reader.screen()
 
 
-async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample, at):
+async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask(f"https://hub.example/dataset/{ORDERS}/Schema")
         await reader.sees(" fct_orders ", "Columns·")
@@ -361,7 +373,7 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample, at)
         await reader.sees("Only the first 10,000 characters")
 
 
-async def test_results_are_marked_counted_and_unmarked(sample, at):
+async def test_results_are_marked_counted_and_unmarked(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.sees("329 results")
         await reader.press("space", "v")
@@ -381,7 +393,9 @@ async def test_results_are_marked_counted_and_unmarked(sample, at):
         assert results.marked == ()
 
 
-async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(sample, at):
+async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, size=(120, 36)) as reader:
         await reader.ask("fct_orders platform:snowflake")
         shown = await reader.sees("results", "fct_orders")

@@ -1,7 +1,10 @@
 """Facets count what taking a value on finds; people by name, slips, use, and every page."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +17,11 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path, monkeypatch):
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
 
 
-def rows(reader):
+def rows(reader: Any) -> Iterator[Any]:
     """The values of the facets that are shown: field, value, whether it is on, and the count."""
     facets = reader.app.query_one(Facets)
     for index, row in enumerate(facets._rows):
@@ -28,11 +31,13 @@ def rows(reader):
             yield row.group.field, row.value.value, "●" in plain, plain.split()[-1]
 
 
-async def total(reader):
+async def total(reader: Any) -> Any:
     return reader.app.query_one(Results).total
 
 
-async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(sample, at):
+async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         await reader.ask("orders type:dataset")
         await reader.sees("results", "fct_orders")
@@ -65,7 +70,7 @@ async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on
             await reader.settle()
 
 
-async def test_people_are_found_and_completed_by_their_names(sample, at):
+async def test_people_are_found_and_completed_by_their_names(sample: Any, at: Any) -> None:
     with Catalog(data_dir=sample) as catalog:
         page = catalog.search("*", entity="corpuser", sorted_by="name", count=100)
         names = {urn: entity.name for urn, entity in catalog.summaries(h.urn for h in page).items()}
@@ -83,7 +88,7 @@ async def test_people_are_found_and_completed_by_their_names(sample, at):
         assert reader.box.value == f"owner:{urn.name}"
 
 
-async def test_a_slip_is_corrected_and_said(sample, at):
+async def test_a_slip_is_corrected_and_said(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("custmers")
         shown = await reader.sees("for “customers”; nothing has “custmers”", "customers")
@@ -92,7 +97,7 @@ async def test_a_slip_is_corrected_and_said(sample, at):
         assert "nothing has" not in await reader.sees("best first")
 
 
-async def test_results_can_be_put_in_the_order_of_their_use(sample, at):
+async def test_results_can_be_put_in_the_order_of_their_use(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.ask("type:dataset")
         await reader.sees("results")
@@ -105,7 +110,9 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample, at):
         assert first.name == "analytics.marts.fct_orders"
 
 
-async def test_our_own_server_gives_pages_beyond_what_others_stop_at(sample, at, monkeypatch):
+async def test_our_own_server_gives_pages_beyond_what_others_stop_at(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(view, "PAGING_LIMIT", 60)
     async with at(sample) as reader:
         await reader.sees("results")
@@ -122,12 +129,12 @@ async def test_our_own_server_gives_pages_beyond_what_others_stop_at(sample, at,
 class Cut(AsyncCatalog):
     """The catalog, as if every facet had more values than it gives."""
 
-    async def search(self, text="*", **further):
+    async def search(self, text: str = "*", **further: Any) -> Any:
         page = await super().search(text, **further)
         return replace(page, facets=tuple(replace(one, has_more=True) for one in page.facets))
 
 
-async def test_a_facet_with_more_values_than_are_given_says_so(sample, at):
+async def test_a_facet_with_more_values_than_are_given_says_so(sample: Any, at: Any) -> None:
     async with at(sample, client=lambda: Cut(data_dir=sample)) as reader:
         shown = await reader.sees("results", "▸ owners")
         assert re.search(r"▸ owners \d+\+", shown)

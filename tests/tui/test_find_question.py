@@ -1,6 +1,6 @@
 """Words and conditions are told apart in one way, and facets are written into the text."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -18,7 +18,7 @@ HIVE = "urn:li:dataPlatform:hive"
 PII = "urn:li:tag:PII"
 
 
-def split(text):
+def split(text: Any) -> Any:
     return Query.split(text, guide_to(REGISTRY))
 
 
@@ -43,7 +43,9 @@ def split(text):
         ("std::x http://a.b 10:30 don't", "std::x http://a.b 10:30 don't", []),
     ],
 )
-def test_a_word_with_an_operator_behind_it_is_a_condition(text, words, filters):
+def test_a_word_with_an_operator_behind_it_is_a_condition(
+    text: str, words: str, filters: Any
+) -> None:
     question = split(text)
     assert question.words == words
     assert [text[start:end] for start, end in question.runs] == filters
@@ -60,19 +62,19 @@ def test_a_word_with_an_operator_behind_it_is_a_condition(text, words, filters):
         ("a rows:many b", 7),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_in_the_whole_text(text, place):
+def test_what_is_wrong_is_told_with_its_place_in_the_whole_text(text: str, place: int) -> None:
     with pytest.raises(FilterSyntax) as caught:
         split(text).filter(REGISTRY)
     assert (caught.value.text, caught.value.position) == (text, place)
 
 
-def test_every_example_of_the_help_can_be_read():
+def test_every_example_of_the_help_can_be_read() -> None:
     for _, examples in EXAMPLES:
         for typed, _ in examples:
             split(typed).filter(REGISTRY)
 
 
-def test_a_facet_is_written_into_the_text_and_taken_out_of_it():
+def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
     text = "orders"
     for field, value, then in [
         ("platform", HIVE, "orders platform:hive"),
@@ -90,7 +92,7 @@ def test_a_facet_is_written_into_the_text_and_taken_out_of_it():
         )
 
 
-def test_a_facet_narrows_every_alternative():
+def test_a_facet_narrows_every_alternative() -> None:
     text = split("x tags:PII OR tags:X").toggled("platform", HIVE, REGISTRY)
     assert text == "x (tags:PII OR tags:X) AND platform:hive"
     assert all(
@@ -100,7 +102,7 @@ def test_a_facet_narrows_every_alternative():
     assert split("x tags:PII").widened("rows>1") == "x tags:PII OR rows>1"
 
 
-def test_a_pasted_urn_or_the_address_of_its_page_names_an_entity():
+def test_a_pasted_urn_or_the_address_of_its_page_names_an_entity() -> None:
     urn = Urn.dataset("hive", "a.b")
     for text in (
         str(urn),
@@ -114,14 +116,14 @@ def test_a_pasted_urn_or_the_address_of_its_page_names_an_entity():
     assert pasted_urn("urn:li:dataset:(") is None
 
 
-def test_a_paste_of_megabytes_is_one_line_and_cut():
+def test_a_paste_of_megabytes_is_one_line_and_cut() -> None:
     line, is_cut = pasted_line("a\nb " * 1_000_000)
     assert is_cut
     assert len(line) <= LONGEST
     assert "\n" not in line
 
 
-def test_the_steps_lead_to_every_condition_that_there_is():
+def test_the_steps_lead_to_every_condition_that_there_is() -> None:
     values = {"from … to": "1..2", "is one of": "1, 2"}
     filters = {
         how: split(condition_of("rowCount", how, values.get(how, "1"))).filter(REGISTRY)

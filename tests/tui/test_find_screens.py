@@ -4,6 +4,8 @@
 """
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,14 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path, monkeypatch):
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the searches of another."""
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
 
 
-async def test_facets_and_results_take_turns_where_there_is_little_room(sample, at):
+async def test_facets_and_results_take_turns_where_there_is_little_room(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, size=(80, 24)) as reader:
         shown = await reader.sees("329 results", "f facets")
         assert "entity type" not in shown
@@ -40,7 +44,9 @@ async def test_facets_and_results_take_turns_where_there_is_little_room(sample, 
         assert "entity type" not in await reader.sees("Table · snow")
 
 
-async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(sample, at):
+async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         await reader.ask("fct_orders")
         shown = await reader.sees("8 results", "▸ tags 7", "  platform")
@@ -58,7 +64,9 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, matches):
+async def test_the_screen_looks_as_it_was_found_good(
+    sample: Any, at: Any, name: Any, size: Any, matches: Any
+) -> None:
     async with at(sample, size=size) as reader:
         await reader.sees("entities", "results")
         await reader.ask("orders platform:snowflake")

@@ -1,6 +1,7 @@
 """Saved searches outlive the program, and two programs lose nothing of each other's."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,9 @@ from explorer.errors import InvalidFile
 from explorer.tui.state import SavedSearch, SearchStore
 
 
-def test_searches_are_kept_renamed_and_forgotten(tmp_path, monkeypatch):
+def test_searches_are_kept_renamed_and_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     searches = SearchStore.of("http://one")
     searches.save(SavedSearch("mine", "orders", "name"))
@@ -20,7 +23,7 @@ def test_searches_are_kept_renamed_and_forgotten(tmp_path, monkeypatch):
     assert not SearchStore.of("http://two").read().saved
 
 
-def test_the_latest_search_stands_first_and_once(tmp_path):
+def test_the_latest_search_stands_first_and_once(tmp_path: Path) -> None:
     searches = SearchStore(tmp_path / "x.json")
     for text in ("a", "b", "a"):
         searches.asked(text)
@@ -28,7 +31,7 @@ def test_the_latest_search_stands_first_and_once(tmp_path):
     assert searches.forget(recent="a").recent == ("b",)
 
 
-def test_of_many_changes_at_once_none_is_lost(tmp_path):
+def test_of_many_changes_at_once_none_is_lost(tmp_path: Path) -> None:
     searches = SearchStore(tmp_path / "x.json")
     names = [f"n{n}" for n in range(20)]
     with ThreadPoolExecutor(8) as pool:
@@ -36,7 +39,7 @@ def test_of_many_changes_at_once_none_is_lost(tmp_path):
     assert sorted(one.name for one in searches.read().saved) == sorted(names)
 
 
-def test_a_broken_file_is_told_and_not_overwritten(tmp_path):
+def test_a_broken_file_is_told_and_not_overwritten(tmp_path: Path) -> None:
     searches = SearchStore(tmp_path / "x.json")
     searches.path.write_text("{")
     with pytest.raises(InvalidFile, match="cannot be read"):

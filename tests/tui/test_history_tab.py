@@ -2,6 +2,7 @@
 
 import re
 import time
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -18,29 +19,29 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 HOSTILE = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]here[/] \x9b31m\u202e [bold red"
 
 
-def dataset(name):
+def dataset(name: Any) -> Any:
     return Urn.dataset("snowflake", f"analytics.marts.{name}")
 
 
-def described(directory, urn, *texts, column=None):
+def described(directory: Any, urn: Any, *texts: Any, column: Any = None) -> None:
     """Write one text after another."""
     with Catalog(data_dir=directory) as catalog:
         for text in texts:
             catalog.describe(urn, text, column=column)
 
 
-def first_column(directory, urn):
+def first_column(directory: Any, urn: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn).schema.columns[0].path.raw
 
 
-def edited(directory, urn, column=None):
+def edited(directory: Any, urn: Any, column: Any = None) -> Any:
     with Catalog(data_dir=directory) as catalog:
         entity = catalog.entity(urn)
         return entity.schema.column(column).edited if column else entity.edited_description
 
 
-async def move_to(reader, words):
+async def move_to(reader: Any, words: Any) -> None:
     """Move down the list until the row under the cursor is told of in these words."""
     for _ in range(40):
         await reader.settle()
@@ -50,7 +51,7 @@ async def move_to(reader, words):
     raise AssertionError(f"no row is {words}\n{reader.screen()}")
 
 
-async def test_versions_are_listed_with_what_each_changed(sample, at):
+async def test_versions_are_listed_with_what_each_changed(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -60,7 +61,7 @@ async def test_versions_are_listed_with_what_each_changed(sample, at):
         await reader.sees("+ fields / dbt_updated_at", '"fieldPath": "dbt_updated_at"')
 
 
-async def test_an_aspect_unfolds_and_folds(sample, at):
+async def test_an_aspect_unfolds_and_folds(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -74,7 +75,7 @@ async def test_an_aspect_unfolds_and_folds(sample, at):
         assert rows.count == unfolded - 1
 
 
-async def test_a_text_is_compared_line_by_line(desk, at):
+async def test_a_text_is_compared_line_by_line(desk: Any, at: Any) -> None:
     urn = dataset("dim_stores")
     described(desk, urn, "one\ntwo\nthree", "one\n2\nthree")
     async with at(desk, urn=urn) as reader:
@@ -83,7 +84,7 @@ async def test_a_text_is_compared_line_by_line(desk, at):
         await reader.sees("~ description", "- two", "+ 2", "  three")
 
 
-async def test_any_two_versions_are_compared(desk, at):
+async def test_any_two_versions_are_compared(desk: Any, at: Any) -> None:
     urn = dataset("dim_dates")
     described(desk, urn, "first words", "second words", "third words")
     async with at(desk, urn=urn) as reader:
@@ -98,7 +99,7 @@ async def test_any_two_versions_are_compared(desk, at):
         assert "◆" not in reader.screen()
 
 
-async def test_versions_beyond_the_first_are_read_when_asked_for(desk, at):
+async def test_versions_beyond_the_first_are_read_when_asked_for(desk: Any, at: Any) -> None:
     urn = dataset("fct_refunds")
     described(desk, urn, *(f"text number {n}" for n in range(40)))
     async with at(desk, urn=urn) as reader:
@@ -111,7 +112,7 @@ async def test_versions_beyond_the_first_are_read_when_asked_for(desk, at):
         await reader.sees("… 16 older", "⏎ asks the server for the versions")
 
 
-async def test_each_column_tells_who_described_it(desk, at):
+async def test_each_column_tells_who_described_it(desk: Any, at: Any) -> None:
     urn = dataset("dim_products")
     path = first_column(desk, urn)
     described(desk, urn, "An old text", "A newer text", column=path)
@@ -127,7 +128,7 @@ async def test_each_column_tells_who_described_it(desk, at):
         await reader.sees("aspects · ")
 
 
-async def test_a_column_that_was_never_described_says_so(sample, at):
+async def test_a_column_that_was_never_described_says_so(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7", "b")
@@ -137,7 +138,7 @@ async def test_a_column_that_was_never_described_says_so(sample, at):
         await reader.sees("channel · 0 changes", "Nobody has described this column.")
 
 
-async def test_an_old_description_of_a_column_is_put_back(desk, at):
+async def test_an_old_description_of_a_column_is_put_back(desk: Any, at: Any) -> None:
     urn = dataset("dim_customers")
     path = first_column(desk, urn)
     described(desk, urn, "The good\nold text", "A worse one", column=path)
@@ -158,7 +159,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk, at):
     assert edited(desk, urn, path) == "The good\nold text"
 
 
-async def test_an_old_description_of_a_dataset_is_put_back(desk, at):
+async def test_an_old_description_of_a_dataset_is_put_back(desk: Any, at: Any) -> None:
     urn = dataset("fct_shipments")
     described(desk, urn, "# Good\n", "# Worse\n")
     async with at(desk, urn=urn) as reader:
@@ -172,7 +173,9 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk, at):
     assert edited(desk, urn) == "# Good\n"
 
 
-async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(desk, at):
+async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
+    desk: Any, at: Any
+) -> None:
     urn = dataset("fct_payments")
     described(desk, urn, "the old", "the new")
     async with at(desk, urn=urn) as reader:
@@ -188,7 +191,7 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(d
     assert edited(desk, urn) == "the old"
 
 
-async def test_what_holds_no_description_is_not_put_back(sample, at):
+async def test_what_holds_no_description_is_not_put_back(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -197,11 +200,11 @@ async def test_what_holds_no_description_is_not_put_back(sample, at):
         await reader.sees("No description is in this one")
 
 
-async def test_where_nothing_is_written_nothing_is_put_back(desk, at):
+async def test_where_nothing_is_written_nothing_is_put_back(desk: Any, at: Any) -> None:
     urn = dataset("fct_returns")
     described(desk, urn, "before", "after")
 
-    def read_only():
+    def read_only() -> Any:
         return AsyncCatalog(data_dir=desk, read_only=True)
 
     async with at(desk, urn=urn, client=read_only) as reader:
@@ -216,7 +219,7 @@ async def test_where_nothing_is_written_nothing_is_put_back(desk, at):
     assert edited(desk, urn) == "after"
 
 
-async def test_what_was_opened_before_is_not_shown_for_another(sample, at):
+async def test_what_was_opened_before_is_not_shown_for_another(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7", "b")
@@ -229,7 +232,7 @@ async def test_what_was_opened_before_is_not_shown_for_another(sample, at):
 
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10)])
-async def test_hostile_texts_are_literal_in_every_list(desk, at, size):
+async def test_hostile_texts_are_literal_in_every_list(desk: Any, at: Any, size: Any) -> None:
     urn = dataset("fct_sessions")
     path = first_column(desk, urn)
     described(desk, urn, f"{HOSTILE} 1", f"{HOSTILE}\n{HOSTILE} {size}")
@@ -246,7 +249,7 @@ async def test_hostile_texts_are_literal_in_every_list(desk, at, size):
         await reader.sees("aspects")
 
 
-def test_a_line_is_broken_after_words_and_loses_nothing():
+def test_a_line_is_broken_after_words_and_loses_nothing() -> None:
     for text in ("", "word " * 30, "      " + "x" * 90, "日本語" * 20 + " x", "🇩🇪" * 10):
         parts = list(wrapped_parts(text, 20))
         assert "".join(parts) == text
@@ -255,13 +258,15 @@ def test_a_line_is_broken_after_words_and_loses_nothing():
     assert next(wrapped_parts("    " + "x" * 30, 20)) == "    " + "x" * 16
 
 
-async def test_a_server_that_falls_silent_is_told_and_asked_again(sample, at, monkeypatch):
+async def test_a_server_that_falls_silent_is_told_and_asked_again(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
         await reader.sees("16 versions")
 
-        async def refuse(*_):
+        async def refuse(*_: Any) -> None:
             raise Unreachable("nobody answers")
 
         # A service of this machine is started again when it has gone: silence is made here.
@@ -273,7 +278,9 @@ async def test_a_server_that_falls_silent_is_told_and_asked_again(sample, at, mo
         await reader.sees("Who described the columns · 13 of 29")
 
 
-async def test_versions_stand_in_the_zone_that_the_reader_chose(sample, at, monkeypatch):
+async def test_versions_stand_in_the_zone_that_the_reader_chose(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:

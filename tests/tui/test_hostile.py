@@ -14,6 +14,8 @@ import termios
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -59,7 +61,7 @@ OPEN_KEYS = ("customProperties", "aggregations")
 EVILS = (EVIL, EVIL_NAME, EVIL_NAME[:-1] + "!")
 
 
-def evil_urn(urn):
+def evil_urn(urn: Any) -> Any:
     """The URN with a name that does harm."""
     if not urn.endswith(")"):
         return urn + EVIL_NAME[:-1] + "!"
@@ -71,23 +73,23 @@ class Evil:
     """A real server, but every text of its answers does harm; what it is asked is understood. The
     first text of each answer under a key of `long` goes on as told there."""
 
-    def __init__(self, directory, long=None):
+    def __init__(self, directory: Any, long: Any = None) -> None:
         self._wire = HttpTransport(instance.ensure(directory).address, 30)
         self._long = long or {}
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         asked = replace(request, path=_cleaned_path(request.path), body=_cleaned(request.body))
         status, body, _ = await self._wire.send(asked)
         # The time that this takes is not the reader's.
         return status, await asyncio.to_thread(self._spoiled_body, body) if body else body
 
-    async def close(self):
+    async def close(self) -> None:
         await self._wire.close()
 
-    def _spoiled_body(self, body):
+    def _spoiled_body(self, body: Any) -> Any:
         return orjson.dumps(self._spoiled(orjson.loads(body), "", "", dict(self._long)))
 
-    def _spoiled(self, held, key, above, long):
+    def _spoiled(self, held: Any, key: Any, above: Any, long: Any) -> Any:
         match held:
             case str() if key in KEPT or (key == "name" and above in NAMING):
                 return held
@@ -111,13 +113,13 @@ class Evil:
             case _:
                 return held
 
-    def _spoiled_name(self, name, *, open_to_all):
+    def _spoiled_name(self, name: Any, *, open_to_all: Any) -> Any:
         if name.startswith("urn:li:"):
             return evil_urn(name)
         return name + EVIL if open_to_all else name
 
 
-def _cleaned(held):
+def _cleaned(held: Any) -> Any:
     match held:
         case str():
             for evil in EVILS:
@@ -131,7 +133,7 @@ def _cleaned(held):
             return held
 
 
-def _cleaned_path(path):
+def _cleaned_path(path: Any) -> Any:
     for evil in EVILS:
         path = path.replace(quote(evil, safe=""), "").replace(
             quote(quote(evil, safe=""), safe=""), ""
@@ -142,11 +144,11 @@ def _cleaned_path(path):
 class Watcher:
     """Looks at everything that is drawn while a reader goes about."""
 
-    def __init__(self, reader):
+    def __init__(self, reader: Any) -> None:
         self.reader = reader
         self.place = ""
 
-    async def press(self, *keys):
+    async def press(self, *keys: Any) -> None:
         """Press keys, and look after each; after one with a star at the other size as well, at
         which it stays."""
         pilot, workers = self.reader.pilot, self.reader.app.workers
@@ -164,7 +166,7 @@ class Watcher:
                 await self._resize(SMALL if self.reader.app.screen.size == LARGE else LARGE)
                 self.look()
 
-    async def _resize(self, size):
+    async def _resize(self, size: Any) -> None:
         await self.reader.pilot.resize_terminal(*size)
         for _ in range(100):
             screen = self.reader.app.screen
@@ -173,7 +175,7 @@ class Watcher:
             await self.reader.pilot.pause()
         raise AssertionError(f"never {size}")
 
-    def look(self):
+    def look(self) -> None:
         """What is on the screen now is in order."""
         app = self.reader.app
         assert app.is_running, self.place
@@ -186,7 +188,7 @@ class Watcher:
                 if segment.style is not None:
                     self._look_at_style(segment.style)
 
-    def _look_at_style(self, style):
+    def _look_at_style(self, style: Any) -> None:
         assert not style.link, (self.place, style.link)
         action = style.meta.get(PRESSED, "focus").partition("(")[0]
         assert action in DECLARED, (self.place, action)
@@ -198,16 +200,16 @@ DECLARED = {"focus", *(action.name.partition("(")[0] for action in ACTIONS)}
 
 
 @pytest.fixture
-def noted(monkeypatch):
+def noted(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What came to the last gate without having been cleaned, and what was done by name."""
     found = {"slipped": set(), "done": set()}
     apply, run = ControlFilter.apply, App.run_action
 
-    def applied(self, segments, background):
+    def applied(self, segments: Any, background: Any) -> Any:
         found["slipped"].update(one.text for one in segments if DRIVING.search(one.text))
         return apply(self, segments, background)
 
-    async def ran(self, action, *given, **named):
+    async def ran(self, action: Any, *given: Any, **named: Any) -> Any:
         found["done"].add(str(action))
         return await run(self, action, *given, **named)
 
@@ -217,7 +219,7 @@ def noted(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _state(tmp_path, monkeypatch):
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
 
 
@@ -246,7 +248,7 @@ SHELL = [
 
 
 @pytest.mark.anyio
-async def test_what_is_found_is_shown_and_never_obeyed(at, sample, noted):
+async def test_what_is_found_is_shown_and_never_obeyed(at: Any, sample: Any, noted: Any) -> None:
     searches = SearchStore.of("in process")
     searches.save(SavedSearch(EVIL, f"orders {EVIL}", EVIL))
     searches.asked(EVIL)
@@ -259,7 +261,9 @@ async def test_what_is_found_is_shown_and_never_obeyed(at, sample, noted):
 
 
 @pytest.mark.anyio
-async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(at, sample, noted):
+async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(
+    at: Any, sample: Any, noted: Any
+) -> None:
     urn = Urn.parse(evil_urn(str(ORDERS)))
     async with at(None, size=SMALL, transport=Evil(sample), urn=urn) as reader:
         await reader.sees("1 Over", "fct_orders")
@@ -276,7 +280,9 @@ COLUMN = {"nativeDataType": "int", "type": {"type": {"com.linkedin.schema.Number
 
 
 @pytest.mark.anyio
-async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(at, desk, noted):
+async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(
+    at: Any, desk: Any, noted: Any
+) -> None:
     plain = Urn.dataset("hive", "hostile.conflict")
     schema = {
         "schemaName": "conflict",
@@ -321,7 +327,9 @@ LONG = dict.fromkeys(
 
 
 @pytest.mark.anyio
-async def test_a_megabyte_in_every_field_keeps_nobody_waiting(at, sample, noted):
+async def test_a_megabyte_in_every_field_keeps_nobody_waiting(
+    at: Any, sample: Any, noted: Any
+) -> None:
     wire = Evil(sample, LONG)
     urn = Urn.parse(evil_urn(str(ORDERS)))
     async with at(None, size=SMALL, transport=wire, urn=urn) as reader:
@@ -345,7 +353,7 @@ DRIVER = re.compile(
 )
 
 
-def test_a_terminal_is_sent_nothing_but_what_the_program_itself_means(desk):
+def test_a_terminal_is_sent_nothing_but_what_the_program_itself_means(desk: Any) -> None:
     urn = Urn.dataset("hive", "hostile.table")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(

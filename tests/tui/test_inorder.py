@@ -3,7 +3,9 @@ nobody for long."""
 
 import asyncio
 import time
+from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import pytest
 from textual import events
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.anyio
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-async def until(so):
+async def until(so: Any) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + 40
     while not so():
@@ -32,13 +34,15 @@ async def until(so):
         await asyncio.sleep(0.01)
 
 
-def send(app, keys):
+def send(app: Any, keys: Any) -> None:
     """Every key at once."""
     for key in keys:
         app.post_message(events.Key({"/": "slash"}.get(key, key), key))
 
 
-async def test_a_key_that_is_long_under_way_is_waited_for(sample, at, monkeypatch):
+async def test_a_key_that_is_long_under_way_is_waited_for(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # As on a machine so busy that every way takes longer than anybody is patient.
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0)
     async with at(sample, urn=ORDERS) as reader:
@@ -54,35 +58,37 @@ async def test_a_key_that_is_long_under_way_is_waited_for(sample, at, monkeypatc
 class Stuck(Widget, can_focus=True):
     """Hears a key, and is not done with it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.heard = []
         self.done = asyncio.Event()
 
-    async def on_key(self, event):
+    async def on_key(self, event: Any) -> None:
         self.heard.append(event.key)
         await self.done.wait()
 
 
 class Small(App):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.keys = KeyQueue(self, super().on_event)
 
-    def compose(self):
+    def compose(self) -> Iterator[Any]:
         with Vertical():
             yield Stuck()
             yield Input()
 
-    async def on_event(self, event):
+    async def on_event(self, event: Any) -> None:
         if not await self.keys.takes(event):
             await super().on_event(event)
 
-    async def on_key_done(self):
+    async def on_key_done(self) -> None:
         await self.keys.came_home()
 
 
-async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(monkeypatch):
+async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.05)
     app = Small()
     async with app.run_test() as pilot:
@@ -100,7 +106,7 @@ async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(mon
         assert not app.keys._is_held
 
 
-async def test_what_is_held_when_the_program_ends_is_looked_after_no_more():
+async def test_what_is_held_when_the_program_ends_is_looked_after_no_more() -> None:
     app = Small()
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -110,11 +116,11 @@ async def test_what_is_held_when_the_program_ends_is_looked_after_no_more():
 
 
 async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
-    sample, at, monkeypatch
-):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep = Drafts.keep
 
-    def keep_on_a_slow_disk(self, draft):
+    def keep_on_a_slow_disk(self, draft: Any) -> Any:
         time.sleep(0.3)
         return keep(self, draft)
 
@@ -138,11 +144,11 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
     ],
 )
 async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
-    sample, at, monkeypatch, keys, led_to
-):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, keys: Any, led_to: str
+) -> None:
     monkeypatch.setattr(key_queue, "_IMPORTED", set())
 
-    def read_from_a_slow_disk(module):
+    def read_from_a_slow_disk(module: Any) -> Any:
         time.sleep(0.3)
         return import_module(module)
 

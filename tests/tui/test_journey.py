@@ -1,6 +1,7 @@
 """A reader finds a table, looks at it and documents a column; it is there ever after."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -14,18 +15,20 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 FOLLOWING = Urn.dataset("snowflake", "analytics.marts.fct_returns")
 
 
-def columns_of(directory, urn=ORDERS):
+def columns_of(directory: Any, urn: Any = ORDERS) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return {column.path.raw: column for column in catalog.entity(urn).schema}
 
 
-async def test_the_first_screen_shows_the_catalog_before_anything_is_typed(sample, at):
+async def test_the_first_screen_shows_the_catalog_before_anything_is_typed(
+    sample: Any, at: Any
+) -> None:
     async with at(sample) as reader:
         shown = await reader.sees("datasets", "dashboards", "results")
         assert "on this machine" in shown
 
 
-async def test_typing_finds_completes_and_opens(sample, at):
+async def test_typing_finds_completes_and_opens(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -36,7 +39,7 @@ async def test_typing_finds_completes_and_opens(sample, at):
         await reader.sees("Columns·", "documented", "order_id", "Surrogate key of an order.")
 
 
-async def test_what_is_typed_before_the_first_answer_is_not_lost(sample, at):
+async def test_what_is_typed_before_the_first_answer_is_not_lost(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -46,7 +49,7 @@ async def test_what_is_typed_before_the_first_answer_is_not_lost(sample, at):
         await reader.sees("│ fct_ord", "best first")
 
 
-async def test_a_facet_is_taken_on_and_off_by_its_number(sample, at):
+async def test_a_facet_is_taken_on_and_off_by_its_number(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("orders")
@@ -57,11 +60,11 @@ async def test_a_facet_is_taken_on_and_off_by_its_number(sample, at):
         assert "type:dataset" not in await reader.sees(_count(everything))
 
 
-def _count(screen):
+def _count(screen: Any) -> Any:
     return next(word for word in screen.split("│") if " results" in word).split("·")[0].strip()
 
 
-async def test_folders_are_read_as_they_are_unfolded(sample, at):
+async def test_folders_are_read_as_they_are_unfolded(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.press("f6", "down", "down", "right")
         await reader.sees("snowflake", "postgres")
@@ -71,7 +74,7 @@ async def test_folders_are_read_as_they_are_unfolded(sample, at):
         await reader.sees("datasets", "▸ postgres")
 
 
-async def test_a_column_is_described_and_stays_described(desk, at):
+async def test_a_column_is_described_and_stays_described(desk: Any, at: Any) -> None:
     assert not columns_of(desk)["status"].documented
     async with at(desk, urn=ORDERS) as reader:
         await reader.sees("order_id")
@@ -88,7 +91,7 @@ async def test_a_column_is_described_and_stays_described(desk, at):
         await reader.sees("Where the order stands")
 
 
-async def test_saving_goes_on_to_the_next_column_without_a_description(desk, at):
+async def test_saving_goes_on_to_the_next_column_without_a_description(desk: Any, at: Any) -> None:
     async with at(desk, urn=FOLLOWING) as reader:
         await reader.sees("documented")
         undocumented = [
@@ -105,7 +108,7 @@ async def test_saving_goes_on_to_the_next_column_without_a_description(desk, at)
     assert sorted(after[path].edited for path in written) == ["First", "Second"]
 
 
-async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk, at):
+async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk: Any, at: Any) -> None:
     text = "# Head\n\n\ttabbed  \n| a | b |\n"
     urn = Urn.dataset("snowflake", "analytics.marts.fct_payments")
     async with at(desk, urn=urn) as reader:
@@ -120,7 +123,7 @@ async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk, at):
         assert catalog.entity(urn).edited_description == text
 
 
-async def test_what_was_typed_and_not_saved_is_there_again(desk, at):
+async def test_what_was_typed_and_not_saved_is_there_again(desk: Any, at: Any) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -135,7 +138,9 @@ async def test_what_was_typed_and_not_saved_is_there_again(desk, at):
         await reader.press("ctrl+r", "escape")
 
 
-async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(desk, at):
+async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(
+    desk: Any, at: Any
+) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.dim_customers")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -154,7 +159,7 @@ async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(de
     assert columns_of(desk, urn)[path].edited.endswith(" mine")
 
 
-async def test_relationships_are_followed_and_the_way_back_is_kept(sample, at):
+async def test_relationships_are_followed_and_the_way_back_is_kept(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("4")
@@ -170,7 +175,7 @@ async def test_relationships_are_followed_and_the_way_back_is_kept(sample, at):
         await reader.sees("fct_orders   ")
 
 
-async def test_help_says_the_keys_that_work_here(sample, at):
+async def test_help_says_the_keys_that_work_here(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("question_mark")
@@ -182,7 +187,7 @@ async def test_help_says_the_keys_that_work_here(sample, at):
         await reader.sees("documented")
 
 
-async def test_everything_can_be_found_by_name(sample, at):
+async def test_everything_can_be_found_by_name(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("colon")
@@ -191,12 +196,14 @@ async def test_everything_can_be_found_by_name(sample, at):
         await reader.sees("made from")
 
 
-async def test_what_is_not_in_the_catalog_is_said(sample, at):
+async def test_what_is_not_in_the_catalog_is_said(sample: Any, at: Any) -> None:
     async with at(sample, urn=Urn.dataset("hive", "never.written")) as reader:
         await reader.sees("Not in the catalog")
 
 
-async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk, at, monkeypatch):
+async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(
+    desk: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from explorer.stewardship import drafts
 
     urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
@@ -218,7 +225,7 @@ async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(desk
         await first.press("ctrl+r", "escape")
 
 
-async def test_going_back_finds_the_tab_that_was_left(sample, at):
+async def test_going_back_finds_the_tab_that_was_left(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("4")
@@ -229,7 +236,7 @@ async def test_going_back_finds_the_tab_that_was_left(sample, at):
         await reader.sees("fct_orders   ", "made from")
 
 
-async def test_reverting_can_be_undone(desk, at):
+async def test_reverting_can_be_undone(desk: Any, at: Any) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.dim_products")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")

@@ -1,6 +1,8 @@
 """The line of keys offers what works where the reader is, and nothing that does not."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 CHART = Urn.parse("urn:li:chart:(looker,dashboard_elements.104)")
 
 
-def last_line(reader):
+def last_line(reader: Any) -> Any:
     return reader.screen().splitlines()[-1]
 
 
@@ -31,7 +33,9 @@ DIALOGS = {
 
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10)])
-async def test_over_a_page_the_keys_told_are_those_of_what_is_over_it(sample, at, size):
+async def test_over_a_page_the_keys_told_are_those_of_what_is_over_it(
+    sample: Any, at: Any, size: Any
+) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("order_id")
         below = last_line(reader)
@@ -47,7 +51,7 @@ async def test_over_a_page_the_keys_told_are_those_of_what_is_over_it(sample, at
             assert last_line(reader) == below, key
 
 
-async def test_the_search_boxs_own_dialogs_tell_their_keys(sample, at):
+async def test_the_search_boxs_own_dialogs_tell_their_keys(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.sees("results")
         await reader.press("slash", "f1")
@@ -59,8 +63,8 @@ async def test_the_search_boxs_own_dialogs_tell_their_keys(sample, at):
 
 
 async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
-    sample, at, tmp_path, monkeypatch
-):
+    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("order_id")
@@ -69,13 +73,15 @@ async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
         assert "Write to a file" not in reader.screen()
 
 
-async def test_trying_again_is_offered_only_when_something_was_not_answered(sample, at):
+async def test_trying_again_is_offered_only_when_something_was_not_answered(
+    sample: Any, at: Any
+) -> None:
     class Failing(AsyncCatalog):
         """A client whose searches fail for as long as it is told to."""
 
         fails = False
 
-        async def search(self, *words, **said):
+        async def search(self, *words: Any, **said: Any) -> Any:
             if Failing.fails:
                 raise Unreachable("the server hung up")
             return await super().search(*words, **said)
@@ -96,7 +102,9 @@ async def test_trying_again_is_offered_only_when_something_was_not_answered(samp
         assert "try again" not in last_line(reader)
 
 
-async def test_the_keys_of_a_page_are_told_when_it_is_there(sample, at, slow):
+async def test_the_keys_of_a_page_are_told_when_it_is_there(
+    sample: Any, at: Any, slow: Any
+) -> None:
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")
         slow.gate.clear()

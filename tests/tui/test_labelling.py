@@ -3,7 +3,10 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,10 +22,10 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.fixture
-def thing(desk):
+def thing(desk: Any) -> Any:
     """Makes a dataset of its own for a test."""
 
-    def make(name):
+    def make(name: Any) -> Any:
         urn = Urn.dataset("hive", name)
         with Catalog(data_dir=desk) as catalog:
             catalog.put(urn, "datasetProperties", {"name": name})
@@ -32,22 +35,24 @@ def thing(desk):
     return make
 
 
-def read(directory, urn):
+def read(directory: Any, urn: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn)
 
 
-def names(urns):
+def names(urns: Any) -> Any:
     return [urn.name for urn in urns]
 
 
 @contextmanager
-def somebody_else(directory):
+def somebody_else(directory: Any) -> Iterator[Any]:
     with Catalog(data_dir=directory) as catalog:
         yield catalog
 
 
-async def test_tags_are_typed_put_on_taken_off_and_taken_back(desk, at, thing):
+async def test_tags_are_typed_put_on_taken_off_and_taken_back(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.tagged")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -84,7 +89,9 @@ async def test_tags_are_typed_put_on_taken_off_and_taken_back(desk, at, thing):
         await reader.sees("Nothing to redo")
 
 
-async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(desk, at, thing):
+async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn, tag = thing("labels.earlier"), "urn:li:tag:made for undo"
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -122,7 +129,7 @@ async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(desk,
     assert names(read(desk, urn).tags) == ["made for undo"]
 
 
-async def test_leaving_asks_only_where_something_was_chosen(desk, at, thing):
+async def test_leaving_asks_only_where_something_was_chosen(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.left")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -144,7 +151,7 @@ async def test_leaving_asks_only_where_something_was_chosen(desk, at, thing):
     assert names(read(desk, urn).tags) == ["Legacy"]
 
 
-async def test_a_tag_that_is_not_there_is_made_after_asking(desk, at, thing):
+async def test_a_tag_that_is_not_there_is_made_after_asking(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.made")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -164,7 +171,7 @@ async def test_a_tag_that_is_not_there_is_made_after_asking(desk, at, thing):
     assert tag in read(desk, urn).tags
 
 
-async def test_a_column_has_tags_and_terms_of_its_own(desk, at):
+async def test_a_column_has_tags_and_terms_of_its_own(desk: Any, at: Any) -> None:
     before = read(desk, PAYMENTS)
     path = before.schema.columns[0].path.raw
     async with at(desk, urn=PAYMENTS) as reader:
@@ -186,7 +193,9 @@ async def test_a_column_has_tags_and_terms_of_its_own(desk, at):
     assert (after.tags, after.terms) == (before.tags, before.terms)
 
 
-async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(desk, at, thing):
+async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.ingested")
     field = {
         "fieldPath": "mail",
@@ -212,7 +221,7 @@ async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(desk, a
         await reader.sees("taken off where the schema comes from", "No changes yet")
 
 
-async def test_owners_are_of_a_kind(desk, at, thing):
+async def test_owners_are_of_a_kind(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.owned")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "nobody")
@@ -241,7 +250,9 @@ async def test_owners_are_of_a_kind(desk, at, thing):
     assert [owner.owner for owner in read(desk, urn).owners] == ["urn:li:corpGroup:team-orders"]
 
 
-async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(desk, at, thing):
+async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.domain")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -259,7 +270,9 @@ async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(de
     assert names(read(desk, urn).domains) == ["finance"]
 
 
-async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(desk, at, thing):
+async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.contested")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -278,7 +291,9 @@ async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(d
     assert names(read(desk, urn).tags) == ["Legacy", "Finance", "PII"]
 
 
-async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(desk, thing):
+async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
+    desk: Any, thing: Any
+) -> None:
     urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
     choice = LabelChoice(("urn:li:tag:Legacy",))
     choice.create(tag)
@@ -286,7 +301,7 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(de
     async with AsyncCatalog(data_dir=desk) as catalog:
         stored = catalog._stored
 
-        async def too_early(urn, *aspects):
+        async def too_early(urn: Any, *aspects: Any) -> Any:
             try:
                 return await stored(urn, *aspects)
             finally:
@@ -302,7 +317,7 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(de
     assert read(desk, tag).raw("tagProperties") == theirs
 
 
-async def test_what_the_server_refuses_stays_chosen(desk, at, thing):
+async def test_what_the_server_refuses_stays_chosen(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.refused")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -316,7 +331,9 @@ async def test_what_the_server_refuses_stays_chosen(desk, at, thing):
         await reader.sees("nothing was written", "+ PII", "Tags of labels.refused")
 
 
-async def test_a_change_that_was_changed_again_is_not_taken_back(desk, at, thing):
+async def test_a_change_that_was_changed_again_is_not_taken_back(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.overtaken")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -333,7 +350,9 @@ async def test_a_change_that_was_changed_again_is_not_taken_back(desk, at, thing
         assert names(read(desk, urn).tags) == ["Legacy", "CDC"]
 
 
-async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(desk, at, thing):
+async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("labels.rewritten")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -353,7 +372,7 @@ async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(
     assert not read(desk, urn).edited_description
 
 
-async def test_a_description_is_taken_back_as_well(desk, at, thing):
+async def test_a_description_is_taken_back_as_well(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.described")
     with somebody_else(desk) as catalog:
         catalog.describe(urn, "what it was")
@@ -370,7 +389,7 @@ async def test_a_description_is_taken_back_as_well(desk, at, thing):
     assert read(desk, urn).edited_description == "what it was"
 
 
-async def test_what_others_call_a_tag_is_only_text(desk, at, thing):
+async def test_what_others_call_a_tag_is_only_text(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.hostile")
     name = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]zz\u202ehostile"
     with somebody_else(desk) as catalog:
@@ -388,7 +407,9 @@ async def test_what_others_call_a_tag_is_only_text(desk, at, thing):
         assert "\u202e" not in shown
 
 
-async def test_nothing_is_chosen_where_nothing_is_written(sample, monkeypatch, at):
+async def test_nothing_is_chosen_where_nothing_is_written(
+    sample: Any, monkeypatch: pytest.MonkeyPatch, at: Any
+) -> None:
     from explorer.client import AsyncCatalog
     from explorer.tui import session
 
@@ -403,11 +424,11 @@ async def test_nothing_is_chosen_where_nothing_is_written(sample, monkeypatch, a
             assert "Nothing is written here" not in reader.screen()
 
 
-async def test_leaving_while_it_is_written_is_no_trouble(desk, at, thing):
+async def test_leaving_while_it_is_written_is_no_trouble(desk: Any, at: Any, thing: Any) -> None:
     urn = thing("labels.left")
 
     class Silent(AsyncCatalog):
-        async def add_tags(self, *_, **__):
+        async def add_tags(self, *_: Any, **__: Any) -> None:
             await asyncio.sleep(60)
 
     async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:
@@ -424,8 +445,8 @@ async def test_leaving_while_it_is_written_is_no_trouble(desk, at, thing):
 
 
 async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
-    desk, at, thing, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, thing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = thing("labels.both")
     async with at(desk, urn=urn) as reader:
@@ -443,11 +464,11 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
 
 
 async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed(
-    desk, at, thing, monkeypatch
-):
+    desk: Any, at: Any, thing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     matching = LabelSource.matching
 
-    async def slow(self, catalog, text):
+    async def slow(self, catalog: Any, text: Any) -> Any:
         await asyncio.sleep(0.3)
         return await matching(self, catalog, text)
 

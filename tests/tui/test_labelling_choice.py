@@ -6,7 +6,7 @@ PII, LEGACY, CDC = (f"urn:li:tag:{name}" for name in ("PII", "Legacy", "CDC"))
 SALES, FINANCE = ("urn:li:domain:sales", "urn:li:domain:finance")
 
 
-def test_what_is_put_on_and_taken_off_is_told_as_a_difference():
+def test_what_is_put_on_and_taken_off_is_told_as_a_difference() -> None:
     choice = LabelChoice((LEGACY,))
     assert not choice.changed
     assert choice.toggle(PII)
@@ -19,7 +19,7 @@ def test_what_is_put_on_and_taken_off_is_told_as_a_difference():
     assert not choice.changed
 
 
-def test_an_entity_is_in_one_domain():
+def test_an_entity_is_in_one_domain() -> None:
     choice = LabelChoice((SALES,), single=True)
     choice.toggle(FINANCE)
     assert (choice.added, choice.removed) == ((FINANCE,), (SALES,))
@@ -27,14 +27,14 @@ def test_an_entity_is_in_one_domain():
     assert (choice.added, choice.removed) == ((), (SALES,))
 
 
-def test_what_came_in_with_the_schema_is_not_taken_off():
+def test_what_came_in_with_the_schema_is_not_taken_off() -> None:
     choice = LabelChoice((CDC,), fixed=(PII,))
     assert choice.state(PII) == "fixed"
     assert not choice.toggle(PII)
     assert not choice.changed
 
 
-def test_what_others_did_meanwhile_is_kept_and_so_is_the_choice():
+def test_what_others_did_meanwhile_is_kept_and_so_is_the_choice() -> None:
     choice = LabelChoice((LEGACY,))
     choice.toggle(PII)
     choice.toggle(LEGACY)
@@ -47,7 +47,7 @@ def test_what_others_did_meanwhile_is_kept_and_so_is_the_choice():
     assert (domain.added, domain.removed) == ((FINANCE,), ("urn:li:domain:customer",))
 
 
-def test_a_step_that_is_written_is_not_written_again():
+def test_a_step_that_is_written_is_not_written_again() -> None:
     choice = LabelChoice((LEGACY,))
     choice.create(PII)
     choice.toggle(LEGACY)
@@ -58,7 +58,7 @@ def test_a_step_that_is_written_is_not_written_again():
     assert choice.there == (PII,)
 
 
-def test_only_the_label_of_an_owner_has_a_kind():
+def test_only_the_label_of_an_owner_has_a_kind() -> None:
     assert owner_and_type("urn:li:corpuser:jdoe DATA_STEWARD") == (
         "urn:li:corpuser:jdoe",
         "DATA_STEWARD",

@@ -1,6 +1,7 @@
 """What is deprecated says so, what is hidden says how to bring it back."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,10 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def thing(desk):
+def thing(desk: Any) -> Any:
     """Makes a dataset of its own for a test, made from another and read by a third."""
 
-    def make(name):
+    def make(name: Any) -> Any:
         urn = Urn.dataset("hive", name)
         with Catalog(data_dir=desk) as catalog:
             catalog.put(urn, "datasetProperties", {"name": name})
@@ -28,17 +29,19 @@ def thing(desk):
     return make
 
 
-def deprecation(directory, urn):
+def deprecation(directory: Any, urn: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn).raw("deprecation") or {}
 
 
-def is_found(directory, urn):
+def is_found(directory: Any, urn: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return urn in [hit.urn for hit in catalog.search(urn.name, entity="dataset")]
 
 
-async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, thing):
+async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("life.old_orders")
     thing("life.new_orders")
     async with at(desk, urn=urn) as reader:
@@ -82,7 +85,9 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(desk, at, t
         assert deprecation(desk, urn)["note"] == "Nobody loads it"
 
 
-async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(desk, at, thing):
+async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("life.contested")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview")
@@ -100,7 +105,9 @@ async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(desk,
     assert deprecation(desk, urn)["note"] == "mine"
 
 
-async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(desk, at, thing):
+async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(
+    desk: Any, at: Any, thing: Any
+) -> None:
     urn = thing("life.hidden")
     assert is_found(desk, urn)
     async with at(desk, urn=urn) as reader:

@@ -3,6 +3,8 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_labelling_screens.py` writes them anew.
 """
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata import Urn
@@ -26,7 +28,9 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, name, size, steady, matches):
+async def test_the_screen_looks_as_it_was_found_good(
+    sample: Any, at: Any, name: Any, size: Any, steady: Any, matches: Any
+) -> None:
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")

@@ -2,7 +2,10 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -20,11 +23,11 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.fixture
-def disk(monkeypatch):
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """What is read late is read when this is set."""
     let = threading.Event()
 
-    def read_when_let(module):
+    def read_when_let(module: Any) -> Any:
         assert let.wait(10)
         return import_module(module)
 
@@ -35,14 +38,16 @@ def disk(monkeypatch):
     let.set()
 
 
-async def turn(reader, times=20):
+async def turn(reader: Any, times: int = 20) -> None:
     """Let the program go on for a moment, whatever is under way."""
     for _ in range(times):
         await asyncio.sleep(0.01)
         await reader.pilot.pause()
 
 
-async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(sample, at, disk):
+async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(
+    sample: Any, at: Any, disk: Any
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.pilot.press("8")
@@ -56,7 +61,9 @@ async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(sample, a
         assert reader.app.focused is there
 
 
-async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(sample, at, disk):
+async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(
+    sample: Any, at: Any, disk: Any
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.pilot.press("T")
@@ -67,7 +74,7 @@ async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(sample, at, 
         assert reader.box.has_focus
 
 
-async def test_what_is_asked_for_twice_is_opened_once(sample, at, disk):
+async def test_what_is_asked_for_twice_is_opened_once(sample: Any, at: Any, disk: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         page = reader.app._entity_view
@@ -79,13 +86,13 @@ async def test_what_is_asked_for_twice_is_opened_once(sample, at, disk):
         assert len(reader.app.screen_stack) == 2
 
 
-async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample, at):
+async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         tab = reader.app.query_one(LazyHistoryTab)
         mount = tab.mount
 
-        def mount_and_go_there_again(*widgets):
+        def mount_and_go_there_again(*widgets: Any) -> Any:
             asyncio.get_running_loop().call_soon(tab.focus_content)
             return mount(*widgets)
 
@@ -96,9 +103,9 @@ async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample, at):
 
 
 async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
-    sample, at, monkeypatch, tmp_path
-):
-    def upgraded_meanwhile(module):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def upgraded_meanwhile(module: Any) -> None:
         raise ImportError(module)
 
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
@@ -118,12 +125,12 @@ async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
 
 
 async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when_it_is(
-    sample, at, monkeypatch
-):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = asyncio.Event()
     summaries = AsyncCatalog.summaries
 
-    async def when_let(self, *arguments):
+    async def when_let(self, *arguments: Any) -> Any:
         await gate.wait()
         return await summaries(self, *arguments)
 
@@ -142,11 +149,11 @@ async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when
 
 
 async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_at_again(
-    sample, at, monkeypatch
-):
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate, told = threading.Event(), overview._told
 
-    def when_let(*arguments):
+    def when_let(*arguments: Any) -> Any:
         assert gate.wait(10)
         return told(*arguments)
 
@@ -167,8 +174,8 @@ SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 
 
 async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
-    sample, at, slow, monkeypatch
-):
+    sample: Any, at: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A busy machine may take longer than keys are usually held for a page.
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 5)
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
@@ -186,7 +193,9 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
         await reader.press("escape")
 
 
-async def test_what_was_open_before_is_not_left_under_another_name(sample, at, slow):
+async def test_what_was_open_before_is_not_left_under_another_name(
+    sample: Any, at: Any, slow: Any
+) -> None:
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "x")
@@ -199,7 +208,9 @@ async def test_what_was_open_before_is_not_left_under_another_name(sample, at, s
         await reader.sees("fct_shipments", "documented")
 
 
-async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(sample, at, slow, monkeypatch):
+async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(
+    sample: Any, at: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.5)
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -17,17 +18,19 @@ print("LOADED", *[name for name in {heavy!r} if name in sys.modules])
 """
 
 
-def loaded(code):
+def loaded(code: Any) -> Any:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.rpartition("LOADED")[2].split()
 
 
-def test_the_help_of_the_terminal_loads_nothing_heavy():
+def test_the_help_of_the_terminal_loads_nothing_heavy() -> None:
     assert loaded(PROBE.format(heavy=HEAVY)) == []
 
 
 @pytest.mark.parametrize("heavy", [("pandas", "plotly", "networkx", "httpx", "ipywidgets")])
-def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_frame(heavy):
+def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_frame(
+    heavy: Any,
+) -> None:
     code = (
         "import sys, explorer.tui.app\nfrom explorer.client import AsyncCatalog\n"
         f"print('LOADED', *[name for name in {heavy!r} if name in sys.modules])"
@@ -46,7 +49,7 @@ def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_fra
         )
     ],
 )
-def test_what_is_not_on_the_first_screen_is_not_imported_for_it(late):
+def test_what_is_not_on_the_first_screen_is_not_imported_for_it(late: Any) -> None:
     code = (
         "import sys, explorer.tui.app\n"
         f"print('LOADED', *[name for name in {late!r} if name in sys.modules])"
@@ -55,7 +58,7 @@ def test_what_is_not_on_the_first_screen_is_not_imported_for_it(late):
 
 
 @pytest.mark.anyio
-async def test_the_first_screen_wears_the_colours_of_its_theme(at, sample):
+async def test_the_first_screen_wears_the_colours_of_its_theme(at: Any, sample: Any) -> None:
     async with at(sample) as reader:
         app = reader.app
         assert app.screen.styles.background.hex == app.current_theme.background.upper()
@@ -72,7 +75,7 @@ LATER = (
 )
 
 
-def test_the_page_of_an_entity_imports_what_it_shows_and_not_what_may_be_asked_for():
+def test_the_page_of_an_entity_imports_what_it_shows_and_not_what_may_be_asked_for() -> None:
     code = (
         "import sys, explorer.tui.app, explorer.tui.screens.entity.page\n"
         f"print('LOADED', *[name for name in {LATER!r} if name in sys.modules])"

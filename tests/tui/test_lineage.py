@@ -1,5 +1,8 @@
 """Lineage in the terminal: how a reader walks in it, and what can be asked of it."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from textual.widgets import Input
 
@@ -13,7 +16,7 @@ SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-async def test_a_reader_walks_along_the_lineage_and_back(sample, at):
+async def test_a_reader_walks_along_the_lineage_and_back(sample: Any, at: Any) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -29,7 +32,9 @@ async def test_a_reader_walks_along_the_lineage_and_back(sample, at):
         await reader.sees("▌fct_store_sales", "all 8 shown")
 
 
-async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_list(sample, at):
+async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_list(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -38,7 +43,7 @@ async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_
         await reader.sees("owner Finance · domain Sales")
 
 
-async def test_hops_and_directions_are_asked_for(sample, at):
+async def test_hops_and_directions_are_asked_for(sample: Any, at: Any) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -58,7 +63,7 @@ async def test_hops_and_directions_are_asked_for(sample, at):
         await reader.sees("all 5 shown")
 
 
-async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample, at):
+async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample: Any, at: Any) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3", "f")
@@ -91,7 +96,7 @@ async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample, at):
             await reader.sees("all 8 shown")
 
 
-async def test_ways_between_a_mark_and_the_cursor_are_shown(sample, at):
+async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Any, at: Any) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -110,7 +115,7 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample, at):
         assert "━" not in reader.screen()
 
 
-async def test_the_other_end_of_a_path_is_named(sample, at):
+async def test_the_other_end_of_a_path_is_named(sample: Any, at: Any) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -125,7 +130,7 @@ async def test_the_other_end_of_a_path_is_named(sample, at):
         assert "━" in shown
 
 
-async def test_lineage_opens_with_what_fits(sample, at):
+async def test_lineage_opens_with_what_fits(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS, size=(100, 30)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -139,7 +144,7 @@ async def test_lineage_opens_with_what_fits(sample, at):
         await reader.sees("upstream 2 hops · downstream 2 hops · all 45 shown")
 
 
-async def test_the_overview_covers_no_name(sample, at):
+async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "plus")
@@ -158,7 +163,7 @@ async def test_the_overview_covers_no_name(sample, at):
                     assert map_.drawing.hood.nodes[node].name[:11] in rows[y], node
 
 
-async def test_what_depends_on_it_is_a_list_of_groups(sample, at):
+async def test_what_depends_on_it_is_a_list_of_groups(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -175,7 +180,7 @@ async def test_what_depends_on_it_is_a_list_of_groups(sample, at):
         assert reader.app.query_one("EntityView").urn != ORDERS
 
 
-async def test_a_column_is_followed_alone(sample, at):
+async def test_a_column_is_followed_alone(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("down", "down", "3")
@@ -188,8 +193,8 @@ async def test_a_column_is_followed_alone(sample, at):
 
 
 async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked(
-    sample, at, tmp_path, monkeypatch
-):
+    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
@@ -227,11 +232,13 @@ async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked
         await reader.sees("must end in .mmd, .svg, .dot, .graphml, .csv")
 
 
-async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(desk, at):
+async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(
+    desk: Any, at: Any
+) -> None:
     root = Urn.dataset("hive", "wide.root")
     stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 
-    def below(name, *ups):
+    def below(name: Any, *ups: Any) -> Any:
         edges = [{"dataset": str(up), "type": "COPY", "auditStamp": stamp} for up in ups]
         return Proposal(name, "upstreamLineage", {"upstreams": edges})
 
@@ -270,7 +277,7 @@ async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(desk, 
         assert "wide.t_" in reader.screen()
 
 
-async def test_a_hub_is_unfolded_by_a_key(desk, at):
+async def test_a_hub_is_unfolded_by_a_key(desk: Any, at: Any) -> None:
     hub = Urn.dataset("hive", "lineage.hub")
     with Catalog(data_dir=desk) as catalog:
         stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -289,7 +296,7 @@ async def test_a_hub_is_unfolded_by_a_key(desk, at):
         await reader.sees("+18 more")
 
 
-async def test_what_has_no_lineage_says_so(desk, at):
+async def test_what_has_no_lineage_says_so(desk: Any, at: Any) -> None:
     lone = Urn.dataset("hive", "lineage.lone")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest_batch([Proposal(lone, "datasetProperties", {"name": "lone"})])
@@ -299,7 +306,7 @@ async def test_what_has_no_lineage_says_so(desk, at):
         await reader.sees("No lineage is known of this one")
 
 
-async def test_an_entity_that_data_cannot_flow_through_has_no_lineage(sample, at):
+async def test_an_entity_that_data_cannot_flow_through_has_no_lineage(sample: Any, at: Any) -> None:
     async with at(sample, urn=Urn.parse("urn:li:corpuser:jdoe")) as reader:
         shown = await reader.sees("Overview")
         assert "3 Lineage" not in shown

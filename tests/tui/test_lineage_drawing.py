@@ -1,6 +1,7 @@
 """Lineage as a drawing: what is drawn, and how a cursor moves in it."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 
@@ -8,14 +9,16 @@ from explorer.tui.screens.lineage.drawing import choose_nodes, draw, edges_betwe
 from explorer.tui.screens.lineage.map import Minimap, free_place, is_wanted, nearest
 
 
-def graph_of(*edges, **said):
+def graph_of(*edges: Any, **said: Any) -> Any:
     graph = nx.DiGraph(edges)
     for node in graph:
         graph.nodes[node].update({"name": node, **said.get(node, {})})
     return graph
 
 
-def drawn(hood, *, height=40, lit=(), cursor="", window=None):
+def drawn(
+    hood: Any, *, height: int = 40, lit: Any = (), cursor: str = "", window: Any = None
+) -> Any:
     drawing = draw(hood, 118, height)
     rows = drawing.window(
         *(window or (0, 0, drawing.width, drawing.height)), lit=set(lit), cursor=cursor, mark=""
@@ -26,14 +29,14 @@ def drawn(hood, *, height=40, lit=(), cursor="", window=None):
 DIAMOND = graph_of(("raw", "left"), ("raw", "right"), ("left", "mart"), ("right", "mart"))
 
 
-def test_lines_have_round_corners_and_heads_that_point_at_names():
+def test_lines_have_round_corners_and_heads_that_point_at_names() -> None:
     text = "\n".join(drawn(choose_nodes(DIAMOND, ["mart"]), height=3))
     assert "▌mart▐" in text
     assert text.count("▶") == 3
     assert {"┬", "╰", "╯"} <= set(text)
 
 
-def test_a_way_is_heavy_whatever_the_colours():
+def test_a_way_is_heavy_whatever_the_colours() -> None:
     hood = choose_nodes(DIAMOND, ["raw"])
     way = edges_between(hood.edges, "raw", "mart")
     assert way == set(DIAMOND.edges)
@@ -46,20 +49,20 @@ def test_a_way_is_heavy_whatever_the_colours():
     assert "━┯━" in text
 
 
-def test_edges_that_only_stand_for_a_way_are_broken_lines():
+def test_edges_that_only_stand_for_a_way_are_broken_lines() -> None:
     graph = graph_of(("raw", "mart"))
     graph.edges["raw", "mart"]["over"] = 2
     assert "┄" in "".join(drawn(choose_nodes(graph, ["raw"])))
 
 
-def test_what_is_not_in_the_catalog_or_deleted_has_a_sign():
+def test_what_is_not_in_the_catalog_or_deleted_has_a_sign() -> None:
     graph = graph_of(("a", "b"), ("b", "c"), a={"exists": False}, c={"removed": True})
     text = "\n".join(drawn(choose_nodes(graph, ["b"])))
     assert "? a" in text
     assert "✗ c" in text
 
 
-def test_any_window_is_the_same_cut_of_the_whole():
+def test_any_window_is_the_same_cut_of_the_whole() -> None:
     edges = [(f"a{at % 9}", f"b{at * 7 % 11}") for at in range(30)]
     edges += [(f"b{at % 11}", f"c{at * 5 % 13}") for at in range(30)]
     hood = choose_nodes(graph_of(*edges), ["b3"], expanded={f"b{at}": 50 for at in range(11)})
@@ -76,7 +79,7 @@ def test_any_window_is_the_same_cut_of_the_whole():
                 assert there in (whole[top + at][x], "…")
 
 
-def test_names_as_wide_as_two_cells_a_character_keep_the_lines_in_place():
+def test_names_as_wide_as_two_cells_a_character_keep_the_lines_in_place() -> None:
     graph = graph_of(("受注明細テーブル", "b"), ("a", "b"))
     from rich.cells import cell_len
 
@@ -88,14 +91,14 @@ def test_names_as_wide_as_two_cells_a_character_keep_the_lines_in_place():
         } == {9}
 
 
-def test_hostile_names_are_cleaned():
+def test_hostile_names_are_cleaned() -> None:
     graph = graph_of(("a", "b"), a={"name": "x\x1b]0;owned\x07\ny\u202e[/red]"})
     text = "".join(drawn(choose_nodes(graph, ["b"])))
     assert not set(text) & set("\x1b\x07\n\u202e")
     assert "[/red]" in text
 
 
-def test_of_many_neighbours_a_few_are_drawn_and_the_rest_counted():
+def test_of_many_neighbours_a_few_are_drawn_and_the_rest_counted() -> None:
     graph = graph_of(*((f"up{at:03}", "hub") for at in range(400)), ("hub", "below"))
     hood = choose_nodes(graph, ["hub"])
     [more] = [node for node in hood.nodes.values() if node.state == "more"]
@@ -105,13 +108,13 @@ def test_of_many_neighbours_a_few_are_drawn_and_the_rest_counted():
     assert larger.shown == hood.shown + 50
 
 
-def test_one_that_would_be_left_out_alone_is_drawn():
+def test_one_that_would_be_left_out_alone_is_drawn() -> None:
     graph = graph_of(*((f"up{at:03}", "hub") for at in range(13)))
     hood = choose_nodes(graph, ["hub"])
     assert hood.shown == hood.total
 
 
-def test_a_graph_of_thousands_is_drawn_up_to_a_limit_and_what_is_wanted():
+def test_a_graph_of_thousands_is_drawn_up_to_a_limit_and_what_is_wanted() -> None:
     edges = [(f"n{(at - 1) // 5}", f"n{at}") for at in range(1, 3000)]
     hood = choose_nodes(graph_of(*edges), ["n0"], wanted=["n2999"])
     assert hood.shown == 150
@@ -119,14 +122,14 @@ def test_a_graph_of_thousands_is_drawn_up_to_a_limit_and_what_is_wanted():
     assert hood.total == 3000
 
 
-def test_cycles_and_loops_are_drawn():
+def test_cycles_and_loops_are_drawn() -> None:
     hood = choose_nodes(graph_of(("a", "b"), ("b", "a"), ("b", "b")), ["a"])
     text = "\n".join(drawn(hood))
     assert "▼" in text
     assert "◀" in text
 
 
-def test_the_cursor_goes_along_lines_and_to_what_is_near():
+def test_the_cursor_goes_along_lines_and_to_what_is_near() -> None:
     hood = choose_nodes(DIAMOND, ["raw"])
     drawing = draw(hood, 118, 40)
     step = lambda node, way: nearest(drawing.boxes, hood.edges, node, way)  # noqa: E731
@@ -139,7 +142,7 @@ def test_the_cursor_goes_along_lines_and_to_what_is_near():
     assert step("mart", "left") in ("left", "right")
 
 
-def test_an_overview_stands_where_no_box_is():
+def test_an_overview_stands_where_no_box_is() -> None:
     box = lambda x, y: SimpleNamespace(x=x, y=y, width=20, height=1)  # noqa: E731
     window = (10, 5, 80, 24)
     assert free_place([], window) == (60, 17)
@@ -151,7 +154,7 @@ def test_an_overview_stands_where_no_box_is():
     assert free_place(everywhere, window) is None
 
 
-def test_a_corner_shows_where_the_window_is_in_a_large_drawing():
+def test_a_corner_shows_where_the_window_is_in_a_large_drawing() -> None:
     edges = [(f"n{(at - 1) // 12}", f"n{at}") for at in range(1, 2_000)]
     hood = choose_nodes(graph_of(*edges), ["n0"])
     drawing = draw(hood, 118, 30)

@@ -1,5 +1,7 @@
 """A list that gets more or less room does what that asks for once, its cursor in view."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client import AsyncCatalog
@@ -11,7 +13,9 @@ from explorer.tui.widgets.rows import Rows
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_resized_list_follows_its_cursor_once(sample, at, monkeypatch):
+async def test_a_resized_list_follows_its_cursor_once(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     followed = []
     follow = Rows._follow
     monkeypatch.setattr(Rows, "_follow", lambda self: (followed.append(self), follow(self))[1])
@@ -31,7 +35,7 @@ async def test_a_resized_list_follows_its_cursor_once(sample, at, monkeypatch):
         assert f"· {first + 1}–{last + 1} ·" in reader.screen()
 
 
-async def test_the_types_are_narrowed_at_hand(sample):
+async def test_the_types_are_narrowed_at_hand(sample: Any) -> None:
     async with AsyncCatalog(data_dir=sample) as catalog:
         source = TypesSource()
         known = (await source.read(catalog, 0, 100)).entries

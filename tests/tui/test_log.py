@@ -1,6 +1,8 @@
 """What was asked of the server can be looked up, to the last error, and never a token."""
 
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,11 @@ from explorer.tui.request_log import KEPT, RequestLog, request_line
 pytestmark = pytest.mark.anyio
 
 
-def asked(number, **more):
+def asked(number: Any, **more: Any) -> Any:
     return Exchange("GET", f"/entities/{number}", datetime.now(UTC), 0.012, **more)
 
 
-def test_the_newest_are_kept_and_the_oldest_forgotten():
+def test_the_newest_are_kept_and_the_oldest_forgotten() -> None:
     exchanges = RequestLog()
     for number in range(KEPT + 10):
         exchanges.note(asked(number, status=200))
@@ -24,7 +26,9 @@ def test_the_newest_are_kept_and_the_oldest_forgotten():
     assert exchanges[0].path == f"/entities/{KEPT + 9}"
 
 
-async def test_a_log_file_has_a_line_for_each_and_control_characters_nowhere(tmp_path):
+async def test_a_log_file_has_a_line_for_each_and_control_characters_nowhere(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "log"
     exchanges = RequestLog(file)
     exchanges.note(asked(1, status=200, sized_bytes=5))
@@ -40,24 +44,26 @@ async def test_a_log_file_has_a_line_for_each_and_control_characters_nowhere(tmp
 
 
 class Wire:
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if request.path == "/config":
             return 200, b"{}"
         return 500, b"out of memory [/x] \x1b]52;c;aGk=\x07 " + b"why " * 200
 
-    async def close(self):
+    async def close(self) -> None:
         """Nothing is held."""
 
 
-async def test_what_the_program_asks_is_written_to_the_file_it_was_given(at, tmp_path):
+async def test_what_the_program_asks_is_written_to_the_file_it_was_given(
+    at: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "log"
     async with at(None, transport=Wire(), exchanges=RequestLog(file)) as reader:
         await reader.sees("Out of memory")
     assert "GET /config 200" in file.read_text()
 
 
-async def test_a_reader_looks_up_what_failed_and_copies_the_line(at):
-    def make():
+async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: Any) -> None:
+    def make() -> Any:
         return AsyncCatalog(transport=Wire(), token="a-token-nobody-sees", retry=Retry(tries=1))
 
     async with at(None, client=make) as reader:

@@ -3,6 +3,8 @@
 import asyncio
 import re
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.color import Color
@@ -23,11 +25,11 @@ AT_LEAST = 7.0
 DRAWN = re.compile(r"[\s─│╭╮╰╯├┤┬┴┼━┃▁▂▃▄▅▆▇█▏▎▍▌▋▊▉▔▕░▒▓⣿⠀-⣿]*")
 
 
-def look(theme="", **settings):
+def look(theme: str = "", **settings: Any) -> Any:
     return Appearance(SettingsRead(Settings(**settings)), theme)
 
 
-def segments(reader):
+def segments(reader: Any) -> Any:
     """What is sent to the terminal, with its style."""
     app = reader.app
     update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
@@ -38,12 +40,12 @@ def segments(reader):
     ]
 
 
-def contrast(one, other):
+def contrast(one: Any, other: Any) -> Any:
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def luminance(colour):
+def luminance(colour: Any) -> Any:
     return sum(
         weight * (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4)
         for weight, part in zip(
@@ -52,7 +54,7 @@ def luminance(colour):
     )
 
 
-def faint(reader):
+def faint(reader: Any) -> Any:
     """The texts that have too little contrast with what is behind them."""
     found = {}
     for segment in segments(reader):
@@ -69,7 +71,7 @@ def faint(reader):
     return found
 
 
-async def until(reader, so):
+async def until(reader: Any, so: Any) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + 40
     while not so():
@@ -78,7 +80,9 @@ async def until(reader, so):
         await reader.pilot.pause()
 
 
-async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(sample, at):
+async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, urn=ORDERS, look=look("contrast")) as reader:
         await reader.sees("documented")
         for keys in (["j"], ["1"], ["3"], ["4"], ["5"], ["6"], ["7"], ["8"], ["2", "e"]):
@@ -95,7 +99,7 @@ async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(sample,
         assert faint(reader) == {}
 
 
-async def test_of_the_other_themes_the_plain_text_can_be_read_too(sample, at):
+async def test_of_the_other_themes_the_plain_text_can_be_read_too(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         for theme in ("catalog", "light", "colour-blind"):
@@ -105,7 +109,7 @@ async def test_of_the_other_themes_the_plain_text_can_be_read_too(sample, at):
             assert contrast(style.color, style.bgcolor) > AT_LEAST, theme
 
 
-async def test_the_sixteen_colours_are_the_terminals_own(sample, at):
+async def test_the_sixteen_colours_are_the_terminals_own(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS, look=look("ansi")) as reader:
         await reader.sees("documented")
         for key in ("j", "3", "1", "question_mark", "escape", "ctrl+o", "escape", "slash"):
@@ -119,7 +123,9 @@ async def test_the_sixteen_colours_are_the_terminals_own(sample, at):
             assert mixed == set(), key
 
 
-async def test_without_colours_attributes_say_where_one_is(sample, at, monkeypatch):
+async def test_without_colours_attributes_say_where_one_is(
+    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -138,7 +144,9 @@ async def test_without_colours_attributes_say_where_one_is(sample, at, monkeypat
         await reader.sees("NO_COLOR is set")
 
 
-async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
+async def test_colours_are_tried_on_kept_and_found_again(
+    sample: Any, at: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "state.json"
     async with at(sample, urn=ORDERS, remembered=TerminalState(file)) as reader:
         await reader.sees("documented")
@@ -157,7 +165,9 @@ async def test_colours_are_tried_on_kept_and_found_again(sample, at, tmp_path):
 
 
 @pytest.mark.parametrize("theme", ["high-contrast", "terminal"])
-async def test_colours_are_tried_on_with_the_page_in_sight(sample, at, theme):
+async def test_colours_are_tried_on_with_the_page_in_sight(
+    sample: Any, at: Any, theme: str
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("f2")
@@ -166,7 +176,9 @@ async def test_colours_are_tried_on_with_the_page_in_sight(sample, at, theme):
         assert "discount_amount" in reader.app.export_screenshot(simplify=True)
 
 
-async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(sample, at):
+async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(
+    sample: Any, at: Any
+) -> None:
     read = SettingsRead(
         Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",)
     )
@@ -175,7 +187,7 @@ async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(samp
         assert reader.app.theme == "light"
 
 
-async def test_keys_that_were_set_work_and_are_shown_everywhere(sample, at):
+async def test_keys_that_were_set_work_and_are_shown_everywhere(sample: Any, at: Any) -> None:
     keys = {"schema.next-undocumented": "ctrl+y, N", "app.help": "f12"}
     async with at(sample, urn=ORDERS, look=look(keys=keys)) as reader:
         await reader.sees("documented", "^y next undocumented")
@@ -191,7 +203,7 @@ async def test_keys_that_were_set_work_and_are_shown_everywhere(sample, at):
         await reader.sees(" ^y N  ")
 
 
-async def test_help_narrows_and_does_what_stands_there(sample, at):
+async def test_help_narrows_and_does_what_stands_there(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("question_mark")
@@ -211,7 +223,7 @@ async def test_help_narrows_and_does_what_stands_there(sample, at):
         await reader.sees("made from")
 
 
-async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
+async def test_the_palette_has_what_works_around_the_focus_too(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         # Open beside the page; the focus is in the folders.
@@ -235,8 +247,8 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample, at):
 
 
 async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
-    desk, at, tmp_path, monkeypatch
-):
+    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(desk, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -264,7 +276,7 @@ async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
         await reader.sees("platform:kafka", "results")
 
 
-async def test_a_letter_jumps_to_anything_on_the_screen(sample, at):
+async def test_a_letter_jumps_to_anything_on_the_screen(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         before = reader.app.focused
@@ -283,7 +295,7 @@ async def test_a_letter_jumps_to_anything_on_the_screen(sample, at):
         assert reader.app.screen is reader.app._desk
 
 
-async def test_a_pane_fills_the_screen_until_it_is_left(sample, at):
+async def test_a_pane_fills_the_screen_until_it_is_left(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented", "snowflake")
         await reader.press("f10")
@@ -299,7 +311,7 @@ async def test_a_pane_fills_the_screen_until_it_is_left(sample, at):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10), (300, 80)])
-async def test_the_frame_is_whole_at_every_size(sample, at, size):
+async def test_the_frame_is_whole_at_every_size(sample: Any, at: Any, size: Any) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities" if size[0] > 40 else "documented")
         last = reader.screen().splitlines()[-1]
@@ -322,7 +334,9 @@ async def test_the_frame_is_whole_at_every_size(sample, at, size):
             await reader.sees("…")
 
 
-async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(sample, at):
+async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         shown = (await reader.sees("documented", "4 Rel")).splitlines()
         y = next(at for at, line in enumerate(shown) if "4 Rel" in line)
@@ -353,7 +367,9 @@ async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(sample, a
         await reader.sees("Everything", "type to filter")
 
 
-async def test_newcomers_are_greeted_until_they_have_found_something(sample, at, tmp_path):
+async def test_newcomers_are_greeted_until_they_have_found_something(
+    sample: Any, at: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "state.json"
     async with at(sample, size=(80, 24), remembered=TerminalState(file)) as reader:
         await reader.sees("Welcome", "type a name", "Tarnwood", "results")
@@ -372,7 +388,7 @@ async def test_newcomers_are_greeted_until_they_have_found_something(sample, at,
         await reader.sees("Welcome", "Tarnwood")
 
 
-def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_blind():
+def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_blind() -> None:
     theme = Appearance().themes["colour-blind"]
     good, bad = Mixed.parse(theme.success), Mixed.parse(theme.error)
     # Nothing hangs on red against green: one is bluish, the other is not.
@@ -383,7 +399,9 @@ def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_bl
 @pytest.mark.parametrize(
     ("word", "found"), [("theme", "Choose the colours"), ("export", "Write what is shown")]
 )
-async def test_the_palette_knows_actions_by_the_words_of_the_settings_too(sample, at, word, found):
+async def test_the_palette_knows_actions_by_the_words_of_the_settings_too(
+    sample: Any, at: Any, word: str, found: str
+) -> None:
     async with at(sample) as reader:
         await reader.sees("results")
         await reader.press("colon")

@@ -3,12 +3,14 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_look_screens.py` writes them anew.
 """
 
+from typing import Any
+
 import pytest
 
 pytestmark = pytest.mark.anyio
 
 
-def framed(screen, title):
+def framed(screen: Any, title: Any) -> Any:
     """The frame with a title, as the lines it takes."""
     lines = screen.splitlines()
     first = next(at for at, line in enumerate(lines) if f"─ {title} ─" in line)
@@ -19,7 +21,9 @@ def framed(screen, title):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
-async def test_the_frames_look_as_they_were_found_good(sample, at, size, matches):
+async def test_the_frames_look_as_they_were_found_good(
+    sample: Any, at: Any, size: Any, matches: Any
+) -> None:
     async with at(sample, size=size) as reader:
         await reader.sees("Welcome", "results")
         await reader.settle()

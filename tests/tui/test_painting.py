@@ -1,5 +1,7 @@
 """What a reader sees after a walk with keys is what the screen would show if drawn from scratch."""
 
+from typing import Any
+
 import pytest
 from textual._compositor import CompositorUpdate
 
@@ -15,7 +17,7 @@ WALK = """
 """
 
 
-def _told(differing, expected, seen):
+def _told(differing: Any, expected: Any, seen: Any) -> str:
     """Return a sentence that says which cells differ, and how the first of them does."""
     first = min(differing)
     rows, columns = ([place[at] for place in differing] for at in (0, 1))
@@ -24,14 +26,14 @@ def _told(differing, expected, seen):
 
 
 async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_would_change(
-    sample, at, cells
-):
+    sample: Any, at: Any, cells: Any
+) -> None:
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
         await reader.sees("documented")
         app, seen = reader.app, {}
 
-        def display(screen, update):
+        def display(screen: Any, update: Any) -> None:
             if isinstance(update, CompositorUpdate) and screen is app.screen:
                 told = "\x1b[0m" + update.render_segments(app.console)
                 _, left = cells(shortened(told), seen)

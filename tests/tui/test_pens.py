@@ -2,6 +2,7 @@
 
 import re
 from itertools import combinations, product
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ PIECES = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=1, max_size=3))
-def test_what_is_shortened_looks_the_same_in_every_cell(cells, writes):
+def test_what_is_shortened_looks_the_same_in_every_cell(cells: Any, writes: Any) -> None:
     # Whatever others left there before, where anything is styled at all.
     left = ["\x1b[0;5;41m" if STYLED.search(text) else "\x1b[0m" for text in writes]
     told = "".join(before + shortened(text) for before, text in zip(left, writes, strict=True))
@@ -40,7 +41,7 @@ def test_what_is_shortened_looks_the_same_in_every_cell(cells, writes):
     assert cells(told)[0] == cells(meant)[0]
 
 
-def test_every_weight_is_put_on_and_taken_off(cells):
+def test_every_weight_is_put_on_and_taken_off(cells: Any) -> None:
     some = [set(one) for count in range(4) for one in combinations(KINDS[:4], count)]
     for one, other in product(some, some):
         styles = [
@@ -52,12 +53,12 @@ def test_every_weight_is_put_on_and_taken_off(cells):
 
 
 @given(st.lists(STYLES, min_size=2, max_size=9))
-def test_pieces_beside_each_other_never_take_more_room(styles):
+def test_pieces_beside_each_other_never_take_more_room(styles: Any) -> None:
     text = "".join(style.render("word", color_system=TRUE) for style in styles)
     assert len(shortened("\x1b[0m" + text)) <= len("\x1b[0m" + text)
 
 
-def test_only_what_changes_between_words_is_told():
+def test_only_what_changes_between_words_is_told() -> None:
     ground = "48;2;22;24;27"
     text = (
         f"\x1b[38;2;216;216;210;{ground}mname \x1b[0m\x1b[1;38;2;216;216;210;{ground}mtype\x1b[0m"

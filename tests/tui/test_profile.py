@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ PROFILED = Urn.dataset("bench", "profiled")
 FIRST = datetime(2025, 3, 3, 6, tzinfo=UTC)
 
 
-def field(path, nulls=0.0, distinct=100, **more):
+def field(path: Any, nulls: float = 0.0, distinct: int = 100, **more: Any) -> Any:
     return {
         "fieldPath": path,
         "nullCount": round(nulls * 1_000),
@@ -30,7 +31,7 @@ def field(path, nulls=0.0, distinct=100, **more):
     }
 
 
-def profile(day, *fields, rows=1_000, **more):
+def profile(day: Any, *fields: Any, rows: int = 1_000, **more: Any) -> Any:
     at = FIRST + timedelta(days=day)
     return {
         "timestampMillis": round(at.timestamp() * 1000),
@@ -42,7 +43,7 @@ def profile(day, *fields, rows=1_000, **more):
 
 
 @pytest.fixture(scope="module")
-def profiled(desk):
+def profiled(desk: Any) -> Any:
     """A table profiled over twelve days of 2025 with three missing, in which a column loses its
     values."""
     counts = [{"value": "paid", "frequency": 700}, {"value": "[/b]\x1b[2Jopen", "frequency": 300}]
@@ -61,13 +62,13 @@ def profiled(desk):
     return desk
 
 
-async def open_all(reader):
+async def open_all(reader: Any) -> None:
     await reader.sees("profiled")
     await reader.press("6", "greater_than_sign", "greater_than_sign")
     await reader.sees("[all]", "1,440 rows")
 
 
-async def test_the_profile_shows_rows_over_time_and_every_column(sample, at):
+async def test_the_profile_shows_rows_over_time_and_every_column(sample: Any, at: Any) -> None:
     async with at(sample, size=(160, 40), urn=CUSTOMERS) as reader:
         await reader.sees("documented")
         await reader.press("6")
@@ -77,14 +78,14 @@ async def test_the_profile_shows_rows_over_time_and_every_column(sample, at):
         assert "11.8%" in marked[0]
 
 
-async def test_a_table_without_new_rows_is_noticed(sample, at):
+async def test_a_table_without_new_rows_is_noticed(sample: Any, at: Any) -> None:
     async with at(sample, urn=SHIPMENTS) as reader:
         await reader.sees("documented")
         await reader.press("6")
         await reader.sees("! rows the same since")
 
 
-async def test_a_column_opens_with_its_values_and_its_history(profiled, at):
+async def test_a_column_opens_with_its_values_and_its_history(profiled: Any, at: Any) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("down", "enter")
@@ -98,7 +99,7 @@ async def test_a_column_opens_with_its_values_and_its_history(profiled, at):
         await reader.sees("zip · share of nulls", "! nulls 8.0%", "Samples", "20095")
 
 
-async def test_every_measure_of_a_column_can_be_drawn(profiled, at):
+async def test_every_measure_of_a_column_can_be_drawn(profiled: Any, at: Any) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("enter")
@@ -112,7 +113,7 @@ async def test_every_measure_of_a_column_can_be_drawn(profiled, at):
         await reader.sees("30 mean")
 
 
-async def test_a_column_over_time_is_a_table_too(profiled, at):
+async def test_a_column_over_time_is_a_table_too(profiled: Any, at: Any) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("t")
@@ -122,7 +123,7 @@ async def test_a_column_over_time_is_a_table_too(profiled, at):
         await reader.sees("measured", "36.5%", "2025-03-14")
 
 
-async def test_days_without_a_profile_break_the_line(profiled, at):
+async def test_days_without_a_profile_break_the_line(profiled: Any, at: Any) -> None:
     async with at(profiled, size=(80, 24), urn=PROFILED) as reader:
         await open_all(reader)
         shown = reader.screen()
@@ -133,7 +134,9 @@ async def test_days_without_a_profile_break_the_line(profiled, at):
         assert len(holes) == 1
 
 
-async def test_times_are_of_here_or_of_utc(profiled, at, monkeypatch):
+async def test_times_are_of_here_or_of_utc(
+    profiled: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -147,7 +150,7 @@ async def test_times_are_of_here_or_of_utc(profiled, at, monkeypatch):
         time.tzset()
 
 
-async def test_what_was_never_profiled_says_so(sample, at):
+async def test_what_was_never_profiled_says_so(sample: Any, at: Any) -> None:
     async with at(sample, urn=UNPROFILED) as reader:
         await reader.sees("documented")
         await reader.press("6")
@@ -157,7 +160,7 @@ async def test_what_was_never_profiled_says_so(sample, at):
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
-async def test_it_can_be_read_at_any_size(profiled, at, size):
+async def test_it_can_be_read_at_any_size(profiled: Any, at: Any, size: Any) -> None:
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("profiled")
         await reader.press("6", "greater_than_sign", "greater_than_sign")
@@ -174,7 +177,9 @@ async def test_it_can_be_read_at_any_size(profiled, at, size):
     ],
     ids=["columns", "column", "table"],
 )
-async def test_the_screen_looks_as_it_was_found_good(profiled, at, name, keys, size, matches):
+async def test_the_screen_looks_as_it_was_found_good(
+    profiled: Any, at: Any, name: str, keys: Any, size: Any, matches: Any
+) -> None:
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("entities", "profiled")
         await reader.press("f6", "b", "6", "greater_than_sign", "greater_than_sign", "Z", *keys)

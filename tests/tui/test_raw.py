@@ -1,5 +1,7 @@
 """A reader looks at what is stored as it is stored."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -13,15 +15,15 @@ pytestmark = pytest.mark.anyio
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-def tree(value):
+def tree(value: Any) -> Any:
     return JsonTree([JsonNode(("aspect",), value, 0)])
 
 
-def labels(rows):
+def labels(rows: Any) -> Any:
     return [node.label for node in rows.rows]
 
 
-def test_a_value_unfolds_level_by_level_and_folds_with_all_below():
+def test_a_value_unfolds_level_by_level_and_folds_with_all_below() -> None:
     rows = tree({"a": {"b": [1, 2]}, "c": None})
     rows.unfold(0, 80)
     assert labels(rows) == ["aspect", "a", "c"]
@@ -36,7 +38,7 @@ def test_a_value_unfolds_level_by_level_and_folds_with_all_below():
     assert rows.above(3) == 2
 
 
-def test_a_long_array_comes_in_pages():
+def test_a_long_array_comes_in_pages() -> None:
     rows = tree([{"n": n} for n in range(250)])
     rows.unfold(0, 80)
     assert len(rows) == 102
@@ -47,7 +49,7 @@ def test_a_long_array_comes_in_pages():
     assert labels(rows)[-1] == "249"
 
 
-def test_a_long_text_is_unfolded_in_lines_that_lose_nothing():
+def test_a_long_text_is_unfolded_in_lines_that_lose_nothing() -> None:
     text = "word " * 50 + "\n\n" + "ü" * 100
     rows = tree({"text": text})
     rows.unfold(0, 60)
@@ -57,25 +59,25 @@ def test_a_long_text_is_unfolded_in_lines_that_lose_nothing():
     assert max(map(len, lines)) < 60
 
 
-def test_what_is_empty_or_short_does_not_fold():
+def test_what_is_empty_or_short_does_not_fold() -> None:
     assert not any(
         JsonNode(("x",), value, 0).folds for value in ({}, [], "", "short", 1, None, True)
     )
 
 
-def test_keys_are_found_wherever_they_are_and_no_more_than_are_shown():
+def test_keys_are_found_wherever_they_are_and_no_more_than_are_shown() -> None:
     value = {"list": [{"FieldPath": n} for n in range(3_000)]}
     found = find_keys({"aspect": value}, "fieldp")
     assert len(found) == FOUND_LIMIT
     assert found[1].path == ("aspect", "list", "1", "FieldPath")
 
 
-def test_a_value_that_the_fast_way_cannot_write_is_written_all_the_same():
+def test_a_value_that_the_fast_way_cannot_write_is_written_all_the_same() -> None:
     assert formatted({"n": 2**70}) == f'{{\n  "n": {2**70}\n}}'
     assert formatted("as it is") == "as it is"
 
 
-async def test_every_aspect_is_there_and_unfolds(sample, at):
+async def test_every_aspect_is_there_and_unfolds(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8")
@@ -87,7 +89,7 @@ async def test_every_aspect_is_there_and_unfolds(sample, at):
         await reader.press("space")
 
 
-async def test_an_aspect_and_a_value_are_copied(sample, at):
+async def test_an_aspect_and_a_value_are_copied(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "y")
@@ -100,7 +102,7 @@ async def test_an_aspect_and_a_value_are_copied(sample, at):
         assert reader.app.clipboard == value["paths"][0]
 
 
-async def test_the_points_of_a_timeseries_are_read_when_asked_for(sample, at):
+async def test_the_points_of_a_timeseries_are_read_when_asked_for(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "G", "k", "k", "y")
@@ -113,7 +115,7 @@ async def test_the_points_of_a_timeseries_are_read_when_asked_for(sample, at):
         assert times == sorted(times, reverse=True)
 
 
-async def test_only_keys_with_a_text_in_them_are_shown(sample, at):
+async def test_only_keys_with_a_text_in_them_are_shown(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "f")
@@ -125,7 +127,9 @@ async def test_only_keys_with_a_text_in_them_are_shown(sample, at):
         await reader.sees("14 aspects", "schemaMetadata")
 
 
-async def test_aspects_nobody_knows_and_large_ones_are_shown_all_the_same(desk, at):
+async def test_aspects_nobody_knows_and_large_ones_are_shown_all_the_same(
+    desk: Any, at: Any
+) -> None:
     urn = Urn.dataset("hive", "large.one")
     text = "x" * 1_000_000
     async with at(desk, urn=ORDERS) as reader:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ FIRST = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 SECOND = Urn.dataset("snowflake", "analytics.marts.dim_customers")
 
 
-async def test_what_is_told_is_known_at_once_and_after_a_restart(tmp_path):
+async def test_what_is_told_is_known_at_once_and_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "state.json"
     told = TerminalState(file)
     assert (told.theme, told.tree_width, told.has_seen("welcome")) == (None, None, False)
@@ -31,7 +33,9 @@ async def test_what_is_told_is_known_at_once_and_after_a_restart(tmp_path):
     assert again.place("elsewhere") == ServerState()
 
 
-async def test_of_two_programs_neither_takes_back_what_only_the_other_changed(tmp_path):
+async def test_of_two_programs_neither_takes_back_what_only_the_other_changed(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "state.json"
     one, other = TerminalState(file), TerminalState(file)
     one.set("theme", "dark")
@@ -46,7 +50,7 @@ async def test_of_two_programs_neither_takes_back_what_only_the_other_changed(tm
     assert last.place("there").last == "x"
 
 
-async def test_many_changes_at_once_are_all_written(tmp_path):
+async def test_many_changes_at_once_are_all_written(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     many = [TerminalState(file) for _ in range(5)]
     for number, one in enumerate(many):
@@ -57,7 +61,7 @@ async def test_many_changes_at_once_are_all_written(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"settings": 3}', "\x00\xff"])
-async def test_a_damaged_file_counts_as_empty_and_is_mended(tmp_path, text):
+async def test_a_damaged_file_counts_as_empty_and_is_mended(tmp_path: Path, text: str) -> None:
     file = tmp_path / "state.json"
     file.write_text(text)
     one = TerminalState(file)
@@ -67,7 +71,7 @@ async def test_a_damaged_file_counts_as_empty_and_is_mended(tmp_path, text):
     assert TerminalState(file).theme == "dark"
 
 
-async def test_what_cannot_be_written_is_remembered_until_the_end(tmp_path):
+async def test_what_cannot_be_written_is_remembered_until_the_end(tmp_path: Path) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
     one = TerminalState(blocked / "state.json")
@@ -76,7 +80,7 @@ async def test_what_cannot_be_written_is_remembered_until_the_end(tmp_path):
     assert one.theme == "dark"
 
 
-def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
+def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns() -> None:
     history = VisitHistory([FIRST, SECOND], SECOND)
     assert history.last(None) == SECOND
     assert history.visited == (FIRST, SECOND)
@@ -89,7 +93,9 @@ def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns():
     assert VisitHistory([FIRST, SECOND]).back() == SECOND
 
 
-async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at, tmp_path):
+async def test_a_reader_goes_back_to_what_was_open_before_the_restart(
+    sample: Any, at: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "state.json"
     async with at(sample, urn=FIRST, server="s", remembered=TerminalState(file)) as reader:
         await reader.sees("fct_orders", "documented")
@@ -109,7 +115,9 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(sample, at
         await reader.sees("Nothing was open before")
 
 
-async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(sample, at):
+async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(
+    sample: Any, at: Any
+) -> None:
     async with at(sample, urn=Urn.dataset("snowflake", "analytics.marts.fct_orders")) as reader:
         await reader.sees("documented")
         reader.app._open(Urn.dataset("snowflake", "analytics.marts.dim_customers"))

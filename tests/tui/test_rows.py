@@ -1,5 +1,8 @@
 """The list under every table draws what is on screen and nothing else."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -10,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Listing(App[None]):
-    def __init__(self, count):
+    def __init__(self, count: Any) -> None:
         super().__init__()
         self.count = count
         self.drawn = set()
@@ -18,16 +21,16 @@ class Listing(App[None]):
     def compose(self) -> ComposeResult:
         yield Rows()
 
-    def on_mount(self):
+    def on_mount(self) -> None:
         self.query_one(Rows).show(self.count, self.draw)
         self.query_one(Rows).focus()
 
-    def draw(self, index, width):
+    def draw(self, index: Any, width: Any) -> Any:
         self.drawn.add(index)
         return (Text(f"row {index}"),)
 
 
-async def test_ten_million_rows_cost_what_is_on_screen():
+async def test_ten_million_rows_cost_what_is_on_screen() -> None:
     app = Listing(10_000_000)
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press("down", "G", "pagedown", "k")
@@ -49,7 +52,7 @@ async def test_ten_million_rows_cost_what_is_on_screen():
         (["end", "down"], 99),
     ],
 )
-async def test_the_cursor_moves_by_arrows_and_by_letters(keys, cursor):
+async def test_the_cursor_moves_by_arrows_and_by_letters(keys: Any, cursor: int) -> None:
     app = Listing(100)
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press(*keys)
@@ -59,11 +62,11 @@ async def test_the_cursor_moves_by_arrows_and_by_letters(keys, cursor):
         assert rows.scroll_offset.y <= cursor < rows.scroll_offset.y + height
 
 
-async def test_a_click_moves_and_a_second_one_chooses():
+async def test_a_click_moves_and_a_second_one_chooses() -> None:
     chosen = []
 
     class ChooserScreen(Listing):
-        def on_rows_chosen(self, event):
+        def on_rows_chosen(self, event: Any) -> None:
             chosen.append(event.index)
 
     app = ChooserScreen(100)
@@ -74,9 +77,9 @@ async def test_a_click_moves_and_a_second_one_chooses():
         assert chosen == [4]
 
 
-async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel():
+async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel() -> None:
     class Reading(Listing):
-        def compose(self):
+        def compose(self) -> Iterator[Any]:
             yield Lines()
 
     app = Reading(100)
@@ -96,7 +99,7 @@ async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel():
         assert lines.scroll_offset.y == 89
 
 
-async def test_a_list_that_is_hidden_keeps_still():
+async def test_a_list_that_is_hidden_keeps_still() -> None:
     app = Listing(100)
     async with app.run_test(size=(40, 10)) as pilot:
         rows = app.query_one(Rows)
@@ -113,7 +116,7 @@ async def test_a_list_that_is_hidden_keeps_still():
         assert rows.scroll_offset.y > 30
 
 
-async def test_a_row_that_came_back_into_view_is_not_drawn_again():
+async def test_a_row_that_came_back_into_view_is_not_drawn_again() -> None:
     app = Listing(1_000)
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press("pagedown", "pagedown")
@@ -130,11 +133,11 @@ async def test_a_row_that_came_back_into_view_is_not_drawn_again():
 
 
 class Styled(Listing):
-    def draw(self, index, width):
+    def draw(self, index: Any, width: Any) -> Any:
         return (Text(f"row {index}", "bold" if index == 1 else ""),)
 
 
-async def test_a_text_keeps_its_style_when_it_has_one_for_all_of_it():
+async def test_a_text_keeps_its_style_when_it_has_one_for_all_of_it() -> None:
     app = Styled(3)
     async with app.run_test(size=(20, 4)):
         rows = app.query_one(Rows)
@@ -143,11 +146,11 @@ async def test_a_text_keeps_its_style_when_it_has_one_for_all_of_it():
 
 
 class Spaced(Listing):
-    def draw(self, index, width):
+    def draw(self, index: Any, width: Any) -> Any:
         return (Text.assemble("  ", ("a", "bold"), "  ", ("b", "reverse"), ("  ", "underline")),)
 
 
-async def test_blanks_are_sent_with_their_neighbours_where_that_looks_the_same():
+async def test_blanks_are_sent_with_their_neighbours_where_that_looks_the_same() -> None:
     app = Spaced(2)
     async with app.run_test(size=(20, 4)):
         pieces = [one.text for one in app.query_one(Rows).render_line(1)]

@@ -8,7 +8,7 @@ from textual.color import Color
 from explorer.tui.app import CatalogApp, ControlFilter
 
 
-def test_the_last_gate_takes_out_what_would_drive_the_terminal_and_moves_nothing():
+def test_the_last_gate_takes_out_what_would_drive_the_terminal_and_moves_nothing() -> None:
     segments = [Segment("plain "), Segment("\x1b]0;title\x07\t \x9bA\n \u202e日本")]
     passed = ControlFilter().apply(segments, Color(0, 0, 0))
     text = "".join(segment.text for segment in passed)
@@ -16,13 +16,13 @@ def test_the_last_gate_takes_out_what_would_drive_the_terminal_and_moves_nothing
     assert cell_len(text) == sum(segment.cell_length for segment in segments)
 
 
-def test_plain_lines_pass_as_they_are():
+def test_plain_lines_pass_as_they_are() -> None:
     segments = [Segment("plain")]
     assert ControlFilter().apply(segments, Color(0, 0, 0)) is segments
 
 
 @pytest.mark.anyio
-async def test_every_line_of_the_application_goes_through_the_gate():
+async def test_every_line_of_the_application_goes_through_the_gate() -> None:
     from textual.widgets import Static
 
     app = CatalogApp(lambda: None)

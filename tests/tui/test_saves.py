@@ -5,8 +5,11 @@ import asyncio
 import random
 import threading
 from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -26,7 +29,7 @@ NAMES = {" ": "space", "_": "underscore"}
 BLIND = ("quarter end", "Used by finance", "y", "oos", "Lx", "D ys", "R y")
 
 
-def describe_table(catalog, name, columns):
+def describe_table(catalog: Any, name: Any, columns: Any) -> Any:
     """A dataset with columns that nobody has described."""
     urn = Urn.dataset("hive", f"saves.{name}")
     fields = [
@@ -63,14 +66,14 @@ class Network:
     written: list[tuple[str, str]] = field(default_factory=list)
     answered: list[tuple[str, str]] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.line = HttpTransport(self.address, 30)
 
-    async def wait(self):
+    async def wait(self) -> None:
         seconds = self.dice.uniform(0, self.longest_seconds) if self.jitter else None
         await asyncio.sleep(self.longest_seconds if seconds is None else seconds)
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         edit = described(request)
         await self.wait()
         if edit is None:
@@ -92,11 +95,11 @@ class Network:
         self.answered.append(edit)
         return answer
 
-    async def close(self):
+    async def close(self) -> None:
         await self.line.close()
 
 
-def described(request):
+def described(request: Any) -> Any:
     """The column and the text of a request that describes one."""
     variables = request.body.get("variables") if isinstance(request.body, dict) else None
     edit = (variables or {}).get("input")
@@ -105,7 +108,7 @@ def described(request):
     return edit["subResource"], edit["description"]
 
 
-def press(app, *keys):
+def press(app: Any, *keys: Any) -> None:
     """As the terminal's driver does: nobody waits for what a key does."""
     for key in keys:
         app.post_message(events.Key(NAMES.get(key, key), key if len(key) == 1 else None))
@@ -114,19 +117,19 @@ def press(app, *keys):
 class Typist:
     """Types a text for every column of a table without looking, and goes on by a key."""
 
-    def __init__(self, app, pilot, dice):
+    def __init__(self, app: Any, pilot: Any, dice: Any) -> None:
         self.app = app
         self.pilot = pilot
         self.dice = dice
         self.texts = {}
         self.left = {}
 
-    async def type(self, text, seconds):
+    async def type(self, text: Any, seconds: Any) -> None:
         for letter in text:
             press(self.app, letter)
             await asyncio.sleep(seconds)
 
-    async def write(self, columns, longest_pause):
+    async def write(self, columns: Any, longest_pause: Any) -> None:
         """A text for each column; some are skipped, and some are left without being saved."""
         at = 0
         while at < len(columns):
@@ -158,7 +161,7 @@ class Found:
 
 
 @asynccontextmanager
-async def opened(network, urn):
+async def opened(network: Any, urn: Any) -> AsyncIterator[Any]:
     """The editor on the first column of a table, over a network."""
     app = CatalogApp(lambda: AsyncCatalog(transport=network), urn=urn)
     async with app.run_test(size=(120, 36)) as pilot:
@@ -174,7 +177,7 @@ async def opened(network, urn):
         app.workers.cancel_all()
 
 
-async def until(happens, seconds=60):
+async def until(happens: Any, seconds: float = 60) -> Any:
     async with asyncio.timeout(seconds):
         while True:
             if value := happens():
@@ -182,7 +185,9 @@ async def until(happens, seconds=60):
             await asyncio.sleep(0.01)
 
 
-async def write_a_table(desk, name, seed, *, longest_seconds, longest_pause, count=6):
+async def write_a_table(
+    desk: Any, name: Any, seed: Any, *, longest_seconds: Any, longest_pause: Any, count: int = 6
+) -> Any:
     """One round: a table of columns written blindly over a network; what went wrong with it."""
     dice = random.Random(seed)
     found = Found()
@@ -237,7 +242,7 @@ async def write_a_table(desk, name, seed, *, longest_seconds, longest_pause, cou
     return found
 
 
-def check(typist, network, theirs, kept, failed):
+def check(typist: Any, network: Any, theirs: Any, kept: Any, failed: Any) -> Iterator[Any]:
     """What is wrong with the requests that were sent and with the drafts that are kept."""
     for column, text in network.written:
         if typist.texts.get(column) != text:
@@ -258,8 +263,8 @@ def check(typist, network, theirs, kept, failed):
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
-    desk, tmp_path, monkeypatch, seed
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     found = await write_a_table(
         desk, f"any_{seed}", seed, longest_seconds=0.1, longest_pause=0.02, count=5
@@ -268,13 +273,13 @@ async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
 
 
 async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draft_back(
-    desk, tmp_path, monkeypatch
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     removing, may_remove = threading.Event(), threading.Event()
     drop = Drafts.drop
 
-    def drop_slowly(*given):
+    def drop_slowly(*given: Any) -> None:
         removing.set()
         may_remove.wait(30)
         drop(*given)
@@ -298,8 +303,8 @@ async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draf
 
 
 async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
-    desk, tmp_path, monkeypatch
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     columns = ["alpha", "bravo", "charlie"]
     with Catalog(data_dir=desk) as catalog:
@@ -316,8 +321,8 @@ async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
 
 
 async def test_a_text_from_below_is_taken_for_every_column_however_fast(
-    desk, tmp_path, monkeypatch
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     columns = [f"offered_{number}" for number in range(5)]
     with Catalog(data_dir=desk) as catalog:
@@ -333,7 +338,9 @@ async def test_a_text_from_below_is_taken_for_every_column_however_fast(
     assert network.answered == [(column, f"what {column} means") for column in columns]
 
 
-async def test_nothing_typed_after_the_last_column_is_a_command(desk, tmp_path, monkeypatch, at):
+async def test_nothing_typed_after_the_last_column_is_a_command(
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, "last", ["only"])
@@ -360,8 +367,8 @@ async def test_nothing_typed_after_the_last_column_is_a_command(desk, tmp_path, 
 
 
 async def test_after_the_last_column_enter_goes_on_to_the_next_table(
-    desk, tmp_path, monkeypatch, at
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         first = describe_table(catalog, "nexttable_one", ["a"])
@@ -390,8 +397,8 @@ async def test_after_the_last_column_enter_goes_on_to_the_next_table(
 
 
 async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
-    desk, tmp_path, monkeypatch, at
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, "passed", ["one", "two"])
@@ -424,8 +431,8 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+q"])
 async def test_a_save_that_is_on_its_way_goes_on_when_the_editor_is_left(
-    desk, tmp_path, monkeypatch, key
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, f"left_{key[0]}", ["one", "two"])
@@ -446,8 +453,8 @@ async def test_a_save_that_is_on_its_way_goes_on_when_the_editor_is_left(
 
 
 async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
-    desk, tmp_path, monkeypatch
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, "unanswered", ["one", "two"])
@@ -464,8 +471,8 @@ async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
 
 
 async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_changed(
-    desk, tmp_path, monkeypatch
-):
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, "unheard", ["one", "two"])

@@ -3,6 +3,8 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_screens.py` writes them anew.
 """
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata import Urn
@@ -32,7 +34,9 @@ SCREENS = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
-async def test_the_screen_looks_as_it_was_found_good(sample, at, steady, name, size, matches):
+async def test_the_screen_looks_as_it_was_found_good(
+    sample: Any, at: Any, steady: Any, name: Any, size: Any, matches: Any
+) -> None:
     urn, keys = SCREENS[name]
     async with at(sample, size=size, urn=urn) as reader:
         await reader.sees("entities")
@@ -44,7 +48,7 @@ async def test_the_screen_looks_as_it_was_found_good(sample, at, steady, name, s
     matches(f"{name}-{size[0]}x{size[1]}", shown)
 
 
-def test_ci_writes_no_screens(matches, monkeypatch):
+def test_ci_writes_no_screens(matches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UPDATE_SCREENS", "1")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(AssertionError, match="for a person"):

@@ -1,5 +1,8 @@
 """One turns from one server to another, and finds everything of the first when one is back."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from explorer import config
@@ -15,7 +18,7 @@ TOKEN = "a-token-nobody-sees"
 
 
 @pytest.fixture
-def profiles(tmp_path, monkeypatch, sample, desk):
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Any, desk: Any) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("CATALOG_DATA_DIR", str(sample))
     by_name = {
@@ -25,7 +28,9 @@ def profiles(tmp_path, monkeypatch, sample, desk):
     config.change_profiles(lambda _: config.Profiles("desk", by_name))
 
 
-def test_profiles_this_machine_and_what_the_environment_names_are_listed(profiles, monkeypatch):
+def test_profiles_this_machine_and_what_the_environment_names_are_listed(
+    profiles: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert [one.name for one in known_servers()] == ["desk", "prod", "this machine"]
     assert [one.asks for one in known_servers()] == [False, True, False]
     monkeypatch.setenv("CATALOG_URL", "http://elsewhere:8080")
@@ -33,7 +38,9 @@ def test_profiles_this_machine_and_what_the_environment_names_are_listed(profile
     assert (first.place, first.opening) == ("http://elsewhere:8080", Opening())
 
 
-async def test_a_reader_turns_to_another_server_and_back(profiles, at, sample, desk):
+async def test_a_reader_turns_to_another_server_and_back(
+    profiles: Any, at: Any, sample: Any, desk: Any
+) -> None:
     here = Opening(data_dir=sample)
     async with at(None, client=here.maker(), server=here.found().identity, urn=ORDERS) as reader:
         await reader.sees("documented", "sample catalog")
@@ -52,7 +59,9 @@ async def test_a_reader_turns_to_another_server_and_back(profiles, at, sample, d
         await reader.sees("fct_orders", "documented")
 
 
-async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(profiles, at, sample):
+async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(
+    profiles: Any, at: Any, sample: Any
+) -> None:
     async with at(None, client=lambda: AsyncCatalog(data_dir=sample)) as reader:
         await reader.sees("results")
         await reader.press("f3", "down", "enter")
@@ -72,7 +81,9 @@ async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(profi
         await reader.sees("127.0.0.1:2", "○ no answer")
 
 
-async def test_a_damaged_file_of_profiles_is_told_of_in_the_list(profiles, at, sample):
+async def test_a_damaged_file_of_profiles_is_told_of_in_the_list(
+    profiles: Any, at: Any, sample: Any
+) -> None:
     config.profiles_file().write_text("[profiles.x]\nurl = 3\n")
     async with at(None, client=lambda: AsyncCatalog(data_dir=sample)) as reader:
         await reader.press("f3")

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ ELSEWHERE = re.compile(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//""")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "explorer.tui", "--serve", "--port", str(port), "--read-only"]
@@ -32,7 +34,7 @@ def served(tmp_path_factory):
     process.stdout.close()
 
 
-def ask(port, path, **headers):
+def ask(port: Any, path: Any, **headers: Any) -> Any:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request("GET", path, headers=headers)
@@ -42,25 +44,25 @@ def ask(port, path, **headers):
         connection.close()
 
 
-def cookie_of(said):
+def cookie_of(said: Any) -> str:
     """The cookie that the printed address is exchanged for."""
     port, key = re.search(r":(\d+)/\?key=(\S+)", said).groups()
     return f"catalog-key-{port}={key}"
 
 
-def test_it_says_where_it_is_and_who_may_write(served):
+def test_it_says_where_it_is_and_who_may_write(served: Any) -> None:
     port, said = served
     assert re.search(rf"http://127\.0\.0\.1:{port}/\?key=\S{{20,}}", said)
     assert "can write as you can" in said
 
 
-def test_without_the_key_nothing_is_served(served):
+def test_without_the_key_nothing_is_served(served: Any) -> None:
     port, _ = served
     for path in ("/", "/?key=", "/?key=wrong", "/ws", "/static/js/textual.js"):
         assert ask(port, path)[0] == 403
 
 
-def test_the_page_is_offline_else_for_anything(served):
+def test_the_page_is_offline_else_for_anything(served: Any) -> None:
     port, said = served
     key = re.search(r"key=(\S+)", said)[1]
     status, headers, _ = ask(port, f"/?key={key}")
@@ -82,7 +84,7 @@ def test_the_page_is_offline_else_for_anything(served):
             assert not ELSEWHERE.search(body)
 
 
-def test_another_site_cannot_open_a_line(served):
+def test_another_site_cannot_open_a_line(served: Any) -> None:
     port, said = served
     cookie = cookie_of(said)
     upgrade = {
@@ -95,7 +97,7 @@ def test_another_site_cannot_open_a_line(served):
     assert ask(port, "/ws", **upgrade, Origin="http://evil.example")[0] == 403
 
 
-def test_a_page_shows_the_program(served, sample):
+def test_a_page_shows_the_program(served: Any, sample: Any) -> None:
     del sample
     port, said = served
     cookie = cookie_of(said)

@@ -1,5 +1,7 @@
 """Every size is used: nothing is cut without a mark, and what there is room for is seen."""
 
+from typing import Any
+
 import pytest
 
 from explorer.tui.widgets.bars import KeyLine
@@ -16,7 +18,7 @@ WALK = (
 )
 
 
-async def test_a_large_terminal_is_filled(sample, at, steady, matches):
+async def test_a_large_terminal_is_filled(sample: Any, at: Any, steady: Any, matches: Any) -> None:
     shown = {}
     async with at(sample, size=(200, 60)) as reader:
         await reader.sees("entities", "results")
@@ -29,7 +31,7 @@ async def test_a_large_terminal_is_filled(sample, at, steady, matches):
         matches(f"{name}-200x60", text)
 
 
-async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(sample, at):
+async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(sample: Any, at: Any) -> None:
     async with at(sample, size=(40, 10)) as reader:
         await reader.sees("results", "platform:snowflake,… │")
         # Steps of the introduction are not broken, and a letter is no key where one types.

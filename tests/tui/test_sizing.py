@@ -1,5 +1,7 @@
 """Widgets learn their size, also where Textual sends them no event."""
 
+from typing import Any
+
 import pytest
 from rich.text import Text
 from textual import events
@@ -16,19 +18,19 @@ pytestmark = pytest.mark.anyio
 class Told(SizeAware):
     DEFAULT_CSS = "Told { height: 5; }"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.sizes = []
         self.lost = 0
 
-    def post_message(self, message):
+    def post_message(self, message: Any) -> Any:
         # Textual does not send the event if the region was looked up before the layout.
         if isinstance(message, events.Resize) and not self.lost:
             self.lost += 1
             return False
         return super().post_message(message)
 
-    def on_resize(self):
+    def on_resize(self) -> None:
         self.sizes.append(self.size)
 
 
@@ -38,7 +40,7 @@ class Page(App[None]):
             yield Static("line\n" * 100)
 
 
-async def test_a_resize_event_that_was_not_sent_is_made_up_for():
+async def test_a_resize_event_that_was_not_sent_is_made_up_for() -> None:
     app = Page()
     async with app.run_test(size=(40, 12)) as pilot:
         told = Told()
@@ -50,7 +52,7 @@ async def test_a_resize_event_that_was_not_sent_is_made_up_for():
         assert told.size.width > 30
 
 
-async def test_every_further_size_is_told():
+async def test_every_further_size_is_told() -> None:
     app = Page()
     async with app.run_test(size=(40, 12)) as pilot:
         told = Told()
@@ -63,7 +65,7 @@ async def test_every_further_size_is_told():
         assert told.size.width == before.width + 20
 
 
-async def test_a_list_that_was_just_removed_can_be_painted_once_more():
+async def test_a_list_that_was_just_removed_can_be_painted_once_more() -> None:
     app = Page()
     async with app.run_test(size=(40, 12)) as pilot:
         rows = Rows()

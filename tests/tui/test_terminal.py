@@ -9,6 +9,9 @@ import sys
 import time
 import uuid
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,15 +32,15 @@ STYLES = re.compile(rb"\x1b\[([\d;:]*)m")
 
 
 class Terminal:
-    def __init__(self, columns, rows):
+    def __init__(self, columns: Any, rows: Any) -> None:
         self.size = (str(columns), str(rows))
         self.server = f"catalog-{uuid.uuid4().hex[:8]}"
 
-    def tmux(self, *arguments):
+    def tmux(self, *arguments: Any) -> Any:
         command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    def start(self, command):
+    def start(self, command: Any) -> None:
         columns, rows = self.size
         # The shell stays, so that what the program leaves behind can be read.
         # Set before there is a window: what is set afterwards gives it the size of none again.
@@ -46,24 +49,24 @@ class Terminal:
         new = ["new-session", "-d", "-x", columns, "-y", rows, f"{command}; echo left $?; cat"]
         self.tmux(*before, *new)
 
-    def start_recorded(self, command, raw):
+    def start_recorded(self, command: Any, raw: Any) -> None:
         """Start, with every byte that the program sends kept in the file `raw`."""
         self.start(f"read -r go; {command}")
         self.tmux("pipe-pane", f"cat >{shlex.quote(str(raw))}")
         self.keys("Enter")
 
-    def keys(self, *keys):
+    def keys(self, *keys: Any) -> None:
         for key in keys:
             self.tmux("send-keys", key)
             time.sleep(0.05)
 
-    def type(self, text):
+    def type(self, text: Any) -> None:
         self.tmux("send-keys", "-l", text)
 
-    def screen(self):
+    def screen(self) -> Any:
         return self.tmux("capture-pane", "-p")
 
-    def sees(self, *words):
+    def sees(self, *words: Any) -> Any:
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             shown = self.screen()
@@ -72,15 +75,15 @@ class Terminal:
             time.sleep(0.05)
         raise AssertionError(f"{words} not on the screen:\n{shown}")
 
-    def end(self):
+    def end(self) -> None:
         subprocess.run(["tmux", "-L", self.server, "kill-server"], check=False, capture_output=True)
 
 
 @pytest.fixture
-def terminal():
+def terminal() -> Iterator[Any]:
     opened = []
 
-    def make(columns, rows):
+    def make(columns: Any, rows: Any) -> Any:
         opened.append(Terminal(columns, rows))
         return opened[-1]
 
@@ -89,7 +92,7 @@ def terminal():
         one.end()
 
 
-def program(directory, settings="COLORTERM=truecolor"):
+def program(directory: Any, settings: str = "COLORTERM=truecolor") -> str:
     return (
         f"env {settings} TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
         f"{sys.executable} -m explorer.tui --data-dir {directory}"
@@ -97,7 +100,9 @@ def program(directory, settings="COLORTERM=truecolor"):
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, size):
+def test_a_stranger_documents_a_column_quits_and_finds_it_again(
+    desk: Any, terminal: Any, size: Any
+) -> None:
     said = f"Documented at {size[0]} columns"
     first = terminal(*size)
     first.start(program(desk))
@@ -135,8 +140,8 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(desk, terminal, 
     ids=["120x36", "80x24", "no-colour"],
 )
 def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
-    desk, terminal, tmp_path, size, settings
-):
+    desk: Any, terminal: Any, tmp_path: Path, size: Any, settings: str
+) -> None:
     said = f"Put right at {size[0]} {settings[:4]}"
     stranger = terminal(*size)
     stranger.start_recorded(program(desk, settings), tmp_path / "raw")
@@ -177,13 +182,13 @@ def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
     assert _is_coloured((tmp_path / "raw").read_bytes()) == (settings != "NO_COLOR=1")
 
 
-def _first_column(screen):
+def _first_column(screen: Any) -> Any:
     lines = screen.splitlines()
     head = next(at for at, line in enumerate(lines) if " column " in line and " type " in line)
     return lines[head + 1].split("│")[-1].split()[0]
 
 
-def _most_used(directory):
+def _most_used(directory: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         windows = catalog.usage(SALES, days=30).usage()
     counted = Counter()
@@ -192,13 +197,15 @@ def _most_used(directory):
     return counted.most_common(1)[0][0]
 
 
-def _is_coloured(raw):
+def _is_coloured(raw: Any) -> Any:
     """Whether a colour is asked for in what was sent; the usual one (39, 49) is none."""
     asked = {int(one) for style in STYLES.findall(raw) for one in re.findall(rb"\d+", style)}
     return bool(asked & {*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)})
 
 
-def test_keys_that_come_all_at_once_go_where_the_ones_before_led(sample, terminal):
+def test_keys_that_come_all_at_once_go_where_the_ones_before_led(
+    sample: Any, terminal: Any
+) -> None:
     quick = terminal(80, 24)
     quick.start(program(sample))
     quick.sees("results")
@@ -208,7 +215,7 @@ def test_keys_that_come_all_at_once_go_where_the_ones_before_led(sample, termina
         assert shown.splitlines()[1].startswith(f" {name} ")
 
 
-def test_without_a_terminal_there_is_a_sentence_and_exit_two():
+def test_without_a_terminal_there_is_a_sentence_and_exit_two() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "explorer.tui"],
         stdin=subprocess.DEVNULL,
@@ -222,7 +229,7 @@ def test_without_a_terminal_there_is_a_sentence_and_exit_two():
     assert not done.stdout
 
 
-def test_a_dumb_terminal_is_told_what_to_use_instead(terminal):
+def test_a_dumb_terminal_is_told_what_to_use_instead(terminal: Any) -> None:
     dumb = terminal(80, 24)
     dumb.start(f"env TERM=dumb {sys.executable} -m explorer.tui")
     dumb.sees("use catalog", "left 2")

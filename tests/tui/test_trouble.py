@@ -1,5 +1,8 @@
 """Trouble is one sentence, and nothing typed is lost."""
 
+from pathlib import Path
+from typing import Any
+
 import orjson
 import pytest
 
@@ -15,24 +18,24 @@ HOSTILE = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]here[/] \x9b31m\u202e <b>bold
 class Wire:
     """A server that fails when told to."""
 
-    def __init__(self, text="plain"):
+    def __init__(self, text: str = "plain") -> None:
         self.text = text
         self.failing = None
         self.saved = []
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         if self.failing:
             raise self.failing
         return 200, orjson.dumps(self.answer(request))
 
-    async def close(self):
+    async def close(self) -> None:
         """Nothing is held."""
 
-    def answer(self, request):
+    def answer(self, request: Any) -> Any:
         stamp = {"time": 1, "actor": "urn:li:corpuser:a"}
         text = self.text
 
-        def aspect(name, value):
+        def aspect(name: Any, value: Any) -> Any:
             return {"name": name, "version": 0, "value": value, "created": stamp}
 
         fields = [
@@ -89,7 +92,7 @@ class Wire:
 
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10), (300, 80)])
-async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
+async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at: Any, size: Any) -> None:
     wire = Wire(HOSTILE)
     async with at(None, size=size, transport=wire, query="e") as reader:
         for keys in (
@@ -107,7 +110,7 @@ async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at, size):
         assert reader.app.is_running
 
 
-async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at):
+async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at: Any) -> None:
     wire = Wire()
     wire.failing = Unreachable("no catalog answers at http://nowhere; is it running?")
     async with at(None, transport=wire) as reader:
@@ -118,7 +121,7 @@ async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at):
         await reader.sees("1 result", "●")
 
 
-async def test_a_save_that_fails_keeps_the_text_and_the_editor(at):
+async def test_a_save_that_fails_keeps_the_text_and_the_editor(at: Any) -> None:
     wire = Wire()
     async with at(None, transport=wire, urn=URN) as reader:
         await reader.sees("1 of 1 documented")
@@ -133,7 +136,7 @@ async def test_a_save_that_fails_keeps_the_text_and_the_editor(at):
     assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
 
 
-async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at):
+async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at: Any) -> None:
     wire = Wire()
     async with at(None, transport=wire) as reader:
         await reader.sees("1 result")
@@ -145,11 +148,11 @@ async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at):
         assert "catalog-tui.log" in "".join(line.strip() for line in shown.splitlines())
 
 
-async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at):
+async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at: Any) -> None:
     import asyncio
 
     class Slow(Wire):
-        async def send(self, request):
+        async def send(self, request: Any) -> Any:
             if "action=search" in request.path and request.body["input"] == "a":
                 await asyncio.sleep(0.5)
             self.text = (
@@ -169,8 +172,8 @@ async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at):
 
 
 async def test_a_draft_that_cannot_be_kept_stops_neither_typing_nor_saving(
-    at, tmp_path, monkeypatch
-):
+    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
     monkeypatch.setenv("CATALOG_STATE_DIR", str(blocked))
@@ -187,7 +190,9 @@ async def test_a_draft_that_cannot_be_kept_stops_neither_typing_nor_saving(
     assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
 
 
-async def test_a_fault_that_leaves_no_trace_is_still_told(at, tmp_path, monkeypatch):
+async def test_a_fault_that_leaves_no_trace_is_still_told(
+    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
     monkeypatch.setenv("CATALOG_STATE_DIR", str(blocked))
@@ -197,7 +202,9 @@ async def test_a_fault_that_leaves_no_trace_is_still_told(at, tmp_path, monkeypa
         await reader.sees("Something went wrong", "could not be kept")
 
 
-async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(at, tmp_path, monkeypatch):
+async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(
+    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(None, transport=Wire(), urn=URN) as reader:
         await reader.sees("1 of 1 documented")
@@ -208,7 +215,7 @@ async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(at, tmp_path, monkey
     assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]
 
 
-async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(at):
+async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(at: Any) -> None:
     async with at(None, transport=Wire(), urn=URN, read_only=True) as reader:
         await reader.sees("1 of 1 documented", "read only")
         await reader.press("e")

@@ -8,8 +8,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,11 +41,11 @@ INSTANT = ("os.putenv", "os.unsetenv")
 class Watch:
     """The calls that could block, made by one thread while it is on."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.thread = None
         self.calls = []
 
-    def note(self, what):
+    def note(self, what: Any) -> None:
         if threading.get_ident() != self.thread:
             return
         places = []
@@ -57,7 +59,7 @@ class Watch:
         ours = [one for one in places if f"{os.sep}explorer{os.sep}" in one]
         self.calls.append(f"{what} from {' < '.join((ours or places)[:4])}")
 
-    def hear(self, event, arguments):
+    def hear(self, event: Any, arguments: Any) -> None:
         if self.thread is None or not event.startswith(BLOCKING) or event in INSTANT:
             return
         if event == "socket.connect" and arguments[0].gettimeout() == 0:
@@ -69,19 +71,19 @@ WATCH = Watch()
 
 
 @pytest.fixture(scope="module")
-def hooked():
+def hooked() -> None:
     """A hook that hears what Python announces; there is no way to take one off."""
     sys.addaudithook(WATCH.hear)
 
 
 @pytest.fixture
-def watched(hooked, monkeypatch):
+def watched(hooked: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Watches this thread; a few calls block and are not announced."""
     for module, name in ((time, "sleep"), (os, "fsync"), (os, "stat"), (os, "lstat")):
         monkeypatch.setattr(module, name, noted(getattr(module, name), f"{module.__name__}.{name}"))
 
     @contextmanager
-    def watch():
+    def watch() -> Iterator[Any]:
         WATCH.calls = []
         WATCH.thread = threading.get_ident()
         try:
@@ -92,8 +94,8 @@ def watched(hooked, monkeypatch):
     return watch
 
 
-def noted(call, name):
-    def instead(*given, **named):
+def noted(call: Any, name: Any) -> Any:
+    def instead(*given: Any, **named: Any) -> Any:
         WATCH.note(f"{name} {given[:1]}")
         return call(*given, **named)
 
@@ -101,7 +103,7 @@ def noted(call, name):
 
 
 @anyio
-async def test_no_screen_blocks_the_loop(at, desk, watched):
+async def test_no_screen_blocks_the_loop(at: Any, desk: Any, watched: Any) -> None:
     with watched() as calls:
         async with at(desk) as reader:
             await reader.sees("fct_orders", "datasets")

@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ FIRST = datetime(2025, 3, 3, tzinfo=UTC)
 EVIL = "select '[/red] [@click=app.bell]go[/]' \x1b]2;title\x07\nfrom metered"
 
 
-def window(day, count, **more):
+def window(day: Any, count: Any, **more: Any) -> Any:
     at = FIRST + timedelta(days=day)
     return {
         "timestampMillis": round(at.timestamp() * 1000),
@@ -34,7 +35,7 @@ def window(day, count, **more):
 
 
 @pytest.fixture(scope="module")
-def metered(desk):
+def metered(desk: Any) -> Any:
     """A table that was used on three of five days of 2025, on one of them not at all."""
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(METERED, "status", {"removed": False}))
@@ -48,7 +49,7 @@ def metered(desk):
     return desk
 
 
-async def test_the_use_is_told_day_by_day_and_by_whom(sample, at):
+async def test_the_use_is_told_day_by_day_and_by_whom(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
@@ -65,7 +66,7 @@ async def test_the_use_is_told_day_by_day_and_by_whom(sample, at):
         await reader.sees(f"{today - timedelta(days=1)} UTC")
 
 
-async def test_choosing_a_used_column_shows_it_among_the_columns(sample, at):
+async def test_choosing_a_used_column_shows_it_among_the_columns(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
@@ -75,7 +76,7 @@ async def test_choosing_a_used_column_shows_it_among_the_columns(sample, at):
         assert reader.app.query_one(ColumnsView).current.name == "status"
 
 
-async def test_a_query_unfolds_in_place(sample, at):
+async def test_a_query_unfolds_in_place(sample: Any, at: Any) -> None:
     async with at(sample, size=(120, 50), urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
@@ -87,13 +88,13 @@ async def test_a_query_unfolds_in_place(sample, at):
         assert "▾ " not in (await reader.sees("▸ ")).split("Queries")[1]
 
 
-async def test_the_time_looked_at_is_asked_for_once(sample, at):
+async def test_the_time_looked_at_is_asked_for_once(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         asked = []
         usage = AsyncCatalog.usage
 
-        async def counting(self, urn, **how):
+        async def counting(self, urn: Any, **how: Any) -> Any:
             asked.append(how["days"])
             return await usage(self, urn, **how)
 
@@ -109,7 +110,7 @@ async def test_the_time_looked_at_is_asked_for_once(sample, at):
         assert asked == [30, 7]
 
 
-async def test_an_older_time_is_found_by_looking_further_back(metered, at):
+async def test_an_older_time_is_found_by_looking_further_back(metered: Any, at: Any) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5")
@@ -118,14 +119,14 @@ async def test_an_older_time_is_found_by_looking_further_back(metered, at):
         await reader.sees("[all]", "1,212 queries", "by 1 user", "on 3 days measured")
 
 
-async def test_what_was_never_used_says_so(sample, at):
+async def test_what_was_never_used_says_so(sample: Any, at: Any) -> None:
     async with at(sample, urn=UNUSED) as reader:
         await reader.sees("documented")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
         await reader.sees("No use was ever measured of this one.")
 
 
-async def test_a_day_that_was_not_measured_is_no_day_without_use(metered, at):
+async def test_a_day_that_was_not_measured_is_no_day_without_use(metered: Any, at: Any) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign", "t")
@@ -138,7 +139,7 @@ async def test_a_day_that_was_not_measured_is_no_day_without_use(metered, at):
         ]
 
 
-async def test_text_of_queries_and_columns_stays_text(metered, at):
+async def test_text_of_queries_and_columns_stays_text(metered: Any, at: Any) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
@@ -150,8 +151,8 @@ async def test_text_of_queries_and_columns_stays_text(metered, at):
 
 
 async def test_days_that_begin_at_another_hour_here_say_so_until_utc_is_chosen(
-    metered, at, monkeypatch
-):
+    metered: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -167,12 +168,12 @@ async def test_days_that_begin_at_another_hour_here_say_so_until_utc_is_chosen(
         time.tzset()
 
 
-async def test_a_server_that_fails_is_told_and_asked_again(sample, at):
+async def test_a_server_that_fails_is_told_and_asked_again(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         with pytest.MonkeyPatch.context() as patched:
 
-            async def broken(self, urn, **how):
+            async def broken(self, urn: Any, **how: Any) -> Any:
                 return await usage(self, "urn:li:nonsense:x", **how)
 
             usage = AsyncCatalog.usage
@@ -184,7 +185,7 @@ async def test_a_server_that_fails_is_told_and_asked_again(sample, at):
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
-async def test_it_can_be_read_at_any_size(metered, at, size):
+async def test_it_can_be_read_at_any_size(metered: Any, at: Any, size: Any) -> None:
     async with at(metered, size=size, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
@@ -195,7 +196,9 @@ async def test_it_can_be_read_at_any_size(metered, at, size):
 @pytest.mark.parametrize(
     ("name", "keys"), [("usage", ["left"]), ("usage-table", ["t"])], ids=["chart", "table"]
 )
-async def test_the_screen_looks_as_it_was_found_good(metered, at, name, keys, size, matches):
+async def test_the_screen_looks_as_it_was_found_good(
+    metered: Any, at: Any, name: str, keys: Any, size: Any, matches: Any
+) -> None:
     async with at(metered, size=size, urn=METERED) as reader:
         await reader.sees("entities", "metered")
         await reader.press("f6", "b", "5", "greater_than_sign", "greater_than_sign", "Z", *keys)

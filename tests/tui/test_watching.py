@@ -1,6 +1,8 @@
 """What a colleague writes appears while one looks, and never takes away what one is doing."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.anyio
 SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 
 
-async def test_what_a_colleague_writes_appears_where_one_is(desk, at):
+async def test_what_a_colleague_writes_appears_where_one_is(desk: Any, at: Any) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         await reader.press("j", "j", "j")
         cursor = reader.app.focused.cursor
@@ -36,7 +38,7 @@ async def test_what_a_colleague_writes_appears_where_one_is(desk, at):
         assert reader.app.focused.cursor == at_row
 
 
-async def test_what_one_is_typing_stays_and_is_not_written_over(desk, at):
+async def test_what_one_is_typing_stays_and_is_not_written_over(desk: Any, at: Any) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         entity = await colleague.entity(SHIPMENTS)
         path = entity.schema.columns[2].path.raw
@@ -53,10 +55,12 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(desk, at):
         assert now.schema.column(path).edited == "Theirs."
 
 
-async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(desk, at, monkeypatch):
+async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
+    desk: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = EntityView.refresh_entity
 
-    async def late(self):
+    async def late(self) -> Any:
         # The change log is faster than the answer.
         await asyncio.sleep(1.0)
         return await read(self)
@@ -77,7 +81,7 @@ async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(desk, at, m
     assert not [what for what in said if "; refreshed" in what]
 
 
-async def test_what_is_told_of_ones_own_doing_is_not_covered(desk, at):
+async def test_what_is_told_of_ones_own_doing_is_not_covered(desk: Any, at: Any) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         await reader.sees("documented")
         reader.app._session.say("This is what became of it.")
@@ -91,11 +95,11 @@ async def test_what_is_told_of_ones_own_doing_is_not_covered(desk, at):
 class Forgetful(AsyncCatalog):
     """A client whose change log has lost what it was to go on from, as soon as `lose` is set."""
 
-    def __init__(self, directory):
+    def __init__(self, directory: Any) -> None:
         super().__init__(data_dir=directory)
         self.lose = asyncio.Event()
 
-    async def follow(self, after=None, **narrowed):
+    async def follow(self, after: Any = None, **narrowed: Any) -> AsyncIterator[Any]:
         if after is None:
             await self.lose.wait()
             raise Gone("not kept any more")
@@ -103,7 +107,7 @@ class Forgetful(AsyncCatalog):
             yield change
 
 
-async def test_changes_that_were_not_heard_are_read_again(desk, at):
+async def test_changes_that_were_not_heard_are_read_again(desk: Any, at: Any) -> None:
     forgetful = Forgetful(desk)
     reading = at(desk, urn=SHIPMENTS, client=lambda: forgetful)
     async with AsyncCatalog(data_dir=desk) as colleague, reading as reader:
@@ -116,7 +120,7 @@ async def test_changes_that_were_not_heard_are_read_again(desk, at):
         await reader.sees("Written while nobody listened.", "Updated while no changes were heard")
 
 
-async def test_a_change_heard_when_the_screens_are_gone_is_dropped(sample, at):
+async def test_a_change_heard_when_the_screens_are_gone_is_dropped(sample: Any, at: Any) -> None:
     async with at(sample) as reader:
         await reader.sees("results")
     assert not reader.app.screen_stack

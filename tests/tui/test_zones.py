@@ -1,7 +1,10 @@
 """Moments follow the zone that the reader turned to, on every screen."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.fixture
-def far_east(monkeypatch):
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A machine that stands where it is nine hours later."""
     monkeypatch.setenv("TZ", "XXX-9")
     time.tzset()
@@ -24,8 +27,8 @@ def far_east(monkeypatch):
 
 
 async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
-    sample, at, tmp_path, monkeypatch, far_east
-):
+    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far_east: Any
+) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -51,7 +54,9 @@ async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
         assert newest.hour != datetime.now(UTC).hour
 
 
-async def test_a_tab_that_is_not_looked_at_follows_when_it_is(sample, at, far_east):
+async def test_a_tab_that_is_not_looked_at_follows_when_it_is(
+    sample: Any, at: Any, far_east: Any
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("1")

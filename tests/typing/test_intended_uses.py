@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def told():
+def told() -> Any:
     """The errors that are found in both files, as (file, line, kind)."""
     done = subprocess.run(
         (
@@ -46,11 +47,11 @@ def told():
     return {(one["file"], int(one["line"]), one["code"]) for one in found}
 
 
-def test_intended_uses_are_clean(told):
+def test_intended_uses_are_clean(told: Any) -> None:
     assert not [error for error in told if error[0] == "api.py"]
 
 
-def test_every_mistake_is_told_as_what_it_is_and_nothing_else(told):
+def test_every_mistake_is_told_as_what_it_is_and_nothing_else(told: Any) -> None:
     marked = set()
     for number, line in enumerate((HERE / "wrong.py").read_text().splitlines(), 1):
         mark = MARKED.search(line)
@@ -60,7 +61,7 @@ def test_every_mistake_is_told_as_what_it_is_and_nothing_else(told):
     assert {error for error in told if error[0] == "wrong.py"} == marked
 
 
-def uses():
+def uses() -> Any:
     """What api.py takes from each kind of client, and the keywords it calls methods with."""
     taken = {kind: set() for kind in KINDS.values()}
     keywords = {}
@@ -82,7 +83,7 @@ def uses():
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.__name__)
-def test_every_public_method_is_among_the_intended_uses(kind):
+def test_every_public_method_is_among_the_intended_uses(kind: Any) -> None:
     taken, _ = uses()
     # How waiting is done is for whoever makes a face, not for whoever uses one.
     public = {name for name in dir(kind) if not name.startswith("_")} - set(dir(BlockingFace))
@@ -90,7 +91,7 @@ def test_every_public_method_is_among_the_intended_uses(kind):
 
 
 @pytest.mark.parametrize("kind", [AsyncCatalog, AsyncGraphs], ids=lambda kind: kind.__name__)
-def test_every_argument_that_has_to_be_named_is_among_the_intended_uses(kind):
+def test_every_argument_that_has_to_be_named_is_among_the_intended_uses(kind: Any) -> None:
     _, keywords = uses()
     for name, member in inspect.getmembers(kind, inspect.isfunction):
         if not name.startswith("_"):

@@ -1,5 +1,7 @@
 """What is stored of an entity is told in words, whatever its type and whatever its shape."""
 
+from typing import Any
+
 import pytest
 
 from explorer.client.entity import AspectRead, Entity
@@ -17,22 +19,22 @@ CHART = Urn.parse("urn:li:chart:(looker,1)")
 STAMP = {"time": 1_700_000_000_000, "actor": str(JDOE)}
 
 
-def an_entity(urn, **aspects):
+def an_entity(urn: Any, **aspects: Any) -> Any:
     read = {name: AspectRead(name, 0, value, STAMP) for name, value in aspects.items()}
     return Entity(Urn.parse(urn), read)
 
 
-def lines_of(entity, width=100, names=None, **how):
+def lines_of(entity: Any, width: int = 100, names: Any = None, **how: Any) -> Any:
     times = Times()
     times.utc = True
     return lay_out(entity_parts(entity), PageLayout(width, names or {}, times, **how))
 
 
-def page_of(entity, **how):
+def page_of(entity: Any, **how: Any) -> Any:
     return "\n".join(line.text.plain.rstrip() for line in lines_of(entity, **how))
 
 
-def targets_of(entity):
+def targets_of(entity: Any) -> Any:
     return [line.target for line in lines_of(entity) if line.target is not None]
 
 
@@ -173,19 +175,19 @@ TOLD = {
 }
 
 
-def a_group():
+def a_group() -> Any:
     urn = "urn:li:corpGroup:orders"
     return an_entity(urn, **TOLD[urn][0])
 
 
 @pytest.mark.parametrize("urn", TOLD)
-def test_every_aspect_of_a_type_is_told_in_words(urn):
+def test_every_aspect_of_a_type_is_told_in_words(urn: Any) -> None:
     aspects, words = TOLD[urn]
     page = page_of(an_entity(urn, **aspects))
     assert [word for word in words if word not in page] == []
 
 
-def test_what_is_deprecated_says_why_when_and_what_to_take():
+def test_what_is_deprecated_says_why_when_and_what_to_take() -> None:
     entity = an_entity(
         ORDERS,
         deprecation={
@@ -202,7 +204,7 @@ def test_what_is_deprecated_says_why_when_and_what_to_take():
     assert targets_of(entity)[:2] == [CHART, JDOE]
 
 
-def test_both_descriptions_are_shown_and_told_apart():
+def test_both_descriptions_are_shown_and_told_apart() -> None:
     entity = an_entity(
         ORDERS,
         datasetProperties={"description": "came in"},
@@ -213,7 +215,7 @@ def test_both_descriptions_are_shown_and_told_apart():
     assert page.index("ingested") < page.index("came in")
 
 
-def test_aspects_nobody_knows_are_told_by_what_they_hold():
+def test_aspects_nobody_knows_are_told_by_what_they_hold() -> None:
     entity = an_entity(
         ORDERS,
         zooInfo={
@@ -236,7 +238,7 @@ def test_aspects_nobody_knows_are_told_by_what_they_hold():
 
 
 @pytest.mark.parametrize("shape", [None, [], 7, "text", {"owners": 3}, {"owners": [None, {}]}])
-def test_no_shape_of_an_aspect_breaks_the_page(shape):
+def test_no_shape_of_an_aspect_breaks_the_page(shape: Any) -> None:
     names = ("ownership", "globalTags", "schemaMetadata", "institutionalMemory", "deprecation")
     names += ("browsePaths", "dataPlatformInstance", "subTypes", "structuredProperties", "zoo")
     # The wire is the only thing that makes entities, and it checks that aspects are objects.
@@ -247,13 +249,13 @@ def test_no_shape_of_an_aspect_breaks_the_page(shape):
     assert "shop.orders" in head.plain
 
 
-def test_members_stand_among_admins_and_members_and_edges_do_not_repeat_them():
+def test_members_stand_among_admins_and_members_and_edges_do_not_repeat_them() -> None:
     assert targets_of(a_group()).count(JDOE) == 2
     aspects, _ = TOLD[str(CHART)]
     assert targets_of(an_entity(CHART, **aspects)).count(ORDERS) == 1
 
 
-def test_hostile_text_stays_text():
+def test_hostile_text_stays_text() -> None:
     text = "\x1b]0;owned\x07[@click=app.bell]x[/] \u202egnp.exe"
     entity = an_entity(
         ORDERS,
@@ -266,7 +268,7 @@ def test_hostile_text_stays_text():
     assert "[@click=app.bell]x[/]" in page
 
 
-def test_a_long_text_is_cut_with_a_mark_and_read_to_its_end_on_demand():
+def test_a_long_text_is_cut_with_a_mark_and_read_to_its_end_on_demand() -> None:
     text = "word " * 10_000 + "THE END"
     entity = an_entity(ORDERS, datasetProperties={"description": text})
     cut = page_of(entity)
@@ -278,7 +280,7 @@ def test_a_long_text_is_cut_with_a_mark_and_read_to_its_end_on_demand():
 
 
 @pytest.mark.parametrize("width", [20, 38, 78, 198])
-def test_no_line_is_wider_than_the_screen(width):
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
     for urn, (aspects, _) in TOLD.items():
         entity = an_entity(urn, **aspects)
         assert max(line.text.cell_len for line in lines_of(entity, width=width)) <= width
@@ -289,7 +291,7 @@ def test_no_line_is_wider_than_the_screen(width):
             assert max(line.cell_len for line in lines) <= width
 
 
-def test_the_head_says_its_state_first_where_there_is_one_line():
+def test_the_head_says_its_state_first_where_there_is_one_line() -> None:
     entity = an_entity(
         ORDERS, status={"removed": True}, deprecation={"deprecated": True, "note": "old"}
     )
@@ -301,7 +303,7 @@ def test_the_head_says_its_state_first_where_there_is_one_line():
     assert "old" in three
 
 
-def test_the_head_names_the_replacement_of_what_is_deprecated():
+def test_the_head_names_the_replacement_of_what_is_deprecated() -> None:
     deprecation = {"deprecated": True, "note": "Counts twice.", "replacement": str(ORDERS)}
     entity = an_entity(Urn.dataset("hive", "old"), deprecation=deprecation)
     head = head_text(entity, {}, Times(), named=False, width=100, lines=3).plain
@@ -309,12 +311,12 @@ def test_the_head_names_the_replacement_of_what_is_deprecated():
     assert ORDERS in in_the_head(entity)
 
 
-def test_the_head_tells_what_is_not_in_the_catalog():
+def test_the_head_tells_what_is_not_in_the_catalog() -> None:
     ghost = head_text(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
     assert "Not in the catalog; only named by others." in ghost
 
 
-def test_long_lists_in_the_head_end_in_how_many_more():
+def test_long_lists_in_the_head_end_in_how_many_more() -> None:
     owners = [{"owner": f"urn:li:corpuser:person{n}", "type": "DATAOWNER"} for n in range(40)]
     tags = [{"tag": f"urn:li:tag:tag{n}"} for n in range(30)]
     paths = [f"/prod/folder{n}" for n in range(5)]
@@ -333,7 +335,7 @@ def test_long_lists_in_the_head_end_in_how_many_more():
     assert all(f"folder{n}" in page for n in range(5))
 
 
-def test_every_way_on_is_named():
+def test_every_way_on_is_named() -> None:
     urns = list(dict.fromkeys(mentioned(entity_parts(a_group()))))
     assert [urn.name for urn in urns] == ["jdoe", "mia"]
     assert "Jordan Doe" in page_of(a_group(), names={JDOE: "Jordan Doe"})

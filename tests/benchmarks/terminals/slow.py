@@ -8,15 +8,16 @@ Prints its port. It lives until its standard input ends.
 import asyncio
 import sys
 from contextlib import suppress
+from typing import Any
 
 CHUNK = 1 << 16
 
 
-async def carry(source, target, seconds):
+async def carry(source: Any, target: Any, seconds: Any) -> None:
     """Every piece `seconds` after it came, in order."""
     waiting = asyncio.Queue()
 
-    async def deliver():
+    async def deliver() -> None:
         while (piece := await waiting.get()) is not None:
             due, data = piece
             await asyncio.sleep(due - asyncio.get_running_loop().time())
@@ -33,10 +34,10 @@ async def carry(source, target, seconds):
         await delivering
 
 
-async def main(socket, seconds):
+async def main(socket: Any, seconds: Any) -> None:
     """Serve until nobody wants it."""
 
-    async def connected(reader, writer):
+    async def connected(reader: Any, writer: Any) -> None:
         answers, questions = await asyncio.open_unix_connection(socket)
         await asyncio.gather(carry(reader, questions, 0), carry(answers, writer, seconds))
 

@@ -1,5 +1,7 @@
 """The explorer's page: what it draws of what it is told, how it is walked, and what it asks for."""
 
+from typing import Any
+
 import pytest
 
 from explorer.notebook.widgets.explorer import Explorer
@@ -18,13 +20,13 @@ URNS = [f"urn:li:dataset:(urn:li:dataPlatform:hive,shop.t{at},PROD)" for at in r
 TABS = ["overview", "columns", "lineage", "usage", "profile", "history"]
 
 
-def hit(at, name, **more):
+def hit(at: Any, name: Any, **more: Any) -> Any:
     about = marked_line("One row per **order**, see `orders`.", 200)
     told = {"urn": URNS[at], "name": name, "kind": "Table", "platform": "hive", "about": about}
     return {**told, "mark": "", "state": "", "why": None, "ticked": False, **more}
 
 
-def found(**more):
+def found(**more: Any) -> Any:
     value = {"value": "hive", "label": "Hive", "count": 3, "on": False}
     facet = {"field": "platform", "label": "platform", "more": 0, "values": [value]}
     why = {"field": "column", "value": "orders_id"}
@@ -34,12 +36,12 @@ def found(**more):
     return {**told, **asked, "chosen": [], "start": 0, "before": False, "after": False, **more}
 
 
-def folder(key, name, level, **more):
+def folder(key: Any, name: Any, level: Any, **more: Any) -> Any:
     told = {"key": key, "name": name, "urn": "", "count": None, "level": level, "at": 1, "of": 1}
     return {**told, "open": None, "note": "", **more}
 
 
-def folders():
+def folders() -> Any:
     return [
         folder("a", "datasets", 1, count=1234, open=True, of=2),
         folder("b", "prod", 2, count=7, open=False),
@@ -47,35 +49,35 @@ def folders():
     ]
 
 
-def head(**more):
+def head(**more: Any) -> Any:
     told = {"urn": URNS[0], "name": "orders", "facts": ["Table", "hive"], "states": []}
     return {**told, "tabs": TABS, "why_not": "", "drafts": [], **more}
 
 
-def column(path, text):
+def column(path: Any, text: Any) -> Any:
     told = {"path": path, "name": path, "indent": 0, "type": "string", "key": "", "mark": ""}
     return {**told, "text": marked_line(text, 200), "ingested": [], "labels": []}
 
 
-def columns(*rows):
+def columns(*rows: Any) -> Any:
     told = {"tab": "columns", "urn": URNS[0], "said": f"{len(rows)} columns", "columns": [*rows]}
     return {**told, "more": 0, "most": 100, "text": "", "parts": []}
 
 
-def editor(stage="writing", **more):
+def editor(stage: str = "writing", **more: Any) -> Any:
     told = {"urn": URNS[0], "path": None, "title": "orders", "stage": stage, "note": ""}
     return {**told, "ingested": [], "changed": False, "diff": [], "hidden": "", **more}
 
 
-def typed(text="one **row**", revision=1, view="", **more):
+def typed(text: str = "one **row**", revision: int = 1, view: str = "", **more: Any) -> Any:
     """The text in the editor, as all views of the widget share it."""
     told = {"urn": URNS[0], "path": None, "text": text, "revision": revision, "view": view}
     return {**told, **more}
 
 
 @pytest.fixture
-def show(open_widget):
-    def one(**told):
+def show(open_widget: Any) -> Any:
+    def one(**told: Any) -> Any:
         options = {key: told.pop(key) for key in ("theme", "width", "height") if key in told}
         state = {
             "find": found(),
@@ -91,7 +93,7 @@ def show(open_widget):
     return one
 
 
-def asked(widget, *kinds):
+def asked(widget: Any, *kinds: Any) -> Any:
     """What was asked of the kernel, without the numbers of texts."""
     return [
         {key: value for key, value in one.items() if key != "revision"}
@@ -100,11 +102,11 @@ def asked(widget, *kinds):
     ]
 
 
-def names(widget):
+def names(widget: Any) -> Any:
     return widget.page.locator(".cx-results .cx-name").all_text_contents()
 
 
-def test_typing_asks_once_at_a_pause_and_results_replace_each_other(show):
+def test_typing_asks_once_at_a_pause_and_results_replace_each_other(show: Any) -> None:
     widget = show(find=found(text="", put=1))
     box = widget.page.get_by_role("combobox", name="Search the catalog")
     box.press_sequentially("orders", delay=20)
@@ -116,7 +118,7 @@ def test_typing_asks_once_at_a_pause_and_results_replace_each_other(show):
     assert widget.page.evaluate("document.activeElement.getAttribute('role')") == "combobox"
 
 
-def test_what_python_asks_is_put_into_the_boxes(show):
+def test_what_python_asks_is_put_into_the_boxes(show: Any) -> None:
     widget = show()
     widget.set(find=found(text="revenue", filter="platform:hive", put=2))
     box = widget.page.get_by_role("combobox", name="Search the catalog")
@@ -124,7 +126,7 @@ def test_what_python_asks_is_put_into_the_boxes(show):
     assert widget.page.locator(".cx-filter").input_value() == "platform:hive"
 
 
-def test_completions_are_a_combobox_for_the_keys(show):
+def test_completions_are_a_combobox_for_the_keys(show: Any) -> None:
     widget = show(find=found(text=""))
     box = widget.page.get_by_role("combobox", name="Search the catalog")
     box.press_sequentially("ord")
@@ -154,7 +156,7 @@ def test_completions_are_a_combobox_for_the_keys(show):
     assert asked(widget, "open") == [{"kind": "open", "urn": URNS[0]}]
 
 
-def test_results_show_what_matched_and_are_walked_with_the_arrows(show):
+def test_results_show_what_matched_and_are_walked_with_the_arrows(show: Any) -> None:
     widget = show()
     page = widget.page
     assert page.locator(".cx-results mark").all_text_contents() == [
@@ -178,7 +180,7 @@ def test_results_show_what_matched_and_are_walked_with_the_arrows(show):
     assert asked(widget, "tick") == [{"kind": "tick", "urn": URNS[2], "on": True}]
 
 
-def test_facets_are_pressed_and_taken_off(show):
+def test_facets_are_pressed_and_taken_off(show: Any) -> None:
     widget = show()
     widget.page.get_by_role("button", name="Narrow", exact=True).click()
     widget.page.get_by_role("button", name="Hive 3").click()
@@ -189,7 +191,7 @@ def test_facets_are_pressed_and_taken_off(show):
     assert asked(widget, "toggle") == [toggle, toggle]
 
 
-def test_the_folders_are_a_tree_for_the_keys(show):
+def test_the_folders_are_a_tree_for_the_keys(show: Any) -> None:
     widget = show()
     items = widget.page.get_by_role("treeitem")
     assert items.all_text_contents() == ["▾datasets1,234", "▸prod7", "▸tags3"]
@@ -212,7 +214,7 @@ def test_the_folders_are_a_tree_for_the_keys(show):
     assert widget.page.evaluate("document.activeElement.dataset.f") == "c"
 
 
-def test_an_entity_has_tabs_for_the_keys_and_leads_on(show):
+def test_an_entity_has_tabs_for_the_keys_and_leads_on(show: Any) -> None:
     widget = show(page=head(), tab=columns(column("id", "The `key`."), column("zip", "")))
     page = widget.page
     tabs = page.get_by_role("tab")
@@ -235,7 +237,7 @@ def test_an_entity_has_tabs_for_the_keys_and_leads_on(show):
     assert asked(widget, "open") == [{"kind": "open", "urn": "urn:li:corpuser:ada"}]
 
 
-def test_a_description_is_written_with_the_keys(show):
+def test_a_description_is_written_with_the_keys(show: Any) -> None:
     widget = show(page=head())
     page = widget.page
     page.get_by_role("button", name="Edit description").click()
@@ -266,7 +268,7 @@ def test_a_description_is_written_with_the_keys(show):
     assert page.evaluate("document.activeElement.dataset.f") == "edit"
 
 
-def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show):
+def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show: Any) -> None:
     widget = show(page=head(), editor=editor(), typed=typed(revision=3))
     page = widget.page
     area = page.get_by_role("textbox", name="Description, markdown")
@@ -293,7 +295,7 @@ def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show):
     assert asked(widget, "draft")[-1]["text"] == "And so much!? more"
 
 
-def test_a_kernel_that_is_gone_is_told_and_the_text_can_be_copied(show):
+def test_a_kernel_that_is_gone_is_told_and_the_text_can_be_copied(show: Any) -> None:
     widget = show(page=head(), editor=editor(), typed=typed())
     page = widget.page
     area = page.get_by_role("textbox", name="Description, markdown")
@@ -317,7 +319,7 @@ def test_a_kernel_that_is_gone_is_told_and_the_text_can_be_copied(show):
     assert len(widget.sent) == sent
 
 
-def test_a_kernel_that_does_not_answer_is_told_until_it_does(show):
+def test_a_kernel_that_does_not_answer_is_told_until_it_does(show: Any) -> None:
     widget = show(page=head(), editor=editor(), typed=typed())
     page = widget.page
     page.clock.install()
@@ -335,13 +337,13 @@ def test_a_kernel_that_does_not_answer_is_told_until_it_does(show):
     assert told.is_hidden()
 
 
-def test_where_nothing_can_be_written_there_is_no_way_to(show):
+def test_where_nothing_can_be_written_there_is_no_way_to(show: Any) -> None:
     widget = show(page=head(why_not="Nothing is written here."), tab=columns(column("id", "")))
     assert widget.page.get_by_text("Nothing is written here.").is_visible()
     assert widget.page.get_by_role("button", name="edit").count() == 0
 
 
-def test_hostile_texts_are_text(show):
+def test_hostile_texts_are_text(show: Any) -> None:
     widget = show()
     for text in PAYLOADS:
         tree, line = marked(text), marked_line(text, 400)
@@ -388,7 +390,7 @@ def test_hostile_texts_are_text(show):
 
 @pytest.mark.parametrize("width", [900, 1400])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_everything_fits_and_can_be_read(show, theme, width):
+def test_everything_fits_and_can_be_read(show: Any, theme: str, width: int) -> None:
     rows = [column("id", "The `key` of it all. " * 8), column("averylongname" * 6, "")]
     widget = show(theme=theme, width=width, page=head(), tab=columns(*rows))
     widget.picture(f"explorer-{theme}-{width}")
@@ -427,7 +429,7 @@ CONTRAST = """(one) => {
 }"""
 
 
-def test_a_view_taken_off_the_page_hears_nothing_more(show):
+def test_a_view_taken_off_the_page_hears_nothing_more(show: Any) -> None:
     widget = show()
     assert widget.page.evaluate("window.listening()") > 0
     widget.page.evaluate("window.remove()")
@@ -437,7 +439,9 @@ def test_a_view_taken_off_the_page_hears_nothing_more(show):
 @pytest.mark.parametrize(
     ("path", "pencil"), [("b", "edit the description of b"), (None, "✎ Edit description")]
 )
-def test_the_focus_goes_back_to_the_pencil_that_was_pressed(show, path, pencil):
+def test_the_focus_goes_back_to_the_pencil_that_was_pressed(
+    show: Any, path: str | None, pencil: str
+) -> None:
     widget = show(page=head(), tab=columns(column("a", ""), column("b", "")))
     page = widget.page
     page.get_by_role("button", name=pencil, exact=True).click()
@@ -453,7 +457,7 @@ THEMES = ["light", "dark", "night"]
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_every_text_stands_out_from_its_ground(show, theme):
+def test_every_text_stands_out_from_its_ground(show: Any, theme: Any) -> None:
     widget = show(
         find=found(hits=[hit(0, "orders", state="deprecated"), hit(1, "bare", about=[])]),
         page=head(states=["removed"], drafts=[None]),
@@ -472,7 +476,7 @@ def test_every_text_stands_out_from_its_ground(show, theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "night"])
-def test_a_widget_is_as_dark_as_the_page_around_it_also_later(show, theme):
+def test_a_widget_is_as_dark_as_the_page_around_it_also_later(show: Any, theme: str) -> None:
     page = show(theme=theme).page
     dark = page.locator(".catalog-explorer.cx-dark")
     assert dark.count() == (theme == "night")
@@ -487,7 +491,7 @@ def test_a_widget_is_as_dark_as_the_page_around_it_also_later(show, theme):
     )
 
 
-def test_names_break_at_underscores_and_are_copied_whole(show):
+def test_names_break_at_underscores_and_are_copied_whole(show: Any) -> None:
     widget = show(page=head(name="fct_order_items"), tab=columns(column("net_amount_eur", "")))
     page = widget.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -508,14 +512,14 @@ def test_names_break_at_underscores_and_are_copied_whole(show):
         page.wait_for_function("(text) => window.copied === text", arg=copied)
 
 
-def test_results_say_their_rows_and_use(show):
+def test_results_say_their_rows_and_use(show: Any) -> None:
     told = "4.86 M rows · 1,211 queries a month · changed 2026-11-21"
     page = show(find=found(hits=[hit(0, "orders", measures=told), hit(1, "bare")])).page
     assert page.locator(".cx-measures").all_text_contents() == [told]
 
 
-def test_the_drawing_of_the_lineage_is_walked_in_its_tab(show):
-    def node(at, x, **more):
+def test_the_drawing_of_the_lineage_is_walked_in_its_tab(show: Any) -> None:
+    def node(at: Any, x: Any, **more: Any) -> Any:
         side = {"hidden": 0, "open": False, "known": True}
         told = {
             "id": URNS[at],

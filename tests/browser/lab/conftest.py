@@ -15,10 +15,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
@@ -71,7 +73,7 @@ FAILED = """() => {
 class Notebook:
     """One notebook, open in a page of its own; `page` is playwright's, `file` where it is saved."""
 
-    def __init__(self, browser, address, where, token, file):
+    def __init__(self, browser: Any, address: Any, where: Any, token: Any, file: Any) -> None:
         self.file = file
         self._context = browser.new_context(viewport={"width": 1280, "height": 1600})
         self.problems = []
@@ -89,47 +91,47 @@ class Notebook:
         # it: Notebook 7 reads a setting that it does not have.
         self.problems = [one for one in self.problems if not one.startswith("error: ")]
 
-    def connect(self):
+    def connect(self) -> None:
         """Wait until the notebook is open and its kernel answers."""
         self.page.wait_for_function(OPEN, timeout=START_SECONDS * 1000)
         self.page.evaluate(CONNECTED)
 
-    def run(self, at=None):
+    def run(self, at: Any = None) -> None:
         """Run every cell, or one, to its end; none may fail."""
         done = self.page.evaluate(RUN_ALL) if at is None else self.page.evaluate(RUN_ONE, at)
         assert done, self.page.evaluate(FAILED)
 
-    def value(self, expression):
+    def value(self, expression: Any) -> Any:
         """What a Python expression is in the kernel; no cell is run for it."""
         told = self.page.evaluate(VALUE, expression)
         assert told["status"] == "ok", f"{expression}: {told['ename']}: {told['evalue']}"
         return ast.literal_eval(told["data"]["text/plain"])
 
-    def becomes(self, expression, wanted=True, timeout_seconds=15):
+    def becomes(self, expression: Any, wanted: bool = True, timeout_seconds: float = 15) -> None:
         """Wait until an expression has a value in the kernel."""
         deadline = time.monotonic() + timeout_seconds
         while (found := self.value(expression)) != wanted:
             assert time.monotonic() < deadline, f"{expression} is {found!r}, not {wanted!r}"
             self.page.wait_for_timeout(50)
 
-    def picture(self, name):
+    def picture(self, name: Any) -> None:
         """A picture of the page, where BROWSER_PICTURES names a directory."""
         directory = os.environ.get("BROWSER_PICTURES")
         if directory:
             self.page.screenshot(path=f"{directory}/{name}.png")
 
-    def close(self):
+    def close(self) -> None:
         self._context.close()
 
-    def _stop(self, route):
+    def _stop(self, route: Any) -> None:
         self.problems.append(f"request: {route.request.url}")
         route.abort()
 
-    def _heard(self, message):
+    def _heard(self, message: Any) -> None:
         if message.type == "error":
             self.problems.append(f"console: {message.text}")
 
-    def _opened(self, dialog):
+    def _opened(self, dialog: Any) -> None:
         self.problems.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
@@ -137,10 +139,10 @@ class Notebook:
 class Lab:
     """A running application; `folder` is where its notebooks lie, `where` how it opens them."""
 
-    def __init__(self, folder, address, where, token):
+    def __init__(self, folder: Any, address: Any, where: Any, token: Any) -> None:
         self.folder, self.address, self._where, self._token = folder, address, where, token
 
-    def open(self, browser, name, *cells):
+    def open(self, browser: Any, name: Any, *cells: Any) -> Any:
         """A new notebook of these cells, open and with its kernel started."""
         written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
         written.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
@@ -150,7 +152,7 @@ class Lab:
 
 
 @contextmanager
-def running(folder, data_dir, messages, application):
+def running(folder: Any, data_dir: Any, messages: Any, application: Any) -> Iterator[Any]:
     """An application with nobody's settings but these. `messages` says where those of widgets'
     states are taken: `perCommTarget`, a thread of the kernel's beside the main one, or `disabled`,
     there.
@@ -217,7 +219,7 @@ def running(folder, data_dir, messages, application):
                 server.wait()
 
 
-def answers(url, server):
+def answers(url: Any, server: Any) -> bool:
     """Whether it does before it ends, or it takes too long."""
     ask, deadline = build_opener(ProxyHandler({})), time.monotonic() + START_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
@@ -231,13 +233,13 @@ def answers(url, server):
 
 
 @pytest.fixture(scope="session")
-def answering():
+def answering() -> Any:
     """Waits for a server to answer an address."""
     return answers
 
 
 @pytest.fixture(scope="module")
-def data_dir():
+def data_dir() -> Iterator[Any]:
     """Where a catalog lies that holds the sample; its path is short enough for a socket."""
     with TemporaryDirectory() as folder:
         directory = Path(folder) / "c"
@@ -251,19 +253,19 @@ def data_dir():
 
 
 @pytest.fixture(scope="module")
-def cat(data_dir):
+def cat(data_dir: Any) -> Iterator[Any]:
     """The catalog that the notebooks ask, asked from here."""
     with Catalog(data_dir=data_dir) as catalog:
         yield catalog
 
 
 @pytest.fixture
-def open_notebook(browser, data_dir, cat):
+def open_notebook(browser: Any, data_dir: Any, cat: Any) -> Iterator[Any]:
     """Opens a notebook of some cells; after the test no page may have had a problem."""
     with ExitStack() as ending:
         books = []
 
-        def open_one(*cells, messages="perCommTarget", application="lab"):
+        def open_one(*cells: Any, messages: str = "perCommTarget", application: str = "lab") -> Any:
             folder = Path(ending.enter_context(TemporaryDirectory()))
             lab = ending.enter_context(running(folder, data_dir, messages, application))
             books.append(lab.open(browser, "book.ipynb", *cells))
@@ -275,7 +277,7 @@ def open_notebook(browser, data_dir, cat):
 
 
 @pytest.fixture
-def expect(browser):
+def expect(browser: Any) -> Any:
     """Playwright's, which waits for what is on the page."""
     from playwright.sync_api import expect
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from typing import Any
 
 import nbformat
 import pytest
@@ -24,7 +25,9 @@ SAVE = "async () => await window.jupyterapp.commands.execute('docmanager:save')"
 
 
 @pytest.mark.timeout(300)
-def test_no_text_is_lost_to_a_reload_a_second_view_or_a_kernel_that_ends(open_notebook, expect):
+def test_no_text_is_lost_to_a_reload_a_second_view_or_a_kernel_that_ends(
+    open_notebook: Any, expect: Any
+) -> None:
     book = open_notebook(*CELLS)
     book.run()
     page = book.page

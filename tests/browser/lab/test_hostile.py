@@ -4,6 +4,8 @@ No script of it runs, nothing outside this machine is asked for, and the page sa
 say without an error.
 """
 
+from typing import Any
+
 import pytest
 
 from explorer.metadata.proposal import Proposal
@@ -65,11 +67,11 @@ WIDGETS = (
 )
 
 
-def link(url, description):
+def link(url: Any, description: Any) -> Any:
     return {"url": url, "description": description, "createStamp": STAMP}
 
 
-def write(cat, name, text):
+def write(cat: Any, name: Any, text: Any) -> Any:
     """A dataset in which every text that can be hostile is; its URN."""
     urn = Urn.dataset("hive", f"hostile.{name}")
     above, below = (Urn.dataset("hive", f"hostile.{name}.{end}") for end in ("above", "below"))
@@ -140,7 +142,7 @@ def write(cat, name, text):
     return str(urn)
 
 
-def unharmed(book):
+def unharmed(book: Any) -> None:
     """The page is whole, and nothing but text came of what is in it."""
     page = book.page
     assert page.evaluate("window.__xss") is None
@@ -154,8 +156,8 @@ def unharmed(book):
 
 @pytest.mark.timeout(300)
 def test_a_catalogs_text_stays_text_in_every_repr_figure_magic_and_widget(
-    open_notebook, expect, cat
-):
+    open_notebook: Any, expect: Any, cat: Any
+) -> None:
     urns = {name: write(cat, name, text) for name, text in TEXTS.items()}
     magics = [
         one.format(urn=urn, line=" ".join(TEXTS[name].split()))

@@ -1,5 +1,7 @@
 """A reader's way through a notebook in JupyterLab: search, read, write, follow, go on in Python."""
 
+from typing import Any
+
 import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
@@ -17,8 +19,8 @@ CELLS = (
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("messages", ["perCommTarget", "disabled"])
 def test_a_reader_finds_documents_and_follows_and_python_knows(
-    open_notebook, expect, cat, messages
-):
+    open_notebook: Any, expect: Any, cat: Any, messages: str
+) -> None:
     book = open_notebook(*CELLS, messages=messages)
     book.run()
     page = book.page

@@ -1,5 +1,7 @@
 """Keys pressed in a widget do nothing to the notebook around it, in each application."""
 
+from typing import Any
+
 import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
@@ -41,7 +43,7 @@ DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
 MAKE_DIRTY = "() => { window.jupyterapp.shell.currentWidget.context.model.dirty = true; }"
 
 
-def press_on_all(root, before):
+def press_on_all(root: Any, before: Any) -> Any:
     """Press the worst keys on everything in a widget that can have the focus; the elements."""
     page = root.page
     found = root.evaluate_handle(FOCUSABLE).get_properties().values()
@@ -54,7 +56,7 @@ def press_on_all(root, before):
     return found
 
 
-def press_on_each_kind(root, before):
+def press_on_each_kind(root: Any, before: Any) -> None:
     """Press all other keys on one element of each kind, wherever they lead."""
     seen = set()
     while True:
@@ -72,7 +74,9 @@ def press_on_each_kind(root, before):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("application", ["lab", "notebook"])
-def test_no_key_pressed_in_a_widget_acts_on_the_notebook(open_notebook, expect, application):
+def test_no_key_pressed_in_a_widget_acts_on_the_notebook(
+    open_notebook: Any, expect: Any, application: str
+) -> None:
     book = open_notebook(*CELLS, application=application)
     book.run()
     page = book.page

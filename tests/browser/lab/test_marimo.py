@@ -5,7 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +28,7 @@ CELLS = (
 )
 
 
-def program(cells):
+def program(cells: Any) -> str:
     """A notebook as marimo keeps it."""
     names = ["", "cat", "orders", "orders", "orders", "orders", "cat"]
     gives = ["cat, orders", *[""] * 6]
@@ -37,7 +40,7 @@ def program(cells):
 
 
 @pytest.fixture
-def application(tmp_path, data_dir, cat, answering):
+def application(tmp_path: Path, data_dir: Any, cat: Any, answering: Any) -> Iterator[Any]:
     """The address of a running marimo with a notebook, dark, and read as an application."""
     if find_spec("marimo") is None:
         missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip
@@ -77,7 +80,9 @@ def application(tmp_path, data_dir, cat, answering):
 
 
 @pytest.mark.timeout(300)
-def test_widgets_are_dark_and_walked_by_keys_and_charts_are_alive(browser, application, expect):
+def test_widgets_are_dark_and_walked_by_keys_and_charts_are_alive(
+    browser: Any, application: Any, expect: Any
+) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 2200})
     page = context.new_page()
     page.set_default_timeout(60_000)

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,9 @@ END = """async () => {
 
 
 @pytest.mark.timeout(300)
-def test_the_saved_picture_shows_where_no_kernel_runs(browser, open_notebook, expect, tmp_path):
+def test_the_saved_picture_shows_where_no_kernel_runs(
+    browser: Any, open_notebook: Any, expect: Any, tmp_path: Path
+) -> None:
     book = open_notebook(*CELLS)
     book.run()
     page = book.page

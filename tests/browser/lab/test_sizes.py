@@ -1,5 +1,7 @@
 """What a window of another size does to what is drawn in a notebook."""
 
+from typing import Any
+
 import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
@@ -13,8 +15,8 @@ CELLS = (
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("application", ["lab", "notebook"])
 def test_charts_and_lineage_keep_their_height_in_a_window_of_another_size(
-    open_notebook, expect, application
-):
+    open_notebook: Any, expect: Any, application: str
+) -> None:
     book = open_notebook(*CELLS, application=application)
     book.run()
     page = book.page

@@ -3,6 +3,7 @@
 import json
 import random
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -21,11 +22,11 @@ PAYLOADS = (
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def table(name):
+def table(name: Any) -> Any:
     return str(Urn.dataset("hive", name))
 
 
-def state(graph, shown=None, hops=1, **more):
+def state(graph: Any, shown: Any = None, hops: int = 1, **more: Any) -> Any:
     """What the kernel would tell of a graph, drawn whole unless `shown` names nodes."""
     held = KnownLineage(graph.graph["root"])
     held.absorb(graph, "BOTH", 50)
@@ -50,7 +51,7 @@ def state(graph, shown=None, hops=1, **more):
     }
 
 
-def layered(count, seed=7):
+def layered(count: Any, seed: int = 7) -> Any:
     """So many tables and charts in layers, the root in the middle one."""
     draws, names = random.Random(seed), [table(f"t{at}") for at in range(count)]
     wide = max(count // 6, 2)
@@ -65,7 +66,7 @@ def layered(count, seed=7):
     return graph
 
 
-def small():
+def small() -> Any:
     """a → root → b, c; c → d, which is not drawn."""
     graph = nx.DiGraph(root=table("root"), truncated=None)
     for name in ("a", "root", "b", "c", "d"):
@@ -78,30 +79,30 @@ def small():
 
 
 @pytest.fixture
-def show(open_widget):
-    def one(told, **options):
+def show(open_widget: Any) -> Any:
+    def one(told: Any, **options: Any) -> Any:
         return open_widget(LineageWidget._esm, LineageWidget._css, told, **options)
 
     return one
 
 
 @pytest.fixture
-def tree(show):
+def tree(show: Any) -> Any:
     graph = small()
     return show(state(graph, [table(name) for name in ("a", "root", "b", "c")]))
 
 
-def box(page, name):
+def box(page: Any, name: Any) -> Any:
     return page.page.locator(f'.cx-node:has(text.cx-name:text-matches("(^|. ){name}$"))')
 
 
-def current(page):
+def current(page: Any) -> Any:
     return page.page.locator(".cx-node[aria-current]").get_attribute("aria-label").split(",")[0]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("count", [30, 500])
-def test_every_entity_and_line_is_drawn(show, count, theme):
+def test_every_entity_and_line_is_drawn(show: Any, count: int, theme: str) -> None:
     graph = layered(count)
     page = show(state(graph), theme=theme)
     assert page.page.locator(".cx-node").count() == count
@@ -123,7 +124,7 @@ def test_every_entity_and_line_is_drawn(show, count, theme):
     assert page.page.locator(".cx-node .cx-name").first.is_visible() == (count == 30)
 
 
-def test_what_is_read_later_is_in_view_until_the_reader_moves(show):
+def test_what_is_read_later_is_in_view_until_the_reader_moves(show: Any) -> None:
     graph = nx.DiGraph([(table("a"), table("b")), (table("b"), table("c"))], root=table("a"))
     graph.graph["truncated"] = None
     for name in "abc":
@@ -134,7 +135,7 @@ def test_what_is_read_later_is_in_view_until_the_reader_moves(show):
     page.set(picture=state(graph)["picture"])
     stage = page.page.locator(".cx-stage").bounding_box()
 
-    def is_inside(at):
+    def is_inside(at: Any) -> Any:
         held = page.page.locator(".cx-node").nth(at).bounding_box()
         right = held["x"] + held["width"]
         return stage["x"] <= held["x"] and right <= stage["x"] + stage["width"]
@@ -149,7 +150,7 @@ def test_what_is_read_later_is_in_view_until_the_reader_moves(show):
     assert abs(after["x"] - before["x"]) < 1
 
 
-def test_a_box_says_in_words_and_signs_what_it_is(tree):
+def test_a_box_says_in_words_and_signs_what_it_is(tree: Any) -> None:
     assert box(tree, "a").locator(".cx-name").text_content() == "✗ a"
     assert box(tree, "a").locator(".cx-facts").text_content() == "chart · looker · removed"
     assert (
@@ -159,7 +160,7 @@ def test_a_box_says_in_words_and_signs_what_it_is(tree):
     assert label == "c, dataset · hive, 1 hop downstream, 1 more downstream"
 
 
-def test_the_plus_asks_for_what_it_counts_and_the_minus_takes_it_off(tree):
+def test_the_plus_asks_for_what_it_counts_and_the_minus_takes_it_off(tree: Any) -> None:
     plus = box(tree, "c").locator(".cx-badge")
     assert plus.text_content().endswith("+1")
     plus.click()
@@ -170,7 +171,7 @@ def test_the_plus_asks_for_what_it_counts_and_the_minus_takes_it_off(tree):
     assert tree.sent[-1] == {"kind": "fold", "urn": table("c"), "side": "DOWNSTREAM"}
 
 
-def test_what_was_clicked_stays_where_it_was(tree):
+def test_what_was_clicked_stays_where_it_was(tree: Any) -> None:
     before = box(tree, "c").bounding_box()
     box(tree, "c").locator(".cx-badge").click()
     tree.set(picture=state(small())["picture"])
@@ -178,7 +179,7 @@ def test_what_was_clicked_stays_where_it_was(tree):
     assert (after["x"], after["y"]) == pytest.approx((before["x"], before["y"]), abs=1)
 
 
-def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree):
+def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree: Any) -> None:
     page = tree.page
     page.keyboard.press("Tab")
     page.locator(".cx-node[tabindex='0']").focus()
@@ -195,7 +196,7 @@ def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree):
     assert page.evaluate("window.saved") >= 1
 
 
-def test_keys_ask_for_what_they_do_in_the_terminal(tree):
+def test_keys_ask_for_what_they_do_in_the_terminal(tree: Any) -> None:
     page = tree.page
     box(tree, "c").focus()
     for key in ("Space", "+", "u", "c", "Enter"):
@@ -211,7 +212,7 @@ def test_keys_ask_for_what_they_do_in_the_terminal(tree):
     assert tree.sent[-1] == {"kind": "root", "urn": table("b")}
 
 
-def test_the_way_up_and_down_from_where_one_is_stands_out(tree):
+def test_the_way_up_and_down_from_where_one_is_stands_out(tree: Any) -> None:
     box(tree, "c").click()
     ways = tree.page.locator(".cx-node.cx-way .cx-name").all_text_contents()
     assert sorted(ways) == ["c", "root", "✗ a"]
@@ -224,7 +225,7 @@ def test_the_way_up_and_down_from_where_one_is_stands_out(tree):
     assert current(tree) == "b"
 
 
-def test_search_finds_inside_the_graph_and_enter_goes_there(tree):
+def test_search_finds_inside_the_graph_and_enter_goes_there(tree: Any) -> None:
     page = tree.page
     box(tree, "root").focus()
     page.keyboard.press("/")
@@ -239,7 +240,7 @@ def test_search_finds_inside_the_graph_and_enter_goes_there(tree):
     assert tree.sent == []
 
 
-def test_the_filter_sends_what_is_switched_off(tree):
+def test_the_filter_sends_what_is_switched_off(tree: Any) -> None:
     page = tree.page
     page.get_by_text("Filter", exact=True).click()
     page.get_by_role("checkbox", name="chart").uncheck()
@@ -250,7 +251,7 @@ def test_the_filter_sends_what_is_switched_off(tree):
     assert page.get_by_text("Filter (1 off)").is_visible()
 
 
-def test_columns_are_chosen_and_drawn_into_the_boxes(show):
+def test_columns_are_chosen_and_drawn_into_the_boxes(show: Any) -> None:
     graph, columns = small(), nx.DiGraph()
     for name, path in (("root", "id"), ("c", "root_id"), ("b", "id")):
         columns.add_node((name, path), dataset=table(name), column=path)
@@ -270,7 +271,7 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show):
     ]
 
 
-def test_a_click_on_a_line_asks_for_its_columns(tree):
+def test_a_click_on_a_line_asks_for_its_columns(tree: Any) -> None:
     tree.page.locator("path.cx-wide").first.dispatch_event("click")
     (asked,) = tree.sent
     assert asked["kind"] == "edge"
@@ -279,7 +280,7 @@ def test_a_click_on_a_line_asks_for_its_columns(tree):
     }
 
 
-def test_it_zooms_pans_and_fits(tree):
+def test_it_zooms_pans_and_fits(tree: Any) -> None:
     page = tree.page
     first = box(tree, "root").bounding_box()
     page.get_by_role("button", name="Zoom out").click()
@@ -303,7 +304,7 @@ def test_it_zooms_pans_and_fits(tree):
     )
 
 
-def test_the_list_holds_what_the_drawing_does(tree):
+def test_the_list_holds_what_the_drawing_does(tree: Any) -> None:
     tree.page.get_by_text("As a list").click()
     entries = tree.page.locator(".cx-aslist li")
     # The browser tells of an opened list a moment later.
@@ -313,10 +314,10 @@ def test_the_list_holds_what_the_drawing_does(tree):
     assert current(tree) == "c"
 
 
-def test_pictures_and_graphml_are_saved(tree):
+def test_pictures_and_graphml_are_saved(tree: Any) -> None:
     page = tree.page
 
-    def saved(name):
+    def saved(name: Any) -> Any:
         page.get_by_text("Export", exact=True).click()
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
@@ -341,7 +342,7 @@ def test_pictures_and_graphml_are_saved(tree):
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_a_catalogs_text_is_never_more_than_text(show, payload):
+def test_a_catalogs_text_is_never_more_than_text(show: Any, payload: Any) -> None:
     graph = small()
     for node in graph:
         graph.nodes[node].update(name=payload, kind=payload, platform=payload, description=payload)
@@ -358,7 +359,7 @@ def test_a_catalogs_text_is_never_more_than_text(show, payload):
     assert payload in page.page.locator(".cx-here strong").text_content()
 
 
-def test_what_is_read_and_what_went_wrong_is_said(tree):
+def test_what_is_read_and_what_went_wrong_is_said(tree: Any) -> None:
     tree.set(busy="reading the lineage of root …")
     assert "reading the lineage of root …" in tree.page.locator("[role=status]").text_content()
     tree.set(busy="", problem="the server did not answer")
@@ -369,7 +370,7 @@ def test_what_is_read_and_what_went_wrong_is_said(tree):
     assert tree.sent == [{"kind": "more"}]
 
 
-def test_everything_to_press_has_a_name(tree):
+def test_everything_to_press_has_a_name(tree: Any) -> None:
     unnamed = tree.page.evaluate("""() => [...document.querySelectorAll(
         'button, select, input, summary, svg, .node')].filter((one) => !one.closest('[aria-hidden]')
         && !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length))
@@ -377,14 +378,14 @@ def test_everything_to_press_has_a_name(tree):
     assert unnamed == 0
 
 
-def test_when_it_is_taken_off_the_page_nothing_is_left(tree):
+def test_when_it_is_taken_off_the_page_nothing_is_left(tree: Any) -> None:
     assert tree.page.evaluate("window.listening()") > 0
     tree.page.evaluate("window.remove()")
     assert tree.page.evaluate("window.listening()") == 0
     assert tree.page.locator(".catalog-lineage").count() == 0
 
 
-def test_before_anything_was_read_it_says_so(show):
+def test_before_anything_was_read_it_says_so(show: Any) -> None:
     page = show({"picture": {}, "said": "", "busy": "reading …", "problem": "", "selected": ""})
     assert page.page.locator(".cx-node").count() == 0
     page.set(**state(small()))
@@ -392,7 +393,7 @@ def test_before_anything_was_read_it_says_so(show):
     assert json.dumps(page.sent) == "[]"
 
 
-def test_no_class_is_one_that_an_application_may_style(show):
+def test_no_class_is_one_that_an_application_may_style(show: Any) -> None:
     page = show(state(layered(30)))
     for _ in range(6):
         page.page.get_by_role("button", name="Zoom out").click()
@@ -410,7 +411,7 @@ ROOM = """() => [...document.querySelectorAll('.cx-node')].flatMap((node) => {
 })"""
 
 
-def test_names_and_words_lie_inside_their_boxes(show):
+def test_names_and_words_lie_inside_their_boxes(show: Any) -> None:
     graph = nx.DiGraph(root=table("root"), truncated=None)
     names = (
         *("root", "mart_customer_360", "mart_marketing_attribution", "Orders waiting to be packed"),
@@ -430,7 +431,7 @@ def test_names_and_words_lie_inside_their_boxes(show):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "night"])
-def test_every_text_stands_out_from_its_ground(open_widget, theme):
+def test_every_text_stands_out_from_its_ground(open_widget: Any, theme: str) -> None:
     told = state(small(), problem="")
     told["problem"] = "the server did not answer"
     widget = open_widget(LineageWidget._esm, LineageWidget._css, told, theme=theme)

@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
@@ -13,7 +14,7 @@ class Keyring(KeyringBackend):
 
     priority = 1
 
-    def _kept(self):
+    def _kept(self) -> Any:
         fault = os.environ.get("OWN_KEYRING_FAULT")
         if fault == "locked":
             raise KeyringLocked("the collection is locked")
@@ -22,16 +23,16 @@ class Keyring(KeyringBackend):
         path = Path(os.environ["OWN_KEYRING"])
         return json.loads(path.read_text()) if path.exists() else {}
 
-    def _keep(self, kept):
+    def _keep(self, kept: Any) -> None:
         Path(os.environ["OWN_KEYRING"]).write_text(json.dumps(kept))
 
-    def get_password(self, service, username):
+    def get_password(self, service: Any, username: Any) -> Any:
         return self._kept().get(f"{service}/{username}")
 
-    def set_password(self, service, username, password):
+    def set_password(self, service: Any, username: Any, password: Any) -> None:
         self._keep({**self._kept(), f"{service}/{username}": password})
 
-    def delete_password(self, service, username):
+    def delete_password(self, service: Any, username: Any) -> None:
         kept = self._kept()
         if f"{service}/{username}" not in kept:
             raise PasswordDeleteError(username)

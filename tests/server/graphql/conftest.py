@@ -1,6 +1,11 @@
 """Reading and editing through GraphQL, as the tests beside this do it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+
+from tests.server.conftest import Caller
 
 READ = """
 query read($urn: String!) {
@@ -24,22 +29,22 @@ mutation edit($urn: String!, $input: DatasetUpdateInput!) {
 class Desk:
     """The operations that most tests send."""
 
-    def __init__(self, caller):
+    def __init__(self, caller: Any) -> None:
         self._caller = caller
 
-    def read(self, urn, dialect="plain"):
+    def read(self, urn: Any, dialect: str = "plain") -> Any:
         body = {"query": READ, "variables": {"urn": urn}}
         headers = {"X-Catalog-Dialect": dialect}
         return self._caller.post("/api/graphql", body, **headers).json()
 
-    def edit_dataset(self, urn, changes):
+    def edit_dataset(self, urn: Any, changes: Any) -> Any:
         return self._caller.graphql(EDIT_DATASET, urn=urn, input=changes)
 
-    def describe(self, changes):
+    def describe(self, changes: Any) -> Any:
         return self._caller.graphql(DESCRIBE, input=changes)
 
     @staticmethod
-    def column(urn, path, text):
+    def column(urn: Any, path: Any, text: Any) -> Any:
         """The input that describes one column."""
         return {
             "resourceUrn": urn,
@@ -49,7 +54,7 @@ class Desk:
         }
 
     @staticmethod
-    def one_error(answer):
+    def one_error(answer: Any) -> Any:
         """The only error of an answer, which has the shape of every error."""
         (error,) = answer["errors"]
         assert set(error["extensions"]) == {"code", "type", "classification"}
@@ -58,12 +63,12 @@ class Desk:
 
 
 @pytest.fixture
-def desk(caller):
+def desk(caller: Caller) -> Any:
     return Desk(caller)
 
 
 @pytest.fixture
-def table(caller, dataset, schema):
+def table(caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]) -> Any:
     """A dataset with an ingested description, one described column and one without."""
     caller.ingest(dataset, "datasetProperties", {"name": "T", "description": "ingested"})
     caller.ingest(dataset, "schemaMetadata", schema(("a", "of a"), "b", "nested.b"))

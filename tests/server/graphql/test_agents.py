@@ -2,12 +2,15 @@
 properties, settings, and their long documents."""
 
 import time
+from typing import Any
 
 import pytest
 
 from explorer.server.app import Service
+from explorer.server.catalog import Catalog
 from explorer.server.graphql.executor import DocumentCache
 from explorer.server.graphql.session import OverBudget, RequestBudget
+from tests.server.conftest import Caller
 
 STAMP = {"time": 1, "actor": "urn:li:corpuser:writer"}
 ABOUT = """query($u: String!, $i: RelatedDocumentsInput!) { dataset(urn: $u) {
@@ -19,7 +22,7 @@ ABOUT = """query($u: String!, $i: RelatedDocumentsInput!) { dataset(urn: $u) {
 } }"""
 
 
-def write_document(caller, urn, **more):
+def write_document(caller: Any, urn: Any, **more: Any) -> None:
     info = {
         "title": "How to",
         "status": {"state": "PUBLISHED"},
@@ -30,7 +33,7 @@ def write_document(caller, urn, **more):
     caller.ingest(urn, "documentInfo", info | more)
 
 
-def test_documents_about_an_entity_are_found_from_it(caller, dataset):
+def test_documents_about_an_entity_are_found_from_it(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     parent, child = "urn:li:document:agents-parent", "urn:li:document:agents-child"
     write_document(caller, parent, relatedAssets=[{"asset": dataset}])
@@ -38,7 +41,7 @@ def test_documents_about_an_entity_are_found_from_it(caller, dataset):
     write_document(caller, child, **below)
     caller.ingest(child, "subTypes", {"typeNames": ["FAQ"]})
 
-    def asked(**given):
+    def asked(**given: Any) -> Any:
         told = caller.graphql(ABOUT, u=dataset, i=given)["data"]["dataset"]["relatedDocuments"]
         return {one["urn"]: one for one in told["documents"]}
 
@@ -56,7 +59,9 @@ def test_documents_about_an_entity_are_found_from_it(caller, dataset):
     assert document["parentDocuments"] == {"count": 1, "documents": [{"urn": parent}]}
 
 
-def test_queries_are_listed_by_source_and_dataset_the_newest_first(caller, dataset):
+def test_queries_are_listed_by_source_and_dataset_the_newest_first(
+    caller: Caller, dataset: str
+) -> None:
     for at, source in enumerate(("MANUAL", "SYSTEM", "MANUAL")):
         urn = f"urn:li:query:agents-{at}"
         stamp = STAMP | {"time": at}
@@ -66,7 +71,7 @@ def test_queries_are_listed_by_source_and_dataset_the_newest_first(caller, datas
         caller.ingest(urn, "querySubjects", {"subjects": [{"entity": dataset}]})
     query = "query($i: ListQueriesInput!) { listQueries(input: $i) { total queries { urn } } }"
 
-    def asked(**given):
+    def asked(**given: Any) -> Any:
         told = caller.graphql(query, i={"datasetUrn": dataset, **given})["data"]["listQueries"]
         return [one["urn"].rpartition("-")[2] for one in told["queries"]]
 
@@ -75,7 +80,7 @@ def test_queries_are_listed_by_source_and_dataset_the_newest_first(caller, datas
     assert asked(start=1, count=1) == ["1"]
 
 
-def test_ownership_types_are_listed_by_name(caller):
+def test_ownership_types_are_listed_by_name(caller: Caller) -> None:
     for name in ("Producer", "Protector"):
         stamps = {"created": STAMP, "lastModified": STAMP}
         caller.ingest(
@@ -87,7 +92,9 @@ def test_ownership_types_are_listed_by_name(caller):
     assert [one["info"]["name"] for one in told] == ["Producer"]
 
 
-def test_members_of_domains_and_data_products_are_counted_by_kind(caller, dataset):
+def test_members_of_domains_and_data_products_are_counted_by_kind(
+    caller: Caller, dataset: str
+) -> None:
     domain, product = "urn:li:domain:agents", "urn:li:dataProduct:agents"
     other = dataset.replace("PROD", "DEV")
     caller.ingest(domain, "domainProperties", {"name": "Agents"})
@@ -116,7 +123,9 @@ def test_members_of_domains_and_data_products_are_counted_by_kind(caller, datase
     assert told["dataProduct"]["relationships"] == {"total": 1}
 
 
-def test_structured_properties_are_given_changed_and_taken_away(desk, caller, dataset):
+def test_structured_properties_are_given_changed_and_taken_away(
+    desk: Any, caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     days, area = (f"urn:li:structuredProperty:agents.{name}" for name in ("days", "area"))
     for urn, kind in ((days, "number"), (area, "string")):
@@ -130,7 +139,7 @@ def test_structured_properties_are_given_changed_and_taken_away(desk, caller, da
     give = f"""mutation($i: UpsertStructuredPropertiesInput!) {{
       upsertStructuredProperties(input: $i) {{ {values} }} }}"""
 
-    def given(urn, **value):
+    def given(urn: Any, **value: Any) -> Any:
         one = {"structuredPropertyUrn": urn, "values": [value]}
         return caller.graphql(give, i={"assetUrn": dataset, "structuredPropertyInputParams": [one]})
 
@@ -153,7 +162,7 @@ def test_structured_properties_are_given_changed_and_taken_away(desk, caller, da
     assert left["propertyUrn"] == days
 
 
-def test_the_views_that_people_search_in_are_told(caller):
+def test_the_views_that_people_search_in_are_told(caller: Caller) -> None:
     everybody = "{ globalViewsSettings { defaultView } }"
     assert caller.graphql(everybody)["data"] == {"globalViewsSettings": {"defaultView": None}}
     view, user = "urn:li:dataHubView:mine", "urn:li:corpuser:viewer"
@@ -165,7 +174,7 @@ def test_the_views_that_people_search_in_are_told(caller):
     assert told == {"views": {"defaultView": {"urn": view}}}
 
 
-def test_a_search_in_a_view_finds_what_the_view_lets_through(caller, dataset):
+def test_a_search_in_a_view_finds_what_the_view_lets_through(caller: Caller, dataset: str) -> None:
     view = "urn:li:dataHubView:agents"
     tag, chart = "urn:li:tag:in-the-view", "urn:li:chart:(looker,in-the-view)"
     other = dataset.replace("PROD", "DEV")
@@ -180,7 +189,7 @@ def test_a_search_in_a_view_finds_what_the_view_lets_through(caller, dataset):
       searchResults { entity { urn } } } }"""
     tagged = [{"field": "tags", "values": [tag]}]
 
-    def asked(dialect="plain", **given):
+    def asked(dialect: str = "plain", **given: Any) -> Any:
         asking = {"query": "*", "filters": tagged, **given}
         body = {"query": query, "variables": {"i": asking}}
         answer = caller.post("/api/graphql", body, **{"X-Catalog-Dialect": dialect}).json()
@@ -204,7 +213,9 @@ def test_a_search_in_a_view_finds_what_the_view_lets_through(caller, dataset):
         ("urn:li:dataJob:(urn:li:dataFlow:(airflow,agents,PROD),agents)", "DataJob"),
     ],
 )
-def test_agents_of_datahub_describe_whole_entities(desk, caller, urn, aspect):
+def test_agents_of_datahub_describe_whole_entities(
+    desk: Any, caller: Caller, urn: str, aspect: str
+) -> None:
     caller.ingest(urn, "status", {"removed": False})
     body = {
         "query": "mutation($i: DescriptionUpdateInput!) { updateDescription(input: $i) }",
@@ -216,7 +227,7 @@ def test_agents_of_datahub_describe_whole_entities(desk, caller, urn, aspect):
     assert caller.value(urn, f"editable{aspect}Properties")["description"] == "Said by an agent"
 
 
-def test_a_long_document_that_comes_again_is_kept(catalog):
+def test_a_long_document_that_comes_again_is_kept(catalog: Catalog) -> None:
     documents = DocumentCache(Service(catalog).graphql.ready().schema)
     fields = " ".join(f"a{at}: exists" for at in range(900))
     text = f'{{ dataset(urn: "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)") {{ {fields} }} }}'
@@ -227,7 +238,9 @@ def test_a_long_document_that_comes_again_is_kept(catalog):
     assert documents.known(text) is kept
 
 
-def test_a_document_that_asks_for_much_and_finds_little_is_answered(caller, dataset):
+def test_a_document_that_asks_for_much_and_finds_little_is_answered(
+    caller: Caller, dataset: str
+) -> None:
     """Fragments within fragments write out to more than ten thousand fields; one entity has few of
     them."""
     caller.ingest(dataset, "status", {"removed": False})
@@ -243,7 +256,7 @@ def test_a_document_that_asks_for_much_and_finds_little_is_answered(caller, data
     assert answer["data"]["entity"]["x0"] is None
 
 
-def test_documents_over_time_count_for_what_a_query_reads(caller, dataset):
+def test_documents_over_time_count_for_what_a_query_reads(caller: Caller, dataset: str) -> None:
     now = time.time_ns() // 1_000_000
     for at in range(3):
         operation = {"timestampMillis": now - at, "operationType": "INSERT"}

@@ -1,8 +1,11 @@
 """Small edits: tags, terms, owners, domains, deprecation, removal, and things made by hand."""
 
 import threading
+from typing import Any
 
 import pytest
+
+from tests.server.conftest import Caller
 
 TAG = "urn:li:tag:gqlchange"
 OTHER = "urn:li:tag:gqlother"
@@ -11,19 +14,19 @@ DOMAIN = "urn:li:domain:gqlchange"
 OWNER = "urn:li:corpuser:gqlowner"
 
 
-def change(caller, name, kind, given):
+def change(caller: Any, name: Any, kind: Any, given: Any) -> Any:
     """Send one mutation with an input; its whole answer."""
     return caller.graphql(f"mutation($i: {kind}!) {{ {name}(input: $i) }}", i=given)
 
 
-def done(caller, name, kind, given):
+def done(caller: Any, name: Any, kind: Any, given: Any) -> None:
     """Send one mutation that must succeed."""
     answer = change(caller, name, kind, given)
     assert answer == {"data": {name: True}, "extensions": {}}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def vocabulary(caller):
+def vocabulary(caller: Caller) -> None:
     """The tags, terms and so on that the tests here put on things."""
     caller.ingest(TAG, "tagProperties", {"name": "change"})
     caller.ingest(OTHER, "tagProperties", {"name": "other"})
@@ -32,16 +35,16 @@ def vocabulary(caller):
     caller.ingest(OWNER, "corpUserInfo", {"active": True})
 
 
-def tags_of(caller, urn):
+def tags_of(caller: Any, urn: Any) -> Any:
     return [one["tag"] for one in (caller.value(urn, "globalTags") or {"tags": []})["tags"]]
 
 
-def versions(caller, urn, aspect):
+def versions(caller: Any, urn: Any, aspect: Any) -> Any:
     """How many superseded values an aspect has."""
     return sum(caller.version(urn, aspect, n).status_code == 200 for n in range(1, 6))
 
 
-def test_tags_are_added_once_and_removed(caller, table):
+def test_tags_are_added_once_and_removed(caller: Caller, table: Any) -> None:
     given = {"tagUrn": TAG, "resourceUrn": table}
     done(caller, "addTag", "TagAssociationInput", given)
     done(caller, "addTag", "TagAssociationInput", given)
@@ -54,7 +57,7 @@ def test_tags_are_added_once_and_removed(caller, table):
     assert versions(caller, table, "globalTags") == 2
 
 
-def test_what_came_with_a_tag_stays_when_another_is_added(caller, table):
+def test_what_came_with_a_tag_stays_when_another_is_added(caller: Caller, table: Any) -> None:
     caller.ingest(table, "globalTags", {"tags": [{"tag": OTHER, "context": "kept"}]})
     done(caller, "addTag", "TagAssociationInput", {"tagUrn": TAG, "resourceUrn": table})
     assert caller.value(table, "globalTags")["tags"] == [
@@ -63,7 +66,7 @@ def test_what_came_with_a_tag_stays_when_another_is_added(caller, table):
     ]
 
 
-def test_a_column_is_tagged_beside_its_description(desk, caller, table):
+def test_a_column_is_tagged_beside_its_description(desk: Any, caller: Caller, table: Any) -> None:
     desk.describe(changes=desk.column(table, "b", "words"))
     column = {"resourceUrn": table, "subResource": "b", "subResourceType": "DATASET_FIELD"}
     done(caller, "addTag", "TagAssociationInput", {"tagUrn": TAG, **column})
@@ -81,7 +84,7 @@ def test_a_column_is_tagged_beside_its_description(desk, caller, table):
     assert "Field c does not exist" in desk.one_error(answer)["message"]
 
 
-def test_a_batch_is_made_as_a_whole_or_not_at_all(desk, caller, table):
+def test_a_batch_is_made_as_a_whole_or_not_at_all(desk: Any, caller: Caller, table: Any) -> None:
     missing = "urn:li:dataset:(urn:li:dataPlatform:hive,gqlmissing,PROD)"
     given = {"tagUrns": [TAG], "resources": [{"resourceUrn": table}, {"resourceUrn": missing}]}
     error = desk.one_error(change(caller, "batchAddTags", "BatchAddTagsInput", given))
@@ -125,13 +128,15 @@ def test_a_batch_is_made_as_a_whole_or_not_at_all(desk, caller, table):
         ),
     ],
 )
-def test_what_an_edit_names_must_exist(desk, caller, table, name, kind, given, told):
+def test_what_an_edit_names_must_exist(
+    desk: Any, caller: Caller, table: Any, name: str, kind: str, given: Any, told: str
+) -> None:
     answer = change(caller, name, kind, {**given, "resourceUrn": table})
     assert told in desk.one_error(answer)["message"]
     assert caller.value(table, "ownership") is None
 
 
-def test_owners_are_added_in_their_kinds_and_removed(caller, table):
+def test_owners_are_added_in_their_kinds_and_removed(caller: Caller, table: Any) -> None:
     given = {"ownerUrn": OWNER, "ownerEntityType": "CORP_USER", "resourceUrn": table}
     for kind in ("DATA_STEWARD", "DATA_STEWARD", "TECHNICAL_OWNER"):
         done(caller, "addOwner", "AddOwnerInput", {**given, "type": kind})
@@ -152,7 +157,7 @@ def test_owners_are_added_in_their_kinds_and_removed(caller, table):
     assert caller.value(table, "ownership")["owners"] == []
 
 
-def test_an_entity_is_put_into_a_domain_and_out_of_it(caller, table):
+def test_an_entity_is_put_into_a_domain_and_out_of_it(caller: Caller, table: Any) -> None:
     put = "mutation($u: String!, $d: String!) { setDomain(entityUrn: $u, domainUrn: $d) }"
     assert caller.graphql(put, u=table, d=DOMAIN)["data"] == {"setDomain": True}
     query = "query($u: String!) { dataset(urn: $u) { domain { associatedUrn domain { id } } } }"
@@ -165,7 +170,7 @@ def test_an_entity_is_put_into_a_domain_and_out_of_it(caller, table):
     assert caller.graphql(query, u=table)["data"]["dataset"]["domain"] is None
 
 
-def test_a_deprecation_is_said_and_taken_back(caller, table):
+def test_a_deprecation_is_said_and_taken_back(caller: Caller, table: Any) -> None:
     query = """query($u: String!) { dataset(urn: $u) {
       deprecation { deprecated decommissionTime note actor }
     } }"""
@@ -183,8 +188,8 @@ def test_a_deprecation_is_said_and_taken_back(caller, table):
     assert (read["deprecated"], read["decommissionTime"], read["note"]) == (False, None, "")
 
 
-def test_entities_are_taken_away_and_brought_back(caller, table):
-    def found():
+def test_entities_are_taken_away_and_brought_back(caller: Caller, table: Any) -> None:
+    def found() -> Any:
         return caller.search(table.split(",")[1])["numEntities"]
 
     kind = "BatchUpdateSoftDeletedInput"
@@ -196,7 +201,7 @@ def test_entities_are_taken_away_and_brought_back(caller, table):
     assert found() == 1
 
 
-def test_several_parts_of_a_dataset_are_set_at_once(desk, caller, table):
+def test_several_parts_of_a_dataset_are_set_at_once(desk: Any, caller: Caller, table: Any) -> None:
     caller.ingest(table, "globalTags", {"tags": [{"tag": OTHER}]})
     changes = {
         "ownership": {"owners": [{"owner": OWNER, "type": "DATAOWNER"}]},
@@ -222,7 +227,7 @@ def test_several_parts_of_a_dataset_are_set_at_once(desk, caller, table):
     assert desk.read(table)["data"]["dataset"]["editableProperties"] == {"description": "words"}
 
 
-def test_a_dashboards_description_is_edited_beside_the_ingested_one(caller):
+def test_a_dashboards_description_is_edited_beside_the_ingested_one(caller: Caller) -> None:
     urn = "urn:li:dashboard:(looker,gqldash)"
     stamps = {name: {"time": 0, "actor": OWNER} for name in ("created", "lastModified")}
     info = {"title": "T", "description": "ingested", "lastModified": stamps}
@@ -239,7 +244,7 @@ def test_a_dashboards_description_is_edited_beside_the_ingested_one(caller):
     }
 
 
-def test_things_are_made_once_and_renamed(desk, caller):
+def test_things_are_made_once_and_renamed(desk: Any, caller: Caller) -> None:
     made = {}
     for name, kind in (
         ("createTag", "CreateTagInput"),
@@ -266,12 +271,12 @@ def test_things_are_made_once_and_renamed(desk, caller):
     assert unnamed["data"]["createDomain"].startswith("urn:li:domain:")
 
 
-def test_tags_added_at_once_are_all_kept(caller, table):
+def test_tags_added_at_once_are_all_kept(caller: Caller, table: Any) -> None:
     tags = [f"urn:li:tag:gqlrace{n}" for n in range(12)]
     for tag in tags:
         caller.ingest(tag, "tagProperties", {"name": tag})
 
-    def add(tag):
+    def add(tag: Any) -> None:
         given = {"tagUrn": tag, "resourceUrn": table}
         done(caller, "addTag", "TagAssociationInput", given)
 

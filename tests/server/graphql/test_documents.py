@@ -2,6 +2,9 @@
 
 import json
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,11 +14,12 @@ from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
 from explorer.server.graphql.session import OverBudget, RequestBudget
+from tests.server.conftest import Caller
 
 USER = "urn:li:corpuser:grace"
 
 
-def test_only_what_was_selected_is_answered(caller, table):
+def test_only_what_was_selected_is_answered(caller: Caller, table: Any) -> None:
     answer = caller.graphql(f'{{ dataset(urn: "{table}") {{ properties {{ description }} }} }}')
     assert answer == {
         "data": {"dataset": {"properties": {"description": "ingested"}}},
@@ -27,7 +31,7 @@ def test_only_what_was_selected_is_answered(caller, table):
     }
 
 
-def test_a_dataset_is_read_whole(caller, dataset):
+def test_a_dataset_is_read_whole(caller: Caller, dataset: str) -> None:
     tags = {"tags": [{"tag": "urn:li:tag:gql"}]}
     caller.ingest("urn:li:tag:gql", "tagProperties", {"name": "GQL", "description": "d"})
     caller.ingest(dataset, "datasetProperties", {"customProperties": {"k": "v"}})
@@ -130,7 +134,9 @@ def test_a_dataset_is_read_whole(caller, dataset):
     }
 
 
-def test_nulls_where_a_default_is_meant_are_read_as_it(caller, dataset, schema):
+def test_nulls_where_a_default_is_meant_are_read_as_it(
+    caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+) -> None:
     columns = schema("a")
     columns["fields"][0] |= {"nullable": None, "recursive": None, "isPartOfKey": None}
     caller.ingest(dataset, "schemaMetadata", columns)
@@ -145,18 +151,18 @@ def test_nulls_where_a_default_is_meant_are_read_as_it(caller, dataset, schema):
     assert field == {"nullable": False, "recursive": False, "isPartOfKey": False}
 
 
-def test_a_dataset_that_does_not_exist_reads_as_null(desk, dataset):
+def test_a_dataset_that_does_not_exist_reads_as_null(desk: Any, dataset: str) -> None:
     assert desk.read(urn=dataset) == {"data": {"dataset": None}, "extensions": {}}
 
 
 @pytest.mark.parametrize("urn", ["nonsense", "urn:li:tag:x", "urn:li:dataset:(a,b)"])
-def test_a_urn_of_no_dataset_is_an_error(desk, urn):
+def test_a_urn_of_no_dataset_is_an_error(desk: Any, urn: str) -> None:
     answer = desk.read(urn=urn)
     assert answer["data"] == {"dataset": None}
     assert desk.one_error(answer)["extensions"]["code"] == 400
 
 
-def test_aliases_several_fields_and_named_operations_work(caller, table):
+def test_aliases_several_fields_and_named_operations_work(caller: Caller, table: Any) -> None:
     query = f"""
     query one {{ dataset(urn: "{table}") {{ name }} }}
     query two($other: String!) {{
@@ -184,7 +190,9 @@ def test_aliases_several_fields_and_named_operations_work(caller, table):
         ("query($urn: String!) { dataset(urn: $urn) { urn } }", "ValidationError"),
     ],
 )
-def test_a_document_that_cannot_run_is_answered_with_its_errors(caller, query, classification):
+def test_a_document_that_cannot_run_is_answered_with_its_errors(
+    caller: Caller, query: str, classification: str
+) -> None:
     answer = caller.graphql(query)
     assert answer["data"] is None
     assert answer["extensions"] == {}
@@ -197,16 +205,16 @@ def test_a_document_that_cannot_run_is_answered_with_its_errors(caller, query, c
 
 
 @pytest.mark.parametrize("body", [{}, {"query": 5}, {"query": "{x}", "variables": []}])
-def test_a_request_without_a_document_is_400(caller, body):
+def test_a_request_without_a_document_is_400(caller: Caller, body: Any) -> None:
     assert caller.post("/api/graphql", body).status_code == 400
 
 
-def test_a_token_in_the_header_is_taken(caller, table):
+def test_a_token_in_the_header_is_taken(caller: Caller, table: Any) -> None:
     answer = caller.post("/api/graphql", {"query": "{__typename}"}, Authorization="Bearer x")
     assert answer.json() == {"data": {"__typename": "Query"}, "extensions": {}}
 
 
-def test_introspection_gives_the_whole_schema(caller):
+def test_introspection_gives_the_whole_schema(caller: Caller) -> None:
     answer = caller.graphql(get_introspection_query(input_value_deprecation=True))
     schema = build_client_schema(answer["data"])
     entity = schema.get_type("Entity")
@@ -255,14 +263,16 @@ def test_introspection_gives_the_whole_schema(caller):
         ("{ me { __typename } } #" + "x" * 1_000_001, "at most 1,000,000 are read"),
     ],
 )
-def test_a_document_out_of_bounds_is_refused(desk, caller, query, told):
+def test_a_document_out_of_bounds_is_refused(
+    desk: Any, caller: Caller, query: Any, told: str
+) -> None:
     assert told in caller.graphql(query)["errors"][0]["message"]
 
 
 class TestWhatADocumentTakes:
     """Pages count as long as they are, not as they might be."""
 
-    def test_a_document_of_long_nested_pages_is_answered(self, caller, table):
+    def test_a_document_of_long_nested_pages_is_answered(self, caller: Caller, table: Any) -> None:
         page = "input: {types: [], direction: INCOMING, count: 1000}"
         inner = "{ total relationships { type entity { urn type } } }"
         document = f"""query($input: SearchAcrossEntitiesInput!) {{
@@ -275,7 +285,9 @@ class TestWhatADocumentTakes:
         assert "errors" not in answer
         assert answer["data"]["searchAcrossEntities"]["total"] > 0
 
-    def test_an_answer_of_too_many_fields_is_ended(self, caller, desk, dataset, schema):
+    def test_an_answer_of_too_many_fields_is_ended(
+        self, caller: Caller, desk: Any, dataset: str, schema: Callable[..., dict[str, Any]]
+    ) -> None:
         columns = schema(*(f"c{at}" for at in range(2_000)))
         caller.ingest(dataset, "schemaMetadata", columns)
         one = f'dataset(urn: "{dataset}") {{ schemaMetadata {{ fields {{ fieldPath }} }} }}'
@@ -287,7 +299,9 @@ class TestWhatADocumentTakes:
         assert "more than 250,000 fields" in error["message"]
         assert error["extensions"]["code"] == 400
 
-    def test_an_edit_is_measured_before_it_is_made(self, caller, desk, dataset, schema):
+    def test_an_edit_is_measured_before_it_is_made(
+        self, caller: Caller, desk: Any, dataset: str, schema: Callable[..., dict[str, Any]]
+    ) -> None:
         caller.ingest(dataset, "schemaMetadata", schema("a"))
         page = "lineage(input: {direction: UPSTREAM, count: 1000}) { relationships { entity "
         deep = page + "{ ... on Dataset { " + page + "{ urn } } } } } } }"
@@ -307,8 +321,8 @@ class TestWhatADocumentTakes:
             (RequestBudget(seconds=-1), "seconds"),
         ],
     )
-    def test_a_budget_that_is_spent_stays_spent(self, budget, said):
-        def spend():
+    def test_a_budget_that_is_spent_stays_spent(self, budget: Any, said: str) -> None:
+        def spend() -> None:
             for _ in range(3):
                 budget.answer(1)
                 budget.read(1)
@@ -320,7 +334,7 @@ class TestWhatADocumentTakes:
         assert said in str(budget.exceeded)
 
 
-def test_one_document_asks_the_same_of_every_kind_of_entity(caller, table):
+def test_one_document_asks_the_same_of_every_kind_of_entity(caller: Caller, table: Any) -> None:
     query = """query($u: String!) { entity(urn: $u) {
       urn
       ... on Dataset { name platform { ...P } tags { ...T } properties { name description } }
@@ -346,7 +360,7 @@ def test_one_document_asks_the_same_of_every_kind_of_entity(caller, table):
     assert read["data"]["entity"]["properties"] == {"name": "T", "description": "ingested"}
 
 
-def test_only_posts_with_a_readable_body_are_taken(caller):
+def test_only_posts_with_a_readable_body_are_taken(caller: Caller) -> None:
     assert caller.get("/api/graphql").status_code == 405
     for body in (b"{", b"[]", b""):
         headers = {"content-type": "application/json"}
@@ -354,13 +368,13 @@ def test_only_posts_with_a_readable_body_are_taken(caller):
         assert answer.status_code == 400
 
 
-def test_variables_may_be_null_or_missing(caller):
+def test_variables_may_be_null_or_missing(caller: Caller) -> None:
     for body in ({}, {"variables": None}, {"variables": {}}):
         answer = caller.post("/api/graphql", {"query": "{ __typename }", **body})
         assert answer.json()["data"] == {"__typename": "Query"}
 
 
-def test_the_schema_is_described_again_from_what_was_kept(caller):
+def test_the_schema_is_described_again_from_what_was_kept(caller: Caller) -> None:
     query = get_introspection_query(input_value_deprecation=True)
     first = caller.graphql(query)
     assert caller.graphql(query) == first
@@ -368,7 +382,9 @@ def test_the_schema_is_described_again_from_what_was_kept(caller):
     assert {"GenericEntity", "SearchFlags", "AndFilterInput", "EntityType"} <= kinds
 
 
-def test_a_kind_of_a_deployments_own_is_an_entity_like_any(tmp_path, serve):
+def test_a_kind_of_a_deployments_own_is_an_entity_like_any(
+    tmp_path: Path, serve: Callable[..., str]
+) -> None:
     own = {
         "entities": {"warehouseShelf": {"key": "warehouseShelfKey", "aspects": ["status"]}},
         "aspects": {"warehouseShelfKey": {"record": "com.own.WarehouseShelfKey"}},
@@ -409,7 +425,7 @@ def test_a_kind_of_a_deployments_own_is_an_entity_like_any(tmp_path, serve):
     }
 
 
-def test_others_are_answered_while_a_long_document_is_read(caller):
+def test_others_are_answered_while_a_long_document_is_read(caller: Caller) -> None:
     names = " ".join(f'a{at}: dataset(urn: "x") {{ name }}' for at in range(2_000))
     long = f"{{ {names} }}"
     caller.graphql("{ __typename }")

@@ -1,15 +1,19 @@
 """Edits by people: what they change, what they leave alone, and what they refuse."""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+from tests.server.conftest import Caller
 
 USER = "urn:li:corpuser:grace"
 
 
 def test_an_edited_description_is_what_plain_callers_read_and_beside_the_ingested_for_datahubs(
-    desk, caller, table
-):
+    desk: Any, caller: Caller, table: Any
+) -> None:
     answer = desk.edit_dataset(urn=table, changes={"editableProperties": {"description": "edited"}})
     assert answer == {"data": {"updateDataset": {"urn": table}}, "extensions": {}}
     for dialect, text in (("plain", "edited"), ("datahub", "ingested")):
@@ -21,7 +25,9 @@ def test_an_edited_description_is_what_plain_callers_read_and_beside_the_ingeste
     assert stored["lastModified"]["time"] > 0
 
 
-def test_an_edited_description_stands_in_where_nothing_was_ingested(desk, caller, dataset):
+def test_an_edited_description_stands_in_where_nothing_was_ingested(
+    desk: Any, caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     assert desk.read(urn=dataset)["data"]["dataset"]["properties"] is None
     desk.edit_dataset(urn=dataset, changes={"editableProperties": {"description": "new"}})
@@ -29,7 +35,7 @@ def test_an_edited_description_stands_in_where_nothing_was_ingested(desk, caller
     assert read["properties"] == {"description": "new"}
 
 
-def test_an_emptied_description_gives_way_to_the_ingested_one(desk, table):
+def test_an_emptied_description_gives_way_to_the_ingested_one(desk: Any, table: Any) -> None:
     for text in ("edited", ""):
         desk.edit_dataset(urn=table, changes={"editableProperties": {"description": text}})
         desk.describe(changes=desk.column(table, "a", text))
@@ -38,8 +44,10 @@ def test_an_emptied_description_gives_way_to_the_ingested_one(desk, table):
     assert read["schemaMetadata"]["fields"][0]["description"] == "of a"
 
 
-def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(desk, caller, table):
-    def link(url):
+def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(
+    desk: Any, caller: Caller, table: Any
+) -> None:
+    def link(url: Any) -> Any:
         return {
             "institutionalMemory": {"elements": [{"author": USER, "url": url, "description": "d"}]}
         }
@@ -57,14 +65,14 @@ def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(de
     assert caller.value(table, "institutionalMemory")["elements"][0]["url"] == "https://two"
 
 
-def test_the_author_of_a_link_is_a_user(desk, caller, table):
+def test_the_author_of_a_link_is_a_user(desk: Any, caller: Caller, table: Any) -> None:
     given = {"elements": [{"author": "urn:li:tag:x", "url": "u", "description": "d"}]}
     answer = desk.edit_dataset(urn=table, changes={"institutionalMemory": given})
     assert desk.one_error(answer)["extensions"]["type"] == "BAD_REQUEST"
     assert caller.value(table, "institutionalMemory") is None
 
 
-def test_a_link_tells_who_made_it_and_when(caller, table):
+def test_a_link_tells_who_made_it_and_when(caller: Caller, table: Any) -> None:
     stamp = {"time": 5, "actor": "urn:li:corpGroup:team"}
     links = [{"url": "https://x", "description": "d", "createStamp": stamp}]
     caller.ingest(table, "institutionalMemory", {"elements": links})
@@ -82,7 +90,7 @@ def test_a_link_tells_who_made_it_and_when(caller, table):
     }
 
 
-def test_single_links_are_added_and_removed(desk, caller, table):
+def test_single_links_are_added_and_removed(desk: Any, caller: Caller, table: Any) -> None:
     add = "mutation($i: AddLinkInput!) { addLink(input: $i) }"
     remove = "mutation($i: RemoveLinkInput!) { removeLink(input: $i) }"
     for url, label in (("https://a", "a"), ("https://b", "b"), ("https://a", "A")):
@@ -100,8 +108,8 @@ def test_single_links_are_added_and_removed(desk, caller, table):
 
 
 def test_a_column_edit_is_read_back_and_leaves_the_ingested_schema_alone(
-    desk, caller, table, schema
-):
+    desk: Any, caller: Caller, table: Any, schema: Callable[..., dict[str, Any]]
+) -> None:
     before = caller.value(table, "schemaMetadata")
     for path, text in (("a", "edited a"), ("b", "edited b")):
         answer = desk.describe(changes=desk.column(table, path, text))
@@ -122,7 +130,7 @@ def test_a_column_edit_is_read_back_and_leaves_the_ingested_schema_alone(
     assert again["editableSchemaMetadata"]["editableSchemaFieldInfo"] == edited
 
 
-def test_a_column_edit_keeps_tags_and_other_entries(desk, caller, table):
+def test_a_column_edit_keeps_tags_and_other_entries(desk: Any, caller: Caller, table: Any) -> None:
     tags = {"tags": [{"tag": "urn:li:tag:pii"}]}
     infos = [
         {"fieldPath": "a", "globalTags": tags},
@@ -137,14 +145,14 @@ def test_a_column_edit_keeps_tags_and_other_entries(desk, caller, table):
     ]
 
 
-def test_a_column_edit_can_empty_a_description(desk, caller, table):
+def test_a_column_edit_can_empty_a_description(desk: Any, caller: Caller, table: Any) -> None:
     for text in ("text", ""):
         desk.describe(changes=desk.column(table, "b", text))
     (info,) = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
     assert info == {"fieldPath": "b", "description": ""}
 
 
-def test_saving_the_same_text_again_makes_no_version(desk, caller, table):
+def test_saving_the_same_text_again_makes_no_version(desk: Any, caller: Caller, table: Any) -> None:
     for _ in range(2):
         desk.describe(changes=desk.column(table, "b", "text"))
         given = {"editableProperties": {"description": "text"}}
@@ -153,7 +161,9 @@ def test_saving_the_same_text_again_makes_no_version(desk, caller, table):
         assert caller.version(table, aspect, 1).status_code == 404
 
 
-def test_versioned_field_paths_match_exactly(desk, caller, dataset, schema):
+def test_versioned_field_paths_match_exactly(
+    desk: Any, caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+) -> None:
     root = "[version=2.0].[type=struct]"
     paths = [f"{root}.[type=struct].a", f"{root}.[type=struct].a.[type=string].b", "a", "a.b"]
     caller.ingest(dataset, "schemaMetadata", schema(*paths))
@@ -162,7 +172,9 @@ def test_versioned_field_paths_match_exactly(desk, caller, dataset, schema):
     assert [field["description"] for field in fields] == [None, "the one", None, None]
 
 
-def test_an_unknown_column_is_refused_with_its_nearest(desk, caller, table):
+def test_an_unknown_column_is_refused_with_its_nearest(
+    desk: Any, caller: Caller, table: Any
+) -> None:
     error = desk.one_error(desk.describe(changes=desk.column(table, "nested.bb", "text")))
     assert error["message"] == (
         "Field nested.bb does not exist in the datasets schema. Nearest: nested.b"
@@ -171,12 +183,14 @@ def test_an_unknown_column_is_refused_with_its_nearest(desk, caller, table):
     assert caller.value(table, "editableSchemaMetadata") is None
 
 
-def test_two_columns_edited_at_once_are_both_kept(desk, caller, dataset, schema):
+def test_two_columns_edited_at_once_are_both_kept(
+    desk: Any, caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+) -> None:
     paths = [f"c{n}" for n in range(24)]
     caller.ingest(dataset, "schemaMetadata", schema(*paths))
     failed = []
 
-    def edit(mine):
+    def edit(mine: Any) -> None:
         for path in mine:
             answer = desk.describe(changes=desk.column(dataset, path, f"of {path}"))
             if answer.get("errors"):
@@ -194,7 +208,9 @@ def test_two_columns_edited_at_once_are_both_kept(desk, caller, dataset, schema)
     }
 
 
-def test_editing_what_does_not_exist_fails_and_makes_nothing(desk, caller, dataset):
+def test_editing_what_does_not_exist_fails_and_makes_nothing(
+    desk: Any, caller: Caller, dataset: str
+) -> None:
     updates = {
         "editableProperties": {"description": "x"},
         "institutionalMemory": {"elements": []},
@@ -216,7 +232,7 @@ def test_editing_what_does_not_exist_fails_and_makes_nothing(desk, caller, datas
     assert not caller.exists(dataset)
 
 
-def test_a_container_is_described(desk, caller):
+def test_a_container_is_described(desk: Any, caller: Caller) -> None:
     urn = "urn:li:container:gql"
     caller.ingest(urn, "containerProperties", {"name": "Marts"})
     given = {"resourceUrn": urn, "description": "of the marts"}
@@ -236,7 +252,9 @@ def test_a_container_is_described(desk, caller):
         "urn:li:dataset:(urn:li:dataPlatform:hive,bare,PROD)",
     ],
 )
-def test_other_targets_of_update_description_are_refused(desk, caller, urn):
+def test_other_targets_of_update_description_are_refused(
+    desk: Any, caller: Caller, urn: str
+) -> None:
     caller.ingest(urn, "status", {"removed": False})
     before = caller.entity(urn)["aspects"]
     answer = desk.describe(changes={"resourceUrn": urn, "description": "x"})
@@ -268,7 +286,9 @@ DESCRIBED = {
 
 
 @pytest.mark.parametrize("urn", DESCRIBED)
-def test_every_kind_that_datahub_describes_is_described(desk, caller, urn):
+def test_every_kind_that_datahub_describes_is_described(
+    desk: Any, caller: Caller, urn: Any
+) -> None:
     aspect, begun = DESCRIBED[urn]
     field = "definition" if "glossary" in urn else "description"
     caller.ingest(urn, "ownership", {"owners": []})
@@ -283,7 +303,7 @@ def test_every_kind_that_datahub_describes_is_described(desk, caller, urn):
     assert caller.value(urn, aspect)[field] == ""
 
 
-def test_what_stands_beside_a_description_stays(desk, caller):
+def test_what_stands_beside_a_description_stays(desk: Any, caller: Caller) -> None:
     urn = "urn:li:glossaryTerm:beside"
     info = {"name": "Beside", "definition": "before", "termSource": "EXTERNAL", "sourceRef": "r"}
     caller.ingest(urn, "glossaryTermInfo", info)
@@ -291,7 +311,7 @@ def test_what_stands_beside_a_description_stays(desk, caller):
     assert caller.value(urn, "glossaryTermInfo") == info | {"definition": "after"}
 
 
-def test_block_strings_lose_their_indentation_only(caller, table):
+def test_block_strings_lose_their_indentation_only(caller: Caller, table: Any) -> None:
     document = f'''
     mutation {{
       updateDescription(input: {{
@@ -310,20 +330,24 @@ def test_block_strings_lose_their_indentation_only(caller, table):
     assert info["description"] == ('# Heading\n\n  * indented "quoted" """ and \\ backslash\nlast')
 
 
-def test_text_in_variables_is_kept_character_for_character(desk, caller, table):
+def test_text_in_variables_is_kept_character_for_character(
+    desk: Any, caller: Caller, table: Any
+) -> None:
     text = "a\r\n\tb  \n\u0000|x|\n```\n{}\"'\\ <b> 🏔 \u202e "
     desk.describe(changes=desk.column(table, "b", text))
     (info,) = caller.value(table, "editableSchemaMetadata")["editableSchemaFieldInfo"]
     assert info["description"] == text
 
 
-def test_editing_what_is_soft_deleted_works_and_leaves_it_so(desk, caller, table):
+def test_editing_what_is_soft_deleted_works_and_leaves_it_so(
+    desk: Any, caller: Caller, table: Any
+) -> None:
     caller.ingest(table, "status", {"removed": True})
     desk.describe(changes=desk.column(table, "b", "still"))
     assert caller.value(table, "status") == {"removed": True}
     assert desk.read(urn=table)["data"]["dataset"]["editableSchemaMetadata"]
 
 
-def test_an_edit_is_found_by_search_at_once(desk, caller, table):
+def test_an_edit_is_found_by_search_at_once(desk: Any, caller: Caller, table: Any) -> None:
     desk.describe(changes=desk.column(table, "b", "hochkoenigwort"))
     assert caller.search("hochkoenigwort")["entities"] == [table]

@@ -2,14 +2,19 @@
 
 import json
 import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from explorer.metadata.urn import Urn
+from tests.server.conftest import Caller
 
 PLATFORM = "urn:li:dataPlatform:gqlplatform"
 DAY = 86_400_000
 
 
-def test_every_registered_kind_is_read_by_its_urn(caller):
+def test_every_registered_kind_is_read_by_its_urn(caller: Caller) -> None:
     registry = caller.catalog.registry
     urns = []
     for name in registry.entities:
@@ -32,7 +37,7 @@ def test_every_registered_kind_is_read_by_its_urn(caller):
     assert json.loads(raw["payload"]) == {"id": "gqlkey"}
 
 
-def _part(field):
+def _part(field: Any) -> Any:
     urns = {
         "platform": PLATFORM,
         "flow": "urn:li:dataFlow:(airflow,gqlflow,PROD)",
@@ -42,7 +47,7 @@ def _part(field):
     return urns.get(field, "gqlkey")
 
 
-def test_what_is_not_stored_is_null_and_can_be_asked_about(caller, dataset):
+def test_what_is_not_stored_is_null_and_can_be_asked_about(caller: Caller, dataset: str) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     no = "urn:li:tag:not-there"
     query = """query($a: String!, $b: String!) {
@@ -59,7 +64,9 @@ def test_what_is_not_stored_is_null_and_can_be_asked_about(caller, dataset):
     }
 
 
-def test_a_chart_reads_its_title_as_its_name_and_its_inputs_as_datasets(caller, dataset):
+def test_a_chart_reads_its_title_as_its_name_and_its_inputs_as_datasets(
+    caller: Caller, dataset: str
+) -> None:
     urn = "urn:li:chart:(gqltool,one)"
     stamps = {"created": {"time": 1, "actor": "urn:li:corpuser:a"}}
     caller.ingest(
@@ -90,7 +97,7 @@ def test_a_chart_reads_its_title_as_its_name_and_its_inputs_as_datasets(caller, 
     }
 
 
-def test_containers_above_are_read_the_nearest_first(caller, dataset):
+def test_containers_above_are_read_the_nearest_first(caller: Caller, dataset: str) -> None:
     caller.ingest("urn:li:container:gqltop", "containerProperties", {"name": "Top"})
     caller.ingest("urn:li:container:gqllow", "containerProperties", {"name": "Low"})
     caller.ingest("urn:li:container:gqllow", "container", {"container": "urn:li:container:gqltop"})
@@ -108,7 +115,9 @@ def test_containers_above_are_read_the_nearest_first(caller, dataset):
     }
 
 
-def test_an_older_schema_is_read_by_its_version(caller, dataset, schema):
+def test_an_older_schema_is_read_by_its_version(
+    caller: Caller, dataset: str, schema: Callable[..., dict[str, Any]]
+) -> None:
     caller.ingest(dataset, "schemaMetadata", schema("old"))
     caller.ingest(dataset, "schemaMetadata", schema("new"))
     query = """query($u: String!) { dataset(urn: $u) {
@@ -125,7 +134,7 @@ def test_an_older_schema_is_read_by_its_version(caller, dataset, schema):
     }
 
 
-def test_structured_properties_are_texts_and_numbers(caller, dataset):
+def test_structured_properties_are_texts_and_numbers(caller: Caller, dataset: str) -> None:
     kept = "urn:li:structuredProperty:gqlkept"
     # A type of the deployment's own, whose values may be of either kind.
     definition = {
@@ -154,7 +163,7 @@ def test_structured_properties_are_texts_and_numbers(caller, dataset):
     ]
 
 
-def test_use_is_read_by_bucket_and_over_all_of_them(caller, dataset):
+def test_use_is_read_by_bucket_and_over_all_of_them(caller: Caller, dataset: str) -> None:
     now = time.time_ns() // 1_000_000
     for days, queries in ((1, 10), (2, 5), (400, 1)):
         caller.ingest(
@@ -210,7 +219,9 @@ def test_use_is_read_by_bucket_and_over_all_of_them(caller, dataset):
     assert whole["aggregations"]["totalSqlQueries"] == 16
 
 
-def test_profiles_and_operations_come_newest_first_within_bounds(caller, dataset):
+def test_profiles_and_operations_come_newest_first_within_bounds(
+    caller: Caller, dataset: str
+) -> None:
     for at in (100, 200, 300):
         caller.ingest(dataset, "datasetProfile", {"timestampMillis": at, "rowCount": at * 2**33})
         operation = {
@@ -235,7 +246,9 @@ def test_profiles_and_operations_come_newest_first_within_bounds(caller, dataset
     }
 
 
-def test_entities_referred_to_are_read_with_one_query_a_level(caller, dataset, monkeypatch):
+def test_entities_referred_to_are_read_with_one_query_a_level(
+    caller: Caller, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tags = [f"urn:li:tag:gqllevel{n}" for n in range(12)]
     for tag in tags:
         caller.ingest(tag, "tagProperties", {"name": tag[-3:]})
@@ -243,7 +256,7 @@ def test_entities_referred_to_are_read_with_one_query_a_level(caller, dataset, m
     reads = []
     read = caller.catalog.store.aspects
 
-    def counted(urns, names=None):
+    def counted(urns: Any, names: Any = None) -> Any:
         reads.append(len(urns))
         return read(urns, names)
 
@@ -258,7 +271,7 @@ def test_entities_referred_to_are_read_with_one_query_a_level(caller, dataset, m
     assert reads == [1]
 
 
-def test_who_asks_is_told(caller):
+def test_who_asks_is_told(caller: Caller) -> None:
     query = "{ me { corpUser { urn username } platformPrivileges { createTags managePolicies } } }"
     assert caller.graphql(query)["data"]["me"] == {
         "corpUser": {"urn": "urn:li:corpuser:unknown", "username": "unknown"},
@@ -269,13 +282,15 @@ def test_who_asks_is_told(caller):
 class TestWhatDataHubsDocumentsAskOf:
     """Fields and addresses that only documents written for DataHub use."""
 
-    def test_the_document_may_be_sent_to_its_second_address(self, caller):
+    def test_the_document_may_be_sent_to_its_second_address(self, caller: Caller) -> None:
         body = {"query": "{ __typename }"}
         answer = caller.post("/api/v2/graphql", body)
         assert answer.json() == caller.post("/api/graphql", body).json()
         assert caller.post("/api/v2/graphql", {}).status_code == 400
 
-    def test_the_deprecated_description_is_that_of_the_properties(self, caller, dataset):
+    def test_the_deprecated_description_is_that_of_the_properties(
+        self, caller: Caller, dataset: str
+    ) -> None:
         caller.ingest(dataset, "datasetProperties", {"description": "ingested"})
         caller.ingest(dataset, "editableDatasetProperties", {"description": "edited"})
         document = "query q($urn: String!) { dataset(urn: $urn) { description } }"
@@ -285,7 +300,7 @@ class TestWhatDataHubsDocumentsAskOf:
             found = caller.post("/api/graphql", body, **headers).json()["data"]["dataset"]
             assert found == {"description": said}
 
-    def test_what_a_user_says_of_themselves_has_two_names(self, caller):
+    def test_what_a_user_says_of_themselves_has_two_names(self, caller: Caller) -> None:
         urn = "urn:li:corpuser:two-names"
         caller.ingest(urn, "corpUserEditableInfo", {"aboutMe": "Ada", "skills": ["sql"]})
         document = """query q($urn: String!) { corpUser(urn: $urn) {
@@ -294,17 +309,19 @@ class TestWhatDataHubsDocumentsAskOf:
         assert found["editableInfo"] == {"aboutMe": "Ada", "skills": ["sql"]}
         assert found["editableProperties"] == found["editableInfo"]
 
-    def test_the_browse_path_is_where_browsing_shows_the_entity(self, caller, dataset):
+    def test_the_browse_path_is_where_browsing_shows_the_entity(
+        self, caller: Caller, dataset: str
+    ) -> None:
         document = """query q($urn: String!) { dataset(urn: $urn) {
           browsePathV2 { path { name entity { urn } } } } }"""
         browse = """query b($input: BrowseV2Input!) { browseV2(input: $input) {
           groups { name count } } }"""
 
-        def path():
+        def path() -> Any:
             found = caller.graphql(document, urn=dataset)["data"]["dataset"]["browsePathV2"]
             return [(one["name"], (one["entity"] or {}).get("urn")) for one in found["path"]]
 
-        def is_shown_at(names):
+        def is_shown_at(names: Any) -> Any:
             *above, last = names
             asked = {"type": "DATASET", "path": above, "start": 0, "count": 1000}
             groups = caller.graphql(browse, input=asked)["data"]["browseV2"]["groups"]

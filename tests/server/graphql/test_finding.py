@@ -1,12 +1,16 @@
 """Searches, scrolls, completions, folders and trees through GraphQL."""
 
+from typing import Any
+
 import pytest
+
+from tests.server.conftest import Caller
 
 WORD = "gqlfindable"
 
 
 @pytest.fixture(scope="module")
-def shelf(caller):
+def shelf(caller: Caller) -> Any:
     """Seven datasets that one word finds, one of them removed, and a chart."""
     urns = []
     for n in range(7):
@@ -23,7 +27,7 @@ def shelf(caller):
     return urns[:6]
 
 
-def search(caller, fields, **asked):
+def search(caller: Any, fields: Any, **asked: Any) -> Any:
     query = (
         "query($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) { "
         + fields
@@ -34,11 +38,11 @@ def search(caller, fields, **asked):
     return answer["data"]["searchAcrossEntities"]
 
 
-def urns_of(results):
+def urns_of(results: Any) -> Any:
     return {one["entity"]["urn"] for one in results["searchResults"]}
 
 
-def test_a_search_gives_its_page_with_what_matched(caller, shelf):
+def test_a_search_gives_its_page_with_what_matched(caller: Caller, shelf: Any) -> None:
     query = """query($i: SearchInput!) { search(input: $i) {
       start count total
       searchResults {
@@ -59,7 +63,7 @@ def test_a_search_gives_its_page_with_what_matched(caller, shelf):
     assert (page["start"], page["count"], page["total"]) == (4, 2, 6)
 
 
-def test_filters_types_and_flags_narrow_a_search(caller, shelf):
+def test_filters_types_and_flags_narrow_a_search(caller: Caller, shelf: Any) -> None:
     fields = "total searchResults { entity { urn } }"
     hive = {"field": "platform.keyword", "values": ["urn:li:dataPlatform:hive"]}
     both = search(caller, fields)
@@ -77,7 +81,7 @@ def test_filters_types_and_flags_narrow_a_search(caller, shelf):
     assert search(caller, fields, searchFlags={"includeSoftDeleted": True})["total"] == 8
 
 
-def test_facets_speak_in_symbols_and_are_cut(caller, shelf):
+def test_facets_speak_in_symbols_and_are_cut(caller: Caller, shelf: Any) -> None:
     fields = "facets { field displayName aggregations { value count entity { urn } } }"
     facets = {one["field"]: one for one in search(caller, fields)["facets"]}
     kinds = {one["value"]: one["count"] for one in facets["_entityType"]["aggregations"]}
@@ -95,7 +99,7 @@ def test_facets_speak_in_symbols_and_are_cut(caller, shelf):
     assert {one["count"] for one in facet["aggregations"]} == {3}
 
 
-def test_a_search_is_sorted_as_asked(caller, shelf):
+def test_a_search_is_sorted_as_asked(caller: Caller, shelf: Any) -> None:
     fields = "searchResults { entity { ... on Dataset { properties { name } } } }"
     order = {"sortCriterion": {"field": "name", "sortOrder": "DESCENDING"}}
     found = search(caller, fields, types=["DATASET"], sortInput=order)
@@ -103,7 +107,7 @@ def test_a_search_is_sorted_as_asked(caller, shelf):
     assert names == [f"{WORD} {n}" for n in (5, 4, 3, 2, 1, 0)]
 
 
-def test_a_scroll_meets_everything_once_and_ends(caller, shelf):
+def test_a_scroll_meets_everything_once_and_ends(caller: Caller, shelf: Any) -> None:
     query = """query($s: String) { scrollAcrossEntities(input: {
       query: "gqlfindable", types: [DATASET], count: 2, scrollId: $s,
       searchFlags: { fetchExtraFields: ["name"] }
@@ -123,7 +127,7 @@ def test_a_scroll_meets_everything_once_and_ends(caller, shelf):
     assert error["extensions"]["code"] == 400
 
 
-def test_names_are_completed(caller, shelf):
+def test_names_are_completed(caller: Caller, shelf: Any) -> None:
     query = """query($q: String!) {
       one: autoComplete(input: { type: DATASET, query: $q, limit: 3 }) {
         query suggestions entities { urn }
@@ -138,7 +142,7 @@ def test_names_are_completed(caller, shelf):
     assert read["each"]["suggestions"][1]["entities"] == [{"__typename": "Chart"}]
 
 
-def test_folders_are_walked_down_to_the_entity(caller, shelf):
+def test_folders_are_walked_down_to_the_entity(caller: Caller, shelf: Any) -> None:
     query = """query($p: [String!], $u: String!) {
       browse(input: { type: DATASET, path: $p, count: 5 }) {
         total groups { name count } entities { urn } metadata { path totalNumEntities }
@@ -155,7 +159,7 @@ def test_folders_are_walked_down_to_the_entity(caller, shelf):
     assert read["browsePaths"][0]["path"][:3] == ["prod", "hive", WORD]
 
 
-def test_folders_of_todays_paths_are_walked_too(caller, dataset):
+def test_folders_of_todays_paths_are_walked_too(caller: Caller, dataset: str) -> None:
     top = "urn:li:container:gqlfolder"
     caller.ingest(top, "containerProperties", {"name": "Folder"})
     path = [{"id": top, "urn": top}, {"id": "gqlinner"}]
@@ -170,7 +174,7 @@ def test_folders_of_todays_paths_are_walked_too(caller, dataset):
     assert (inner["name"], inner["hasSubGroups"]) == ("gqlinner", False)
 
 
-def test_trees_begin_with_what_is_in_nothing(caller):
+def test_trees_begin_with_what_is_in_nothing(caller: Caller) -> None:
     caller.ingest("urn:li:domain:gqltop", "domainProperties", {"name": "A top"})
     within = {"name": "Within", "parentDomain": "urn:li:domain:gqltop"}
     caller.ingest("urn:li:domain:gqlwithin", "domainProperties", within)
@@ -199,7 +203,7 @@ def test_trees_begin_with_what_is_in_nothing(caller):
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
     ],
 )
-def test_a_search_that_cannot_be_done_says_why(caller, asked, told):
+def test_a_search_that_cannot_be_done_says_why(caller: Caller, asked: Any, told: str) -> None:
     query = "query($i: SearchAcrossEntitiesInput!) { searchAcrossEntities(input: $i) { total } }"
     answer = caller.graphql(query, i={"query": "*", **asked})
     (error,) = answer["errors"]
@@ -212,18 +216,18 @@ PAGE = """query($n: Int!) { scrollAcrossEntities(input: { query: "*", count: $n 
 } }"""
 
 
-def test_lists_count_as_long_as_they_are(caller, shelf):
+def test_lists_count_as_long_as_they_are(caller: Caller, shelf: Any) -> None:
     fields = " ".join(f"f{n}: type" for n in range(60))
     for count in (100, 5_000, 10_000):
         assert "errors" not in caller.graphql(PAGE % fields, n=count)
 
 
-def nested_dataset(level):
+def nested_dataset(level: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,nested.{level},PROD)"
 
 
 @pytest.fixture(scope="module")
-def nested(caller):
+def nested(caller: Caller) -> Any:
     """Three nested domains, containers and a glossary, each with a dataset of its own name."""
     found = {}
     levels = ("top", "middle", "bottom")
@@ -267,7 +271,9 @@ class TestWhatIsRelated:
         ],
     )
     @pytest.mark.parametrize(("field", "kind"), [("domains", "domain"), ("container", "container")])
-    def test_is_found_as_the_condition_says(self, caller, nested, condition, levels, field, kind):
+    def test_is_found_as_the_condition_says(
+        self, caller: Caller, nested: Any, condition: str, levels: Any, field: str, kind: str
+    ) -> None:
         criterion = {"field": field, "values": [nested[kind]["middle"]], "condition": condition}
         wanted = {nested_dataset(level) for level in levels}
         asked = {"types": ["DATASET"], "orFilters": [{"and": [criterion]}], "query": "*"}
@@ -280,14 +286,14 @@ class TestWhatIsRelated:
         plain = caller.search("*", filter={"or": [{"and": [criterion]}]})
         assert set(plain["entities"]) == wanted
 
-    def test_a_glossary_node_finds_what_its_terms_are_on(self, caller, nested):
+    def test_a_glossary_node_finds_what_its_terms_are_on(self, caller: Caller, nested: Any) -> None:
         node = nested["glossaryNode"]["middle"]
         criterion = {"field": "glossaryTerms", "values": [node], "condition": "DESCENDANTS_INCL"}
         asked = {"types": ["DATASET"], "orFilters": [{"and": [criterion]}], "query": "*"}
         found = search(caller, "searchResults { entity { urn } }", **asked)
         assert urns_of(found) == {nested_dataset("middle"), nested_dataset("bottom")}
 
-    def test_a_flag_keeps_the_filter_as_it_was_written(self, caller, nested):
+    def test_a_flag_keeps_the_filter_as_it_was_written(self, caller: Caller, nested: Any) -> None:
         criterion = {
             "field": "domains",
             "values": [nested["domain"]["top"]],
@@ -306,7 +312,7 @@ class TestWithoutTypes:
     KIND = "urn:li:ownershipType:gqlunlisted"
 
     @pytest.fixture(autouse=True)
-    def described(self, caller):
+    def described(self, caller: Caller) -> None:
         info = {"name": "gqlunlisted", "type": "OTHERS", "datasetNameDelimiter": "."}
         caller.ingest(self.PLATFORM, "dataPlatformInfo", info)
         stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
@@ -314,7 +320,7 @@ class TestWithoutTypes:
         caller.ingest(self.KIND, "ownershipTypeInfo", info)
 
     @pytest.mark.parametrize("text", ["*", "", "gqlunlisted"])
-    def test_it_is_left_out(self, caller, text):
+    def test_it_is_left_out(self, caller: Caller, text: str) -> None:
         fields = "searchResults { entity { urn type } } facets { field aggregations { value } }"
         flags = {"maxAggValues": 100}
         found = search(caller, fields, query=text, count=1000, searchFlags=flags)
@@ -341,6 +347,6 @@ class TestWithoutTypes:
             {"orFilters": [{"and": [{"field": "urn", "values": [PLATFORM]}]}]},
         ],
     )
-    def test_it_is_found_where_it_is_asked_for(self, caller, asked):
+    def test_it_is_found_where_it_is_asked_for(self, caller: Caller, asked: Any) -> None:
         fields = "searchResults { entity { urn } }"
         assert self.PLATFORM in urns_of(search(caller, fields, query="*", count=1000, **asked))

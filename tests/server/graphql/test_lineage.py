@@ -1,6 +1,10 @@
 """Lineage through GraphQL, with the documents that clients of the real service send."""
 
+from typing import Any
+
 import pytest
+
+from tests.server.conftest import Caller
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
 HIVE = "urn:li:dataPlatform:hive"
@@ -73,15 +77,15 @@ query related($urn: String!, $input: RelationshipsInput!) {
 """
 
 
-def hive(name):
+def hive(name: Any) -> str:
     return f"urn:li:dataset:({HIVE},glineage.{name},PROD)"
 
 
-def upstream(name, **more):
+def upstream(name: Any, **more: Any) -> Any:
     return {"auditStamp": NOBODY, "dataset": hive(name), "type": "TRANSFORMED"} | more
 
 
-def degree_is(*values):
+def degree_is(*values: Any) -> Any:
     return {"field": "degree", "condition": "EQUAL", "values": list(values), "negated": False}
 
 
@@ -89,8 +93,8 @@ NOT_REMOVED = {"field": "removed", "condition": "EQUAL", "values": ["true"], "ne
 
 
 @pytest.fixture
-def drawn(caller):
-    def draw(graph):
+def drawn(caller: Caller) -> Any:
+    def draw(graph: Any) -> None:
         answer = caller.batch(
             *(
                 caller.proposal(
@@ -105,8 +109,8 @@ def drawn(caller):
 
 
 @pytest.fixture
-def across(caller):
-    def ask(urn, direction="UPSTREAM", *criteria, **more):
+def across(caller: Caller) -> Any:
+    def ask(urn: Any, direction: str = "UPSTREAM", *criteria: Any, **more: Any) -> Any:
         asked = {"urn": urn, "direction": direction, "count": 100, "includeGhostEntities": True}
         asked |= more
         if criteria:
@@ -118,11 +122,11 @@ def across(caller):
     return ask
 
 
-def degrees(found):
+def degrees(found: Any) -> Any:
     return {one["entity"]["urn"]: one["degree"] for one in found["searchResults"]}
 
 
-def test_the_document_of_the_sdk_is_answered_page_by_page(caller, drawn):
+def test_the_document_of_the_sdk_is_answered_page_by_page(caller: Caller, drawn: Any) -> None:
     drawn({"sdk.a": ["sdk.b"], "sdk.b": ["sdk.c"], "sdk.c": ["sdk.d"]})
     a, b, c, d = (hive(f"sdk.{one}") for one in "abcd")
     caller.ingest(b, "datasetProperties", {"description": "of b"})
@@ -159,12 +163,12 @@ def test_the_document_of_the_sdk_is_answered_page_by_page(caller, drawn):
     assert [one["urn"] for one in last["paths"][0]["path"]] == [a, b, c, d]
 
 
-def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn, across):
+def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn: Any, across: Any) -> None:
     drawn({"deg.0": ["deg.1"], "deg.1": ["deg.2"], "deg.2": ["deg.3"], "deg.3": ["deg.4"]})
     start = hive("deg.0")
     every = {hive(f"deg.{at}"): at for at in range(1, 5)}
 
-    def within(*wanted):
+    def within(*wanted: Any) -> Any:
         return {urn: at for urn, at in every.items() if at in wanted}
 
     assert degrees(across(start)) == every
@@ -178,7 +182,9 @@ def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn, across):
     assert (first["explored"], first["truncatedChildren"]) == (False, False)
 
 
-def test_a_cycle_through_a_ghost_and_a_removed_entity_is_answered_whole(caller, drawn, across):
+def test_a_cycle_through_a_ghost_and_a_removed_entity_is_answered_whole(
+    caller: Caller, drawn: Any, across: Any
+) -> None:
     drawn({"cyc.a": ["cyc.b", "cyc.ghost"], "cyc.b": ["cyc.a", "cyc.ghost"]})
     caller.ingest(hive("cyc.b"), "status", {"removed": True})
     found = across(hive("cyc.a"), includeSoftDelete=True)
@@ -195,7 +201,9 @@ def test_a_cycle_through_a_ghost_and_a_removed_entity_is_answered_whole(caller, 
     assert degrees(flagged) == {hive("cyc.ghost"): 1}
 
 
-def test_filters_on_any_field_and_text_narrow_what_was_reached(caller, drawn, across):
+def test_filters_on_any_field_and_text_narrow_what_was_reached(
+    caller: Caller, drawn: Any, across: Any
+) -> None:
     drawn({"nar.a": ["nar.b", "nar.c"], "nar.b": ["nar.d"]})
     caller.ingest(hive("nar.c"), "globalTags", {"tags": [{"tag": "urn:li:tag:glineage"}]})
     caller.ingest(hive("nar.d"), "datasetProperties", {"description": "the wombat register"})
@@ -228,7 +236,7 @@ def test_filters_on_any_field_and_text_narrow_what_was_reached(caller, drawn, ac
     assert degrees(across(d, "DOWNSTREAM", degree_is("1"), **all_of_them)) == {hive("nar.b"): 1}
 
 
-def test_facets_count_the_whole_result(caller, drawn, across):
+def test_facets_count_the_whole_result(caller: Caller, drawn: Any, across: Any) -> None:
     drawn({"fac.a": ["fac.b"], "fac.b": ["fac.c"], "fac.c": ["fac.d"], "fac.d": ["fac.e"]})
     found = across(hive("fac.a"), count=1)
     assert (found["count"], found["total"]) == (1, 4)
@@ -245,8 +253,8 @@ def test_facets_count_the_whole_result(caller, drawn, across):
     assert platform["aggregations"][0]["entity"] == {"urn": HIVE}
 
 
-def test_columns_are_reached_from_a_column_as_the_sdk_asks(caller):
-    def column(name, path):
+def test_columns_are_reached_from_a_column_as_the_sdk_asks(caller: Caller) -> None:
+    def column(name: Any, path: Any) -> str:
         return f"urn:li:schemaField:({hive(name)},{path})"
 
     fine = {
@@ -287,12 +295,12 @@ class TestColumnsForDataHubsClients:
     CHART = "urn:li:chart:(looker,dh.chart)"
 
     @staticmethod
-    def column(owner, path="id"):
+    def column(owner: Any, path: str = "id") -> str:
         return f"urn:li:schemaField:({owner},{path})"
 
     @pytest.fixture(autouse=True)
-    def drawn_columns(self, caller):
-        def fine(ups, downs, **more):
+    def drawn_columns(self, caller: Caller) -> None:
+        def fine(ups: Any, downs: Any, **more: Any) -> Any:
             return {
                 "upstreamType": "FIELD_SET",
                 "upstreams": [self.column(*one) for one in ups],
@@ -331,8 +339,14 @@ class TestColumnsForDataHubsClients:
         caller.ingest(self.CHART, "inputFields", {"fields": [field]})
 
     @pytest.fixture
-    def ask(self, caller):
-        def ask(urn, direction="DOWNSTREAM", *criteria, document=SEARCH, **more):
+    def ask(self, caller: Caller) -> Any:
+        def ask(
+            urn: Any,
+            direction: str = "DOWNSTREAM",
+            *criteria: Any,
+            document: Any = SEARCH,
+            **more: Any,
+        ) -> Any:
             asked = {"urn": urn, "direction": direction, "count": 100} | more
             if criteria:
                 asked["orFilters"] = [{"and": list(criteria)}]
@@ -344,11 +358,11 @@ class TestColumnsForDataHubsClients:
 
         return ask
 
-    def paths(self, found, urn):
+    def paths(self, found: Any, urn: Any) -> Any:
         (result,) = (one for one in found["searchResults"] if one["entity"]["urn"] == urn)
         return sorted([one["urn"] for one in path["path"]] for path in result["paths"])
 
-    def test_datasets_charts_and_jobs_are_found_once_with_every_way(self, ask):
+    def test_datasets_charts_and_jobs_are_found_once_with_every_way(self, ask: Any) -> None:
         found = ask(self.column(self.RAW))
         assert degrees(found) == {
             self.CLEAN: 1,
@@ -379,13 +393,13 @@ class TestColumnsForDataHubsClients:
         counts = {one["value"]: one["count"] for one in facet["aggregations"]}
         assert counts == {"DATASET": 3, "DATA_JOB": 1, "CHART": 1}
 
-    def test_the_same_is_found_upstream(self, ask):
+    def test_the_same_is_found_upstream(self, ask: Any) -> None:
         found = ask(self.column(self.CHART, "shown"), "UPSTREAM")
         assert degrees(found) == {self.REPORT: 1, self.WIDE: 2, self.JOB: 3, self.CLEAN: 3} | {
             self.RAW: 4
         }
 
-    def test_filters_look_at_the_entities_and_degrees_at_the_columns(self, ask):
+    def test_filters_look_at_the_entities_and_degrees_at_the_columns(self, ask: Any) -> None:
         start = self.column(self.RAW)
         assert degrees(ask(start, "DOWNSTREAM", degree_is("2"))) == {self.WIDE: 2, self.JOB: 2}
         assert degrees(ask(start, types=["DATASET"], query="wide")) == {self.WIDE: 2}
@@ -396,14 +410,18 @@ class TestColumnsForDataHubsClients:
         assert [one["degree"] for one in page["searchResults"]] == [2, 2]
         assert (page["count"], page["total"]) == (2, 5)
 
-    def test_what_is_removed_or_was_never_stored_is_left_out(self, caller, ask):
+    def test_what_is_removed_or_was_never_stored_is_left_out(
+        self, caller: Caller, ask: Any
+    ) -> None:
         caller.ingest(self.REPORT, "status", {"removed": True})
         found = ask(self.column(self.RAW))
         assert self.REPORT not in degrees(found)
         assert (found["total"], found["filtered"]) == (4, 1)
         assert self.REPORT in degrees(ask(self.column(self.RAW), includeSoftDelete=True))
 
-    def test_a_grouping_that_keeps_columns_gives_columns_and_the_jobs_between_them(self, ask):
+    def test_a_grouping_that_keeps_columns_gives_columns_and_the_jobs_between_them(
+        self, ask: Any
+    ) -> None:
         start, kept = self.column(self.CLEAN), {"groupingSpec": {"groupingCriteria": []}}
         found = ask(start, searchFlags=kept, includeGhostEntities=True)
         assert degrees(found) == {self.column(self.WIDE): 1, self.JOB: 1}
@@ -418,7 +436,7 @@ class TestColumnsForDataHubsClients:
         assert degrees(scrolled) == {self.WIDE: 1, self.JOB: 1}
 
 
-def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
+def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller: Caller) -> None:
     ann, bob = "urn:li:corpuser:gl-ann", "urn:li:corpuser:gl-bob"
     by_hand = upstream(
         "hop.b",
@@ -436,7 +454,7 @@ def test_one_hop_tells_when_and_by_whom_each_edge_was_made(caller):
         {"inputDatasets": [], "outputDatasets": [], "outputDatasetEdges": [made]},
     )
 
-    def lineage(**more):
+    def lineage(**more: Any) -> Any:
         asked = {"direction": "UPSTREAM", "includeGhostEntities": True}
         answer = caller.graphql(LINEAGE, urn=hive("hop.a"), input=asked | more)
         assert "errors" not in answer, answer
@@ -472,7 +490,7 @@ class TestWhatIsNotThere:
     A, KEPT, REMOVED, GHOST, END = (hive(f"not.{one}") for one in ("a", "b", "c", "ghost", "end"))
 
     @pytest.fixture(autouse=True)
-    def half_gone(self, caller, drawn):
+    def half_gone(self, caller: Caller, drawn: Any) -> None:
         drawn({"not.a": ["not.b", "not.c", "not.ghost"], "not.c": ["not.end"]})
         for urn in (self.KEPT, self.END):
             caller.ingest(urn, "status", {"removed": False})
@@ -487,7 +505,9 @@ class TestWhatIsNotThere:
             ({"includeGhostEntities": True, "includeSoftDelete": True}, [REMOVED, GHOST]),
         ],
     )
-    def test_is_left_out_of_one_hop_and_of_all(self, caller, across, asked, more):
+    def test_is_left_out_of_one_hop_and_of_all(
+        self, caller: Caller, across: Any, asked: Any, more: Any
+    ) -> None:
         answer = caller.graphql(
             LINEAGE, urn=self.A, input={"direction": "UPSTREAM", "count": 10} | asked
         )
@@ -503,20 +523,20 @@ class TestWhatIsNotThere:
         counts = {one["field"]: one["aggregations"] for one in found["facets"]}
         assert sum(one["count"] for one in counts["degree"]) == found["total"]
 
-    def test_pages_are_of_what_is_left(self, across):
+    def test_pages_are_of_what_is_left(self, across: Any) -> None:
         pages = [
             degrees(across(self.A, start=at, count=1, includeGhostEntities=False)) for at in (0, 1)
         ]
         assert pages == [{self.KEPT: 1}, {self.END: 2}]
 
-    def test_a_search_flag_or_a_filter_on_removed_says_otherwise(self, across):
+    def test_a_search_flag_or_a_filter_on_removed_says_otherwise(self, across: Any) -> None:
         flags = {"includeSoftDeleted": True}
         found = across(self.A, searchFlags=flags, includeGhostEntities=False)
         assert self.REMOVED in degrees(found)
         only = {"field": "removed", "values": ["true"]}
         assert degrees(across(self.A, "UPSTREAM", only)) == {self.REMOVED: 1}
 
-    def test_lineage_flags_of_other_servers_are_taken(self, across):
+    def test_lineage_flags_of_other_servers_are_taken(self, across: Any) -> None:
         flags = {
             "startTimeMillis": 1,
             "endTimeMillis": 2,
@@ -525,10 +545,12 @@ class TestWhatIsNotThere:
         }
         assert across(self.A, lineageFlags=flags)["total"] == 3
 
-    def test_get_lineage_marks_it_for_plain_callers_and_leaves_it_out_for_datahubs(self, caller):
+    def test_get_lineage_marks_it_for_plain_callers_and_leaves_it_out_for_datahubs(
+        self, caller: Caller
+    ) -> None:
         asked = {"urn": self.A, "direction": "UPSTREAM", "maxHops": 3}
 
-        def ask(dialect, **more):
+        def ask(dialect: Any, **more: Any) -> Any:
             path, headers = "/relationships?action=getLineage", {"X-Catalog-Dialect": dialect}
             value = caller.post(path, asked | more, **headers).json()["value"]
             return {one["entity"] for one in value["relationships"]}, value["filtered"]
@@ -540,7 +562,7 @@ class TestWhatIsNotThere:
         assert ask("datahub", includeSoftDelete=True) == (every - {self.GHOST}, 1)
 
 
-def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller):
+def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller: Caller) -> None:
     owner = "urn:li:corpuser:gl-owner"
     caller.ingest(owner, "corpUserInfo", {"active": True})
     owned = {"owners": [{"owner": owner, "type": "NONE"}]}
@@ -548,7 +570,7 @@ def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller):
         caller.ingest(hive(name), "ownership", owned)
     caller.ingest(hive("rel.b"), "status", {"removed": True})
 
-    def related(urn, **asked):
+    def related(urn: Any, **asked: Any) -> Any:
         answer = caller.graphql(RELATED, urn=urn, input={"types": ["OwnedBy"]} | asked)
         assert "errors" not in answer, answer
         return answer["data"]["entity"]["relationships"]
@@ -581,7 +603,9 @@ def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller):
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
     ],
 )
-def test_a_question_that_cannot_be_understood_is_one_clear_error(caller, desk, wrong, said):
+def test_a_question_that_cannot_be_understood_is_one_clear_error(
+    caller: Caller, desk: Any, wrong: Any, said: str
+) -> None:
     asked = {"urn": hive("x"), "direction": "UPSTREAM"} | wrong
     error = desk.one_error(caller.graphql(SEARCH, input=asked))
     assert error["extensions"]["code"] == 400

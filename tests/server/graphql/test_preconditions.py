@@ -1,6 +1,10 @@
 """Edits that are made only while what their writer saw is there."""
 
+from typing import Any
+
 import pytest
+
+from tests.server.conftest import Caller
 
 DESCRIBE = "mutation edit($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
 EDIT_DATASET = """
@@ -13,7 +17,7 @@ A, B = "a", "b"
 
 
 @pytest.fixture
-def columns(caller, dataset):
+def columns(caller: Caller, dataset: str) -> Any:
     kind = {"type": {"com.linkedin.schema.StringType": {}}}
     value = {
         "schemaName": "s",
@@ -28,8 +32,8 @@ def columns(caller, dataset):
 
 
 @pytest.fixture
-def send(caller):
-    def go(query, variables, extensions):
+def send(caller: Caller) -> Any:
+    def go(query: Any, variables: Any, extensions: Any) -> Any:
         body = {"query": query, "variables": variables, "extensions": extensions}
         return caller.post("/api/graphql", body)
 
@@ -37,10 +41,10 @@ def send(caller):
 
 
 @pytest.fixture
-def describe(desk, send, columns):
+def describe(desk: Any, send: Any, columns: Any) -> Any:
     """Describes a column over the text that was seen; the answer."""
 
-    def go(path, text, seen):
+    def go(path: Any, text: Any, seen: Any) -> Any:
         expected = {"urn": columns, "column": path, "what": "description", "value": seen}
         variables = {"input": desk.column(columns, path, text)}
         return send(DESCRIBE, variables, {"ifCurrent": expected}).json()
@@ -48,14 +52,14 @@ def describe(desk, send, columns):
     return go
 
 
-def said(caller, urn):
+def said(caller: Any, urn: Any) -> Any:
     infos = (caller.value(urn, "editableSchemaMetadata") or {})["editableSchemaFieldInfo"]
     return {info["fieldPath"]: info["description"] for info in infos}
 
 
 def test_an_edit_over_something_else_writes_nothing_and_tells_what_is_there(
-    caller, columns, describe
-):
+    caller: Caller, columns: Any, describe: Any
+) -> None:
     assert describe(A, "one", "")["data"] == {"updateDescription": True}
     assert describe(A, "two", "one")["data"] == {"updateDescription": True}
     answer = describe(A, "late", "one")
@@ -75,13 +79,13 @@ def test_an_edit_over_something_else_writes_nothing_and_tells_what_is_there(
     assert said(caller, columns) == {A: "two"}
 
 
-def test_a_definition_is_compared_where_it_is_kept(caller, send):
+def test_a_definition_is_compared_where_it_is_kept(caller: Caller, send: Any) -> None:
     term = "urn:li:glossaryTerm:compared"
     info = {"definition": "one", "termSource": "INTERNAL"}
     caller.ingest(term, "glossaryTermInfo", info)
     document = "mutation d($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
 
-    def describe(text, seen):
+    def describe(text: Any, seen: Any) -> Any:
         expected = {"urn": term, "what": "description", "value": seen}
         edit = {"input": {"resourceUrn": term, "description": text}}
         return send(document, edit, {"ifCurrent": expected}).json()
@@ -92,26 +96,32 @@ def test_a_definition_is_compared_where_it_is_kept(caller, send):
     assert caller.value(term, "glossaryTermInfo")["definition"] == "two"
 
 
-def test_edits_of_other_parts_of_the_aspect_are_no_conflict(caller, columns, describe):
+def test_edits_of_other_parts_of_the_aspect_are_no_conflict(
+    caller: Caller, columns: Any, describe: Any
+) -> None:
     describe(A, "one", "")
     assert "errors" not in describe(B, "other", None)
     assert "errors" not in describe(A, "two", "one")
     assert said(caller, columns) == {A: "two", B: "other"}
 
 
-def test_an_edit_sent_again_finds_its_work_done(caller, columns, describe):
+def test_an_edit_sent_again_finds_its_work_done(
+    caller: Caller, columns: Any, describe: Any
+) -> None:
     for _ in range(2):
         assert describe(A, "one", "")["data"] == {"updateDescription": True}
     system = caller.entity(columns)["aspects"]["editableSchemaMetadata"]["systemMetadata"]
     assert system["version"] == "1"
 
 
-def test_nothing_there_has_no_version(columns, describe):
+def test_nothing_there_has_no_version(columns: Any, describe: Any) -> None:
     (error,) = describe(A, "late", "never there")["errors"]
     assert error["extensions"]["current"] == {"value": ""}
 
 
-def test_labels_have_no_order_and_owners_are_told_by_their_kind(caller, send, dataset):
+def test_labels_have_no_order_and_owners_are_told_by_their_kind(
+    caller: Caller, send: Any, dataset: str
+) -> None:
     tags = ["urn:li:tag:p1", "urn:li:tag:p2"]
     owners = [
         {"owner": "urn:li:corpuser:ada", "type": "DATA_STEWARD"},
@@ -152,7 +162,9 @@ def test_labels_have_no_order_and_owners_are_told_by_their_kind(caller, send, da
         {"ifCurrent": {"urn": "urn:li:tag:x", "what": "tags", "colum": "c"}},
     ],
 )
-def test_a_condition_that_cannot_be_read_is_refused(send, dataset, extensions):
+def test_a_condition_that_cannot_be_read_is_refused(
+    send: Any, dataset: str, extensions: Any
+) -> None:
     edit = {"editableProperties": {"description": "unconditional"}}
     answer = send(EDIT_DATASET, {"urn": dataset, "input": edit}, extensions)
     assert answer.status_code == 400
@@ -167,7 +179,9 @@ def test_a_condition_that_cannot_be_read_is_refused(send, dataset, extensions):
         {"urn": "urn:li:tag:x", "what": "description", "column": "c"},
     ],
 )
-def test_a_condition_on_what_there_is_not_writes_nothing(caller, send, table, expected):
+def test_a_condition_on_what_there_is_not_writes_nothing(
+    caller: Caller, send: Any, table: Any, expected: Any
+) -> None:
     edit = {"editableProperties": {"description": "unconditional"}}
     variables = {"urn": table, "input": edit}
     (error,) = send(EDIT_DATASET, variables, {"ifCurrent": expected}).json()["errors"]
@@ -184,13 +198,13 @@ def test_a_condition_on_what_there_is_not_writes_nothing(caller, send, table, ex
     ],
     ids=["a question", "two edits", "a fragment"],
 )
-def test_a_condition_is_that_of_one_edit(send, table, query):
+def test_a_condition_is_that_of_one_edit(send: Any, table: Any, query: str) -> None:
     expected = {"urn": table, "what": "domain"}
     (error,) = send(query, {"urn": table}, {"ifCurrent": expected}).json()["errors"]
     assert "one edit" in error["message"]
 
 
-def test_extensions_of_others_are_ignored(send, table):
+def test_extensions_of_others_are_ignored(send: Any, table: Any) -> None:
     edit = {"editableProperties": {"description": "text"}}
     given = {"persistedQuery": {"version": 1}}
     assert "errors" not in send(EDIT_DATASET, {"urn": table, "input": edit}, given).json()

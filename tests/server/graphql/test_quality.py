@@ -1,8 +1,11 @@
 """Assertions with their runs, incidents, and the health of what they are about."""
 
 import time
+from typing import Any
 
 import pytest
+
+from tests.server.conftest import Caller
 
 HEALTH = "query($u: String!) { dataset(urn: $u) { health { type status message causes } } }"
 ASSERTIONS = """query($u: String!) { dataset(urn: $u) { assertions { total assertions {
@@ -34,12 +37,12 @@ INCIDENTS = """query($u: String!, $s: IncidentState) { dataset(urn: $u) { incide
 } } }"""
 
 
-def column(dataset, path):
+def column(dataset: Any, path: Any) -> str:
     return f"urn:li:schemaField:({dataset},{path})"
 
 
 @pytest.fixture
-def asserted(caller, dataset, request):
+def asserted(caller: Caller, dataset: str, request: pytest.FixtureRequest) -> Any:
     """A dataset with an assertion about a column, one about its values and one of its own kind."""
     caller.ingest(dataset, "status", {"removed": False})
     names = [f"urn:li:assertion:{request.node.name[:60]}-{n}" for n in range(3)]
@@ -85,7 +88,7 @@ def asserted(caller, dataset, request):
     return dataset, names
 
 
-def run(caller, urn, dataset, result, age_millis=0):
+def run(caller: Any, urn: Any, dataset: Any, result: Any, age_millis: int = 0) -> None:
     event = {
         "timestampMillis": time.time_ns() // 1_000_000 - age_millis,
         "runId": f"run-{age_millis}",
@@ -99,17 +102,19 @@ def run(caller, urn, dataset, result, age_millis=0):
     caller.ingest(urn, "assertionRunEvent", event)
 
 
-def found(answer):
+def found(answer: Any) -> Any:
     results = answer["data"]["searchAcrossEntities"]["searchResults"]
     return {one["entity"]["urn"] for one in results}
 
 
-def health(caller, urn):
+def health(caller: Any, urn: Any) -> Any:
     told = caller.graphql(HEALTH, u=urn)["data"]["dataset"]["health"]
     return {one["type"]: (one["status"], one["message"]) for one in told}
 
 
-def test_assertions_are_told_with_what_they_check_and_all_runs_are_counted(caller, asserted):
+def test_assertions_are_told_with_what_they_check_and_all_runs_are_counted(
+    caller: Caller, asserted: Any
+) -> None:
     dataset, names = asserted
     for age, result in enumerate(("FAILURE", "SUCCESS", "ERROR")):
         run(caller, names[0], dataset, result, age * 1000)
@@ -136,7 +141,9 @@ def test_assertions_are_told_with_what_they_check_and_all_runs_are_counted(calle
     assert (own["field"], own["fields"]) == ({"path": "a"}, [{"path": "a"}, {"path": "c"}])
 
 
-def test_assertions_are_found_by_what_they_are_about_and_by_their_newest_run(caller, asserted):
+def test_assertions_are_found_by_what_they_are_about_and_by_their_newest_run(
+    caller: Caller, asserted: Any
+) -> None:
     dataset, names = asserted
     about = {"field": "entity", "values": [dataset]}
     assert found(caller.graphql(FIND, f=[about])) == set(names)
@@ -150,7 +157,9 @@ def test_assertions_are_found_by_what_they_are_about_and_by_their_newest_run(cal
     assert found(caller.graphql(FIND, f=failing)) == set()
 
 
-def test_health_follows_the_newest_runs_and_the_active_incidents(caller, asserted):
+def test_health_follows_the_newest_runs_and_the_active_incidents(
+    caller: Caller, asserted: Any
+) -> None:
     dataset, names = asserted
     assert health(caller, dataset) == {"INCIDENTS": ("PASS", None)}
     run(caller, names[0], dataset, "FAILURE", 5_000)
@@ -168,7 +177,9 @@ def test_health_follows_the_newest_runs_and_the_active_incidents(caller, asserte
     assert health(caller, dataset)["INCIDENTS"] == ("PASS", None)
 
 
-def test_an_incident_is_raised_changed_and_listed_by_its_state(caller, dataset):
+def test_an_incident_is_raised_changed_and_listed_by_its_state(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     caller.ingest("urn:li:corpuser:fixer", "corpUserInfo", {"active": True})
     asked = {
@@ -204,19 +215,19 @@ def test_an_incident_is_raised_changed_and_listed_by_its_state(caller, dataset):
     assert incident["title"] == "Stuck"
 
 
-def test_an_entity_has_a_summary_of_its_incidents(caller, dataset):
+def test_an_entity_has_a_summary_of_its_incidents(caller: Caller, dataset: str) -> None:
     other = dataset.replace(",PROD)", "2,PROD)")
     for urn in (dataset, other):
         caller.ingest(urn, "status", {"removed": False})
 
-    def summary(urn=dataset):
+    def summary(urn: Any = dataset) -> Any:
         found = caller.value(urn, "incidentsSummary")
         return (
             [(one["urn"], one["type"]) for one in found["activeIncidentDetails"]],
             [(one["urn"], one["resolvedAt"] > 0) for one in found["resolvedIncidentDetails"]],
         )
 
-    def named(field, urn):
+    def named(field: Any, urn: Any) -> Any:
         only = {"field": "urn", "values": [dataset, other]}
         has = {"field": field, "values": [urn]}
         return caller.search("*", filter={"or": [{"and": [only, has]}]})["entities"]
@@ -249,7 +260,9 @@ def test_an_entity_has_a_summary_of_its_incidents(caller, dataset):
         ({"assigneeUrns": ["urn:li:tag:x"]}, "is no assignee"),
     ],
 )
-def test_an_incident_about_nothing_is_refused(desk, caller, dataset, change, told):
+def test_an_incident_about_nothing_is_refused(
+    desk: Any, caller: Caller, dataset: str, change: Any, told: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     asked = {"type": "FIELD", "resourceUrn": dataset} | change
     assert told in desk.one_error(caller.graphql(RAISE, i=asked))["message"]
@@ -263,7 +276,9 @@ RESULT = """mutation($u: String!, $r: AssertionResultInput!) {
   reportAssertionResult(urn: $u, result: $r) }"""
 
 
-def test_an_assertion_of_another_tool_is_defined_and_its_results_are_reported(caller, dataset):
+def test_an_assertion_of_another_tool_is_defined_and_its_results_are_reported(
+    caller: Caller, dataset: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     asked = {
         "entityUrn": dataset,
@@ -338,8 +353,8 @@ def test_an_assertion_of_another_tool_is_defined_and_its_results_are_reported(ca
     ],
 )
 def test_a_custom_assertion_needs_a_platform_and_an_entity(
-    desk, caller, dataset, urn, change, told
-):
+    desk: Any, caller: Caller, dataset: str, urn: str | None, change: Any, told: str
+) -> None:
     caller.ingest(dataset, "status", {"removed": False})
     asked = {
         "entityUrn": dataset,
@@ -353,7 +368,7 @@ def test_a_custom_assertion_needs_a_platform_and_an_entity(
     assert "does not exist" in desk.one_error(none)["message"]
 
 
-def test_an_operation_is_reported(caller, dataset, desk):
+def test_an_operation_is_reported(caller: Caller, dataset: str, desk: Any) -> None:
     report = "mutation($i: ReportOperationInput!) { reportOperation(input: $i) }"
     asked = {
         "urn": dataset,
