@@ -61,6 +61,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         stderr=subprocess.PIPE,
         env=environment(),
     ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         said = process.stdout.readline().decode()
         address = next((word for word in said.split() if word.startswith("http://")), None)
         if address is None:

@@ -31,7 +31,7 @@ def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(
     catalog: Any, directory: Any, tmp_path: Path
 ) -> None:
     served = open_catalog(directory, load_registry())
-    written = []
+    written: list[str] = []
     begun, enough = threading.Event(), threading.Event()
 
     def fill() -> None:

@@ -18,16 +18,23 @@ import pytest
 from explorer import instance
 
 
+class Own:
+    """Runs the command on the catalog of a directory."""
+
+    def __init__(self, process: Any, directory: Path) -> None:
+        self._process = process
+        self.directory = directory
+
+    def __call__(self, *arguments: Any, stdin: bytes = b"") -> Any:
+        return self._process(*arguments, "--data-dir", str(self.directory), stdin=stdin, url=None)
+
+
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, process: Any) -> Iterator[Any]:
+def own(tmp_path_factory: pytest.TempPathFactory, process: Any) -> Iterator[Own]:
     """Runs the command on a catalog of this machine's own, which it starts itself."""
     directory = tmp_path_factory.mktemp("own") / "catalog"
 
-    def run(*arguments: Any, stdin: bytes = b"") -> Any:
-        return process(*arguments, "--data-dir", str(directory), stdin=stdin, url=None)
-
-    run.directory = directory
-    yield run
+    yield Own(process, directory)
     running = instance.find(directory)
     if running is not None:
         os.kill(running.pid, signal.SIGTERM)
@@ -40,7 +47,10 @@ def test_without_a_server_the_catalog_of_this_machine_is_started_and_stays(own: 
     assert own("search", "orders", "--json").json["total"] > 10
     first = instance.find(own.directory)
     assert own("search", "customers").code == 0
-    assert instance.find(own.directory).pid == first.pid
+    again = instance.find(own.directory)
+    assert first is not None
+    assert again is not None
+    assert again.pid == first.pid
 
 
 def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_again(
@@ -110,6 +120,7 @@ def serving(command: Any, *arguments: Any) -> Iterator[Any]:
     )
     with process:
         try:
+            assert process.stdout is not None
             yield process.stdout.readline().decode().strip(), process
         finally:
             process.kill()

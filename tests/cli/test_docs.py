@@ -102,7 +102,9 @@ def held(site: Any) -> Any:
 
     def read(column: Any) -> Any:
         with Catalog(site) as client:
-            return client.entity(ORDERS).schema.column(column).edited
+            found = client.entity(ORDERS).schema.column(column)
+            assert found is not None
+            return found.edited
 
     return read
 
@@ -304,4 +306,5 @@ def test_what_was_not_written_before_the_server_went_is_in_the_report(
     outcome = FileOutcome(path, found, gone, (first, second), dry_run=False)
     (left,) = outcome.left
     assert (left.column, left.mine, outcome.fails) == ("total", "Sum.", True)
+    assert left.why is not None
     assert "ended" in left.why

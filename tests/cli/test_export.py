@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from explorer.metadata import Urn
 from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
 from explorer.server.data_directory import bootstrap_proposals, open_catalog
@@ -31,6 +32,7 @@ def serving(command: Any) -> Iterator[Any]:
             process.terminate()
             process.communicate(timeout=20)
 
+        assert process.stdout is not None
         return process.stdout.readline().decode().strip(), stop
 
     yield start
@@ -67,7 +69,7 @@ def told_of_run(system: Any) -> Any:
 
 
 def of_every_eighth_entity(proposals: Any) -> Iterator[Any]:
-    seen = {}
+    seen: dict[Urn, int] = {}
     for proposal in proposals:
         if seen.setdefault(proposal.urn, len(seen)) % 8 == 0:
             yield proposal.from_run("some-run", 5)

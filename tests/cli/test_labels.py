@@ -43,7 +43,7 @@ def labels(shop: Any) -> Any:
 @pytest.fixture
 def fresh(shop: Any, labels: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Makes a new table of this test's own."""
-    made = []
+    made: list[str] = []
 
     def make(**aspects: Any) -> Any:
         made.append(table(f"{request.node.name.split('[')[0]}{len(made)}"))

@@ -70,5 +70,6 @@ def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself() -> 
     for heading, commands in SECTIONS.items():
         for name, sentence in commands.items():
             found = root.get_command(context, name)
+            assert found is not None
             assert found.name == name, heading
             assert found.get_short_help_str(100) == sentence

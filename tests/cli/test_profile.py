@@ -320,6 +320,7 @@ def serving(command: Any, directory: Any, actor: Any) -> Iterator[Any]:
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
+            assert process.stdout is not None
             yield process.stdout.readline().decode().strip(), made.stdout.decode().strip()
         finally:
             process.kill()

@@ -1,5 +1,6 @@
 """`catalog reindex`: the search index made anew from what is stored."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ def fill(directory: Any, count: Any) -> Any:
         change = catalog.intake.check(
             Proposal(Urn.of("tag", f"t{n}"), "tagProperties", {"name": f"t{n}"})
         )
-        catalog.store.write(lambda tx, change=change: catalog.intake.apply(tx, change, 1)).result()
+        catalog.store.write(partial(catalog.intake.apply, change=change, now_millis=1)).result()
     return catalog
 
 

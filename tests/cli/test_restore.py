@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import tempfile
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def write(directory: Any, *names: Any) -> None:
     opened = open_catalog(directory, load_registry())
     for name in names:
         change = opened.intake.check(Proposal(Urn.of("tag", name), "tagProperties", {"name": name}))
-        opened.store.write(lambda tx, change=change: opened.intake.apply(tx, change, 1)).result()
+        opened.store.write(partial(opened.intake.apply, change=change, now_millis=1)).result()
     opened.close()
 
 
@@ -106,6 +107,7 @@ def test_what_was_not_in_the_file_yet_is_kept_too(directory: Any, tmp_path: Path
     assert (killed / "catalog.db-wal").stat().st_size
     kept = data_directory.restore(killed, tmp_path / "backup").kept
     assert held_in(killed) == {"old"}
+    assert kept is not None
     kept.rename(tmp_path / "backup" / "catalog.db")
     assert held_in(tmp_path / "backup") == {"old", "new", "last"}
 

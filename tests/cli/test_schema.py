@@ -94,7 +94,7 @@ def test_the_urn_may_come_from_standard_input(mill: Any) -> None:
 
 def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Any, tmp_path: Path) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.husk,PROD)"
-    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     columns = [
         {"fieldPath": "a\u001b]0;x\u0007b", "type": kind, "nativeDataType": "\u202eV"},
         {"fieldPath": "[bold]c", "type": kind, "nativeDataType": "V", "description": "\u001b[2J!"},

@@ -74,7 +74,7 @@ def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(
 
 def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop: Any) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hostile,PROD)"
-    field = {"fieldPath": "c", "description": HOSTILE, "nativeDataType": HOSTILE}
+    field: dict[str, Any] = {"fieldPath": "c", "description": HOSTILE, "nativeDataType": HOSTILE}
     field["type"] = {"type": {"com.linkedin.schema.StringType": {}}}
     schema = {
         "schemaName": "t",
@@ -112,6 +112,8 @@ def test_a_reader_who_leaves_early_is_no_error(shop: Any, served: Any, command: 
         stderr=subprocess.PIPE,
     )
     with process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.close()
         err = process.stderr.read()
     assert err == b""
@@ -209,6 +211,7 @@ def test_an_interrupt_is_quiet(shop: Any, served: Any, command: Any) -> None:
     )
     with process:
         # It waits for standard input, which never ends, once it has read what was there.
+        assert process.stdin is not None
         process.stdin.write(b"[")
         process.stdin.flush()
         _until_it_reads(process)

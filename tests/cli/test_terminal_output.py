@@ -40,8 +40,8 @@ def on_a_terminal(arguments: Any) -> Any:
 
 @pytest.fixture
 def hostile(shop: Any) -> Iterator[Any]:
-    change = {"entityUrn": URN, "aspectName": "tagProperties", "aspect": {"json": {}}}
-    change["aspect"]["json"] = {"name": HOSTILE, "description": HOSTILE}
+    aspect = {"json": {"name": HOSTILE, "description": HOSTILE}}
+    change = {"entityUrn": URN, "aspectName": "tagProperties", "aspect": aspect}
     table = "urn:li:dataset:(urn:li:dataPlatform:hive,shown.hostile,PROD)"
     tags = {"tags": [{"tag": URN}]}
     tagged = {"entityUrn": table, "aspectName": "globalTags", "aspect": {"json": tags}}

@@ -140,6 +140,7 @@ def serving(command: Any) -> Iterator[Any]:
             stderr=subprocess.DEVNULL,
         )
         started.append(process)
+        assert process.stdout is not None
         return process.stdout.readline().decode().strip()
 
     yield start

@@ -158,7 +158,9 @@ def test_mine_is_what_the_user_of_this_machine_owns(
     try:
         ran = catalog("worklist", "--mine", "--json", "--data-dir", str(directory), url=None)
     finally:
-        os.kill(instance.find(directory).pid, signal.SIGTERM)
+        running = instance.find(directory)
+        assert running is not None
+        os.kill(running.pid, signal.SIGTERM)
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -24,8 +24,42 @@ from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
 from tests.client.test_read_only import TABLE, TAG, WRITES, write_what_is_asked_about
 
-ODD = (None, 0, -1, 1.5, True, "", "x", TAG, [], {}, [None], [[]], {"a": 1}, 10**18, "9" * 400)
-STATUSES = (100, 101, 199, 204, 206, 301, 304, 400, 401, 403, 404, 409, 412, 418, 422, 429, 500)
+ODD: tuple[Any, ...] = (
+    None,
+    0,
+    -1,
+    1.5,
+    True,
+    "",
+    "x",
+    TAG,
+    [],
+    {},
+    [None],
+    [[]],
+    {"a": 1},
+    10**18,
+    "9" * 400,
+)
+STATUSES: tuple[int, ...] = (
+    100,
+    101,
+    199,
+    204,
+    206,
+    301,
+    304,
+    400,
+    401,
+    403,
+    404,
+    409,
+    412,
+    418,
+    422,
+    429,
+    500,
+)
 STATUSES += (502, 503, 504, 599, 600, 999)
 PAGE = b"<!doctype html><html><head><title>Gateway \x1b[31m</title></head><body>Who? \xff</body>"
 _PATIENCE_SECONDS = 0.3
@@ -89,7 +123,9 @@ READS = {
     "delete dry": lambda c: c.delete(TABLE, dry_run=True),
 }
 # What makes the later ones answer something else is left out.
-CALLS = READS | {name: call for name, call in WRITES.items() if name not in ("delete", "remove")}
+CALLS: dict[str, Callable[[Any], Any]] = READS | {
+    name: call for name, call in WRITES.items() if name not in ("delete", "remove")
+}
 
 
 def spoil_value(dice: Any, value: Any) -> Any:
@@ -252,7 +288,9 @@ async def spoiling(address: Any, dice: Any, done: Any) -> AsyncIterator[Any]:
 async def run(address: Any, rounds: Any, seed: int = 0) -> Any:
     """Make every call so many times against spoilt answers of the server at `address`. Gives what
     was done to how many answers, how the calls ended, and the traces of foreign errors."""
-    dice, done, ends, faults = random.Random(seed), Counter(), Counter(), {}
+    dice, faults = random.Random(seed), dict[tuple[str, str], str]()
+    done: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
     async with spoiling(address, dice, done) as spoilt_address:
         for _ in range(rounds):
             for name, call in CALLS.items():

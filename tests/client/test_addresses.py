@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -15,12 +15,21 @@ from explorer.client import Catalog
 TOKEN = "s3cret-of-the-addressed"
 
 
+class Heard(ThreadingHTTPServer):
+    """Remembers the paths with the token that each was asked with, and all headers."""
+
+    asked: list[tuple[str, str | None]]
+    heads: list[dict[str, str]]
+    url: str
+
+
 @pytest.fixture
-def heard() -> Iterator[Any]:
+def heard() -> Iterator[Heard]:
     """A server on a socket; what it was asked stands in `heard.asked`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        server: Heard
 
         def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -37,7 +46,7 @@ def heard() -> Iterator[Any]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Heard(("127.0.0.1", 0), Handler)
     server.asked, server.heads = [], []
     server.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -75,7 +84,10 @@ def test_every_way_to_write_an_address_asks_for_the_same(
 
 @pytest.mark.parametrize("signs", ["when asked", "always"])
 def test_a_profile_says_whether_the_token_is_shown_unasked(
-    heard: Any, signs: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    heard: Heard,
+    signs: Literal["when asked", "always"],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("TOKEN_OF_THE_ADDRESSED", TOKEN)

@@ -24,7 +24,23 @@ from explorer.metadata import Urn
 
 TAG = "urn:li:tag:PII"
 TABLE = Urn.dataset("hive", "a")
-ODD = [None, 1, -1, True, "x", TAG, [], [1], [None], ["x"], {}, {"a": 1}, [{}], 10**30, [[]]]
+ODD: list[Any] = [
+    None,
+    1,
+    -1,
+    True,
+    "x",
+    TAG,
+    [],
+    [1],
+    [None],
+    ["x"],
+    {},
+    {"a": 1},
+    [{}],
+    10**30,
+    [[]],
+]
 CHANGE = {
     "offset": 1,
     "entityUrn": TAG,
@@ -176,7 +192,7 @@ class Unmoved:
         if request.path == "/config":
             return 200, b'{"catalogExplorer": {"version": "1"}}'
         if "versions" in request.path:
-            listed = [{"version": number, "value": {}} for number in (0, 7)]
+            listed: list[dict[str, Any]] = [{"version": number, "value": {}} for number in (0, 7)]
             return 200, orjson.dumps({"versions": listed, "start": 0, "total": 9})
         points = [{"aspect": {"value": f'{{"timestampMillis": {at}}}'}} for at in (9, 5)]
         return 200, orjson.dumps({"value": {"limit": 2, "values": points}})

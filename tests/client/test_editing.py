@@ -1,6 +1,6 @@
 """What people write arrives as they wrote it, and overwrites nobody's unawares."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,7 @@ def test_two_who_wrote_the_same_are_no_conflict(client: Any, table: Any) -> None
 
 def test_nothing_is_written_of_what_does_not_exist(client: Any, table: Any, tmp_path: Path) -> None:
     journal = client.keep_journal(tmp_path / "journal")
-    attempts = [
+    attempts: list[Callable[[], Any]] = [
         lambda: client.describe(NOWHERE, "x"),
         lambda: client.describe(NOWHERE, "x", column=PLAIN),
         lambda: client.describe(table, "x", column="plain"),
@@ -260,7 +260,7 @@ def test_links_are_added_one_by_one_and_removed_by_address_and_label(
 # What a writer saw.
 
 JDOE = "urn:li:corpuser:jdoe TECHNICAL_OWNER"
-SEEN = {
+SEEN: dict[str, tuple[Callable[..., Any], Callable[[Any], Any], tuple[Any, Any]]] = {
     "column": (
         lambda c, seen: c.describe(TABLE, "mine", column=NESTED, instead_of=seen),
         lambda c: c.describe(TABLE, "theirs", column=NESTED),

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def run(site: Any) -> Any:
 
 
 def schema(*paths: Any) -> Any:
-    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -58,14 +59,14 @@ def schema(*paths: Any) -> Any:
 def _offers_no_mutations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that has no mutations at all; what is then left is a patch, or the whole aspect."""
 
-    async def nothing(self, type_name: Any, field: Any) -> bool:
+    async def nothing(self: EditMethods, type_name: Any, field: Any) -> bool:
         return False
 
     monkeypatch.setattr(EditMethods, "_offers", nothing)
     if request.param == "rewrites":
         abilities = EditMethods.abilities
 
-        async def without(self) -> Any:
+        async def without(self: EditMethods) -> Any:
             return replace(await abilities(self), patch=False)
 
         monkeypatch.setattr(EditMethods, "abilities", without)
@@ -178,7 +179,7 @@ def test_a_rewrite_keeps_the_text_that_another_wrote_meanwhile(run: Any, column:
     run(work)
 
 
-TAKEN_BACK = {
+TAKEN_BACK: dict[str, tuple[Callable[..., Any], str]] = {
     "domain": (lambda c, one: c.set_domain(TABLE, one), "domains"),
     "deprecation": (lambda c, one: c.deprecate(TABLE, one), "deprecation"),
 }
@@ -285,7 +286,7 @@ class Elsewhere:
     def __init__(self, address: Any, *, versions: bool = True, rewrites: bool = True) -> None:
         self._carrier = HttpTransport(address, 60.0)
         self._versions, self._rewrites = versions, rewrites
-        self.sent = []
+        self.sent: list[str] = []
         self.in_time = None
 
     async def send(self, request: Any) -> Any:
@@ -367,10 +368,10 @@ class Links:
     """A service that takes links in lists only, and replaces those it has by them, or appends."""
 
     def __init__(self, *, appends: Any, dated: Any) -> None:
-        self.links = []
+        self.links: list[Any] = []
         self.appends, self.dated = appends, dated
         self.lost = False
-        self.sent = []
+        self.sent: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         if request.path == "/config":
@@ -454,8 +455,9 @@ def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json() -> None:
 
     async def answer(reader: Any, writer: Any) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(re.search(r"(?i)content-length: (\d+)", head)[1])
-        heard.append((head, orjson.loads(await reader.readexactly(length))))
+        length = re.search(r"(?i)content-length: (\d+)", head)
+        assert length
+        heard.append((head, orjson.loads(await reader.readexactly(int(length[1])))))
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
         await writer.drain()
         writer.close()

@@ -21,7 +21,7 @@ class HalfThere:
     def __init__(self, address: Any) -> None:
         self._http = HttpTransport(address)
         self.reads_are_lost = False
-        self.writes = []
+        self.writes: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         if not request.writes:
@@ -53,7 +53,7 @@ def test_no_edit_is_made_from_a_kept_answer(
     site: Any, edit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
-    settings = {"offline": "fallback", "retry": Retry(1)}
+    settings: dict[str, Any] = {"offline": "fallback", "retry": Retry(1)}
     with Catalog(URL, transport=HalfThere(site.address), **settings) as catalog:
         catalog.put(TABLE, "datasetProperties", {"description": "x"})
         catalog.put("urn:li:tag:PII", "tagProperties", {"name": "PII"})

@@ -30,7 +30,7 @@ class Wire:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked = []
+        self.asked: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         self.asked.append(request)

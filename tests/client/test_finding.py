@@ -61,7 +61,7 @@ def test_a_page_says_where_it_lies_in_the_whole(client: Any) -> None:
 
 
 def test_the_pages_of_a_search_hold_everything_once(client: Any) -> None:
-    found = []
+    found: list[Urn] = []
     while page := client.search("findable", entity="tag", start=len(found), count=75).hits:
         found += [hit.urn for hit in page]
     assert len(found) == len(TAGS)

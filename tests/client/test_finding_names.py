@@ -71,7 +71,7 @@ class Recorded(InProcess):
 
     def __init__(self, application: Any) -> None:
         super().__init__(application)
-        self.bodies = []
+        self.bodies: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         if "action=search" in request.path:

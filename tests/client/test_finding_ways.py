@@ -20,7 +20,7 @@ class Server:
 
     def __init__(self, **knows: Any) -> None:
         self.knows = knows
-        self.asked = []
+        self.asked: list[str] = []
 
     async def send(self, request: Any) -> Any:
         name = "graphql" if "graphql" in request.path else request.path.partition("=")[2]
@@ -139,6 +139,8 @@ def test_completing_is_superseded_too(name: str) -> None:
     async def scene() -> None:
         async with AsyncCatalog(transport=Server(autocomplete=completed)) as catalog:
             ask = getattr(catalog, name)
+            first: Any
+            second: Any
             first, second = await asyncio.gather(
                 ask("o", superseding="typing"),
                 ask("or", superseding="typing"),

@@ -1,7 +1,7 @@
 """What was changed is told once, in order, and from where one left off."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -127,7 +127,7 @@ class Cut:
 
     def __init__(self, *streams: Any) -> None:
         self.streams = list(streams)
-        self.asked = []
+        self.asked: list[Any] = []
         self.left = 0
 
     async def send(self, request: Any) -> Any:
@@ -162,14 +162,14 @@ class Cut:
 def follow(wire: Any, count: Any, after: Any = None) -> Any:
     async def run() -> Any:
         found = []
-        async with (
-            AsyncCatalog(transport=wire) as catalog,
-            aclosing(catalog.follow(after)) as changes,
-        ):
-            async for change in changes:
-                found.append(change.offset)
-                if len(found) == count:
-                    break
+        async with AsyncCatalog(transport=wire) as catalog:
+            changes = catalog.follow(after)
+            assert isinstance(changes, AsyncGenerator)
+            async with aclosing(changes):
+                async for change in changes:
+                    found.append(change.offset)
+                    if len(found) == count:
+                        break
         return found
 
     return asyncio.run(run())

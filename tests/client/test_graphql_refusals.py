@@ -30,7 +30,7 @@ class Refusing:
     """Refuses every operation, in an answer of status 200."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.asked: list[str] = []
 
     async def send(self, request: Any) -> Any:
         self.asked.append(request.path)
@@ -44,14 +44,15 @@ def test_what_the_real_service_refuses_says_where_and_why(client: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         client.graphql("{ nothingOfTheKind }")
     assert "nothingOfTheKind" in str(caught.value)
+    assert caught.value.excerpt
     assert caught.value.excerpt in str(caught.value)
-    assert caught.value.url.endswith("/api/graphql")
+    assert str(caught.value.url).endswith("/api/graphql")
     document = "mutation m($i: AddLinkInput!) { addLink(input: $i) }"
     link = {"linkUrl": "https://x", "label": "x", "resourceUrn": TABLE}
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(NotFound) as missing:
         client.graphql(document, {"i": link})
-    assert "(at addLink)" in str(caught.value)
-    assert caught.value.url.endswith("/api/graphql")
+    assert "(at addLink)" in str(missing.value)
+    assert str(missing.value.url).endswith("/api/graphql")
 
 
 ASKED = {
@@ -83,7 +84,7 @@ def test_every_question_put_to_graphql_tells_its_address_and_no_token(
 @pytest.mark.anyio
 async def test_a_refusal_is_not_kept_for_working_offline() -> None:
     refusing = Refusing()
-    settings = {"token": TOKEN, "retry": Retry(1), "transport": refusing}
+    settings: dict[str, Any] = {"token": TOKEN, "retry": Retry(1), "transport": refusing}
     async with AsyncCatalog("http://refused.example", offline="fallback", **settings) as catalog:
         with pytest.raises(Forbidden):
             await catalog.graphql("{ a }")

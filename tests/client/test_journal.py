@@ -20,7 +20,7 @@ from explorer.client.journal import (
     saves_of,
     undone_in,
 )
-from explorer.client.records import Edit
+from explorer.client.records import Edit, What
 from explorer.errors import StorageFault
 from explorer.metadata import Urn
 
@@ -29,7 +29,7 @@ AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOSTILE = 'a "quoted"\nline\u2028 {"json": 1} 🦊 \x00\x1b[31m'
 
 
-def edit(after: Any, before: Any = None, what: str = "description", column: Any = None) -> Any:
+def edit(after: Any, before: Any = None, what: What = "description", column: Any = None) -> Any:
     return Edit(URN, what, before, after, AT, column)
 
 
@@ -128,7 +128,9 @@ def test_what_an_older_version_noted_as_undone_stays_undone(journal: Any) -> Non
     journal.path.with_name("undone.jsonl").write_bytes(b'{"by": "\xff\n{"by"\n' + note)
     assert undone_in(journal) == {first.id: (second.id,)}
     assert last_save(list(journal), "s") is None
-    assert last_undo(list(journal), "s").id == second.id
+    undone = last_undo(list(journal), "s")
+    assert undone is not None
+    assert undone.id == second.id
 
 
 def test_the_edits_of_one_save_are_one_and_others_are_their_own(journal: Any) -> None:
@@ -153,7 +155,9 @@ def test_several_edits_of_one_place_are_undone_as_one_and_others_labels_are_left
         journal.append(edit(("new", "other"), ("a", "new", "other"), "tags"), "s")
         journal.append(edit("second", "first"), "s")
         journal.append(edit("third", "second"), "s")
-    (text, text_ids), (tags, tag_ids) = last_save(list(journal), "s").edits
+    save = last_save(list(journal), "s")
+    assert save is not None
+    (text, text_ids), (tags, tag_ids) = save.edits
     assert (text.before, text.after, len(text_ids)) == ("first", "third", 2)
     assert (tags.before, tags.after, len(tag_ids)) == (("a",), ("new",), 2)
 
@@ -172,6 +176,7 @@ def test_undo_goes_back_save_by_save_and_redo_forth_again(journal: Any) -> None:
     assert last_save(list(journal), "s") is None
     for wanted in ("one", "two"):
         redone = last_undo(list(journal), "s")
+        assert redone is not None
         assert redone.edits[0][0].before == wanted
         undo(journal, redone)
         assert last(last_save) == wanted
@@ -192,4 +197,6 @@ def test_of_a_save_that_was_undone_in_part_the_rest_is_left_to_undo(journal: Any
         journal.append(edit("b", column="y"), "s")
     with one_save(undoes=[first.id]):
         journal.append(edit(None, "a", column="x"), "s")
-    assert [one.column for one in last_save(list(journal), "s").entries] == ["y"]
+    save = last_save(list(journal), "s")
+    assert save is not None
+    assert [one.column for one in save.entries] == ["y"]

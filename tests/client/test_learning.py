@@ -1,6 +1,7 @@
 """What a server can do is found out once, and remembered only where it said so itself."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_a_server_that_does_not_tell_its_schema_is_asked_once(answer: Any) -> No
     assert wire.asked == 1
 
 
-QUESTIONS = {
+QUESTIONS: dict[str, tuple[Any, Any, Any, Callable[[Any], Any], Any]] = {
     "abilities": (
         lambda catalog: catalog.abilities(),
         (200, OURS),

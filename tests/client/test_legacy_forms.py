@@ -20,7 +20,7 @@ class Recording:
     """Takes everything, and remembers it."""
 
     def __init__(self) -> None:
-        self.sent = []
+        self.sent: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         self.sent.append(request)

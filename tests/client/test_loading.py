@@ -29,7 +29,7 @@ class Scripted:
 
     def __init__(self, act: Any) -> None:
         self.act = act
-        self.sent = []
+        self.sent: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         if not request.writes:
@@ -51,7 +51,7 @@ def load(proposals: Any, wire: Any) -> Any:
     return asyncio.run(run())
 
 
-def interrupted(proposals: Any, act: Any) -> Any:
+def interrupted(proposals: Any, act: Any) -> LoadInterrupted:
     with pytest.raises(LoadInterrupted) as caught:
         load(proposals, Scripted(act))
     return caught.value
@@ -122,7 +122,7 @@ class FailsAfterwards:
 
     def __init__(self, address: Any) -> None:
         self._http = HttpTransport(address)
-        self.sent = []
+        self.sent: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         answer = await self._http.send(request)

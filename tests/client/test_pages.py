@@ -1,6 +1,7 @@
 """Long results over servers that change, cut, miscount, stand still or lack a way."""
 
 import asyncio
+from collections.abc import Callable, Generator
 from typing import Any
 
 import orjson
@@ -30,8 +31,8 @@ class Server:
         self.most = most
         self.total = total
         self.window = window
-        self.asked = []
-        self.before = lambda: None
+        self.asked: list[str] = []
+        self.before: Callable[[], Any] = lambda: None
 
     async def send(self, request: Any) -> Any:
         self.before()
@@ -120,10 +121,11 @@ def test_a_total_that_is_too_small_is_where_it_ends() -> None:
 
 
 def test_a_scroll_that_stands_still_is_left() -> None:
-    server = Server()
-    server.scroll = lambda asked: found(
-        {"entities": TAGS[:20], "numEntities": 60, "scrollId": "still here"}
-    )
+    class Still(Server):
+        def scroll(self, asked: Any) -> Any:
+            return found({"entities": TAGS[:20], "numEntities": 60, "scrollId": "still here"})
+
+    server = Still()
     urns, hits = read(server, page_size=20)
     assert urns == TAGS[:20]
     assert (hits.shifted, hits.truncated, hits.repeated) == (True, True, 20)
@@ -132,8 +134,11 @@ def test_a_scroll_that_stands_still_is_left() -> None:
 
 
 def test_a_server_that_gives_its_first_page_for_every_start_is_left() -> None:
-    server = Server()
-    server.search = lambda asked: found({"entities": TAGS[:2], "numEntities": 60})
+    class First(Server):
+        def search(self, asked: Any) -> Any:
+            return found({"entities": TAGS[:2], "numEntities": 60})
+
+    server = First()
     urns, hits = read(server, "word", page_size=2)
     assert urns == TAGS[:2]
     assert hits.shifted
@@ -379,6 +384,7 @@ def test_a_loop_may_outlive_its_client() -> None:
         hits = catalog.hits(page_size=10)
         loop = iter(hits)
         next(loop)
+    assert isinstance(loop, Generator)
     loop.close()
     with pytest.raises(Misuse, match="closed"):
         for _ in hits:

@@ -29,8 +29,7 @@ SCHEMA = {
         }
     ],
 }
-ENTRY = "x", datetime(2026, 1, 1, tzinfo=UTC)
-STATUS = str(TABLE), "status", "hidden", "shown"
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 WRITES = {
     "ingest": lambda c: c.ingest(Proposal(TABLE, "status", {"removed": True})),
     "put": lambda c: c.put(TABLE, None, Status(removed=True)),
@@ -55,9 +54,11 @@ WRITES = {
     "set_domain": lambda c: c.set_domain(TABLE, "shop"),
     "deprecate": lambda c: c.deprecate(TABLE, "old"),
     "undeprecate": lambda c: c.undeprecate(TAG),
-    "undo": lambda c: c.undo(Edit(TABLE, "tags", (), (TAG,), None)),
+    "undo": lambda c: c.undo(Edit(TABLE, "tags", (), (TAG,), AT)),
     "undo_save": lambda c: c.undo_save(
-        JournalSave("x", (JournalEntry(*ENTRY, c.address, *STATUS),))
+        JournalSave(
+            "x", (JournalEntry("x", AT, c.address, str(TABLE), "status", "hidden", "shown"),)
+        )
     ),
     "create": lambda c: c.create("urn:li:tag:uncreated", "tagProperties", {"name": "x"}),
 }

@@ -162,7 +162,7 @@ def test_rows_use_and_the_last_change_of_many_datasets_are_one_request(client: A
     client.ingest(Proposal(other, "status", {"removed": False}))
     # The first time, the server is asked what it measures.
     client.measures([table])
-    asked = []
+    asked: list[Any] = []
     client.watch(asked.append)
     found = client.measures([table, str(other), "urn:li:tag:x", table])
     client.watch(None)

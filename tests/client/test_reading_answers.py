@@ -150,7 +150,9 @@ def test_records_are_known_by_their_last_name_whoever_made_them(prefix: str) -> 
     )
     assert set(read.aspects) == {"glossaryTermKey", "glossaryTermInfo", "Invented", "ownership"}
     assert read.raw("glossaryTermInfo") == term
-    assert read.aspect("glossaryTermInfo", GlossaryTermInfo).term_source == "ELSEWHERE"
+    info = read.aspect("glossaryTermInfo", GlossaryTermInfo)
+    assert info is not None
+    assert info.term_source == "ELSEWHERE"
     assert read.owners[0].type == "SOMETHING_NEW"
     assert read.raw("Invented") == {"x": 1}
     one = parse_aspect({"version": 0, "aspect": {f"{prefix}.x.Status": {}}}, "status")
@@ -177,6 +179,7 @@ def test_an_audit_time_is_a_moment_as_far_as_the_calendar_goes() -> None:
     assert at[10**18] is None
     stamp = {"time": 2**31 + 1, "actor": TAG}
     read = AspectRead("status", 0, {}, stamp)
+    assert read.created is not None
     assert (read.created.time, read.created.actor) == (2**31 + 1, TAG)
 
 
@@ -191,6 +194,7 @@ def test_a_stamp_is_taken_from_the_system_metadata_where_it_stands_there_alone()
         {"version": 3, "aspect": {"com.linkedin.common.Status": {}}, "systemMetadata": system},
         "status",
     )
+    assert read.created is not None
     assert (read.created.time, read.run_id) == (5, "r")
 
 
@@ -239,7 +243,9 @@ def test_the_inputs_of_a_chart_are_urns() -> None:
     value = {"title": "t", "inputs": [{"string": str(ORDERS)}, {"string": "no urn"}]}
     chart = Entity(Urn.of("chart", "looker", "1"), {"chartInfo": AspectRead("chartInfo", 0, value)})
     assert chart.inputs == (ORDERS,)
-    assert chart.aspect("chartInfo", ChartInfo).input_urns == (str(ORDERS), "no urn")
+    info = chart.aspect("chartInfo", ChartInfo)
+    assert info is not None
+    assert info.input_urns == (str(ORDERS), "no urn")
     assert Entity(chart.urn, {}).inputs == ()
 
 
@@ -253,7 +259,7 @@ def test_nulls_count_as_absent_wherever_they_stand() -> None:
     assert read_aspect({"upstreams": None}, UpstreamLineage).upstreams == ()
 
 
-ODD = [
+ODD: list[Any] = [
     None,
     [],
     "text",

@@ -117,7 +117,7 @@ class Elsewhere:
         self.transport = transport
         self.counts_back = counts_back
         self.dropped = dropped
-        self.asked = []
+        self.asked: list[str] = []
 
     async def send(self, request: Any) -> Any:
         self.asked.append(request.path)
@@ -141,7 +141,7 @@ class Real:
 
     def __init__(self, address: Any) -> None:
         self.address = address
-        self.inner = None
+        self.inner: AsyncCatalog | None = None
 
     async def send(self, request: Any) -> Any:
         if self.inner is None:
@@ -312,6 +312,7 @@ def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site: An
     from explorer.errors import ServerFault
 
     urn = fresh()
+    body: Any
     for body in (
         None,
         [],

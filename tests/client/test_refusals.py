@@ -69,7 +69,7 @@ def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(
 ) -> None:
     said, words = BODIES[body]
     transport = Saying(status, said)
-    settings = {"retry": Retry(1), "transport": transport}
+    settings: dict[str, Any] = {"retry": Retry(1), "transport": transport}
     if (ask, status) == ("reading", 404):
         with Catalog("http://h.example", **settings) as catalog:
             assert not catalog.entity("urn:li:tag:x").exists
@@ -79,7 +79,7 @@ def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(
     error = caught.value
     assert type(error) is KINDS[status]
     assert (error.status, error.excerpt) == (status, words)
-    assert error.url.startswith("http://h.example/")
+    assert str(error.url).startswith("http://h.example/")
     assert "<" not in str(error)
     assert words is None or words in str(error)
 
@@ -88,7 +88,7 @@ def test_a_refusal_is_of_its_kind_whatever_it_is_written_in(
 @pytest.mark.parametrize("status", KINDS)
 async def test_the_asynchronous_client_says_the_same(status: Any) -> None:
     body, _ = BODIES["json"]
-    settings = {"retry": Retry(1), "transport": Saying(status, body)}
+    settings: dict[str, Any] = {"retry": Retry(1), "transport": Saying(status, body)}
     with Catalog("http://h.example", **settings) as catalog, pytest.raises(CatalogError) as waited:
         catalog.info()
     async with AsyncCatalog("http://h.example", **settings) as catalog:

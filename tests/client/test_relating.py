@@ -32,7 +32,7 @@ class WithoutNames:
     def __init__(self, address: Any, *, total: Any) -> None:
         self._http = HttpTransport(address)
         self._total = total
-        self.asked = []
+        self.asked: list[str] = []
 
     async def send(self, request: Any) -> Any:
         self.asked.append(request.path)

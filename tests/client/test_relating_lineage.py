@@ -33,8 +33,11 @@ def made_of(*urns: Any) -> Any:
 def proposals() -> Iterator[Any]:
     """raw -> job -> clean -> wide -> chart -> dashboard; wide -> clean closes a cycle; a ghost
     flows into wide; side is made of raw and of wide, and soft-deleted."""
-    about = {"title": "t", "description": "", "lastModified": {"created": STAMP}}
-    about["lastModified"]["lastModified"] = STAMP
+    about: dict[str, Any] = {
+        "title": "t",
+        "description": "",
+        "lastModified": {"created": STAMP, "lastModified": STAMP},
+    }
     jobs = {"inputDatasets": [str(table("raw"))], "outputDatasets": [str(table("clean"))]}
     yield Proposal(JOB, "dataJobInputOutput", jobs)
     yield Proposal(table("raw"), "datasetProperties", {"name": "raw"})
@@ -217,7 +220,7 @@ class Foreign:
     def __init__(self, transport: Any, *refused: Any) -> None:
         self._transport = transport
         self._refused = refused
-        self.asked = []
+        self.asked: list[str] = []
 
     async def send(self, request: Any) -> Any:
         self.asked.append(request.path.partition("?")[0])

@@ -27,7 +27,7 @@ class Forwarding:
 
     def __init__(self, carrier: Any) -> None:
         self.carrier = carrier
-        self.shown = set()
+        self.shown: set[str] = set()
         self.refuses = False
 
     async def send(self, request: Any) -> Any:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ TERM = Urn.parse("urn:li:glossaryTerm:simultaneous")
 SHARED = "shared"
 State = str | frozenset[str]
 # What is written, by whom, over what was seen.
-Write = Callable[[Catalog, str, State], object]
+Write = Callable[[Catalog, str, Any], object]
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ class Race:
                     tries += 1
                     self.saw[name] = seen
                     try:
-                        self._until_answered(lambda n=name, s=seen: self.kind.write(catalog, n, s))
+                        self._until_answered(partial(self.kind.write, catalog, name, seen))
                     except TextConflict as conflict:
                         self.conflicts += 1
                         seen = self._theirs(catalog, conflict, name)
@@ -212,9 +213,7 @@ class Race:
                 text = f"{own} {save}"
                 try:
                     self._until_answered(
-                        lambda t=text, s=own_seen: catalog.describe(
-                            TABLE, t, column=own, instead_of=s
-                        )
+                        partial(catalog.describe, TABLE, text, column=own, instead_of=own_seen)
                     )
                 except TextConflict as conflict:
                     self.faults.append(f"{text}: a conflict with {conflict.theirs!r}")
@@ -272,7 +271,7 @@ def prepare(address: str, kind: Kind, names: int) -> None:
 
 
 def schema(paths: list[str]) -> dict[str, Any]:
-    plain = {"type": {"com.linkedin.schema.StringType": {}}}
+    plain: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     return {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",

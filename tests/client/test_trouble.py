@@ -56,13 +56,13 @@ class Server:
 
     def __init__(self) -> None:
         self.act = self.fine
-        self.asked = []
+        self.asked: list[Any] = []
         self.left = 0
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._server = None
+        self._server: asyncio.Server | None = None
         self.start()
 
     @property
@@ -95,6 +95,7 @@ class Server:
         """Hang up on everybody and listen no more."""
 
         async def end() -> None:
+            assert self._server is not None
             self._server.close()
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
@@ -249,7 +250,7 @@ async def test_every_fault_has_its_error_in_time_and_shows_no_token(
     assert type(caught.value) is kind
     if status is not None:
         assert caught.value.status == status
-        assert caught.value.url.endswith("/api/graphql")
+        assert str(caught.value.url).endswith("/api/graphql")
     shown = "".join(
         traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
     )
@@ -420,7 +421,9 @@ def test_an_interrupt_of_the_waiting_hangs_up(server: Any) -> None:
         def interrupt() -> None:
             while not server.asked:
                 time.sleep(0.01)
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
 
         threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt):

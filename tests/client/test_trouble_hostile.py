@@ -117,8 +117,8 @@ async def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: 
     assert "s3cret" not in str(caught.value)
 
 
-async def test_a_line_end_after_a_token_is_no_part_of_it() -> None:
-    asked = []
+async def test_a_line_end_after_a_token_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
 
     async def act(line: Any) -> None:
         line.write(answer(FINE))
@@ -131,7 +131,7 @@ async def test_a_line_end_after_a_token_is_no_part_of_it() -> None:
             asked.append(request.signature.header)
             return await carry(request)
 
-        transport.send = send
+        monkeypatch.setattr(transport, "send", send)
         await catalog.graphql("{ fine }")
     assert asked == ["Bearer s3cret"]
 

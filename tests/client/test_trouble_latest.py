@@ -18,8 +18,8 @@ class Slow:
 
     def __init__(self) -> None:
         self.latest = LatestOnly()
-        self.gates = {}
-        self.cancelled = []
+        self.gates: dict[str, asyncio.Future[str]] = {}
+        self.cancelled: list[str] = []
 
     async def answer(self, name: Any) -> Any:
         gate = self.gates[name] = asyncio.get_running_loop().create_future()
@@ -29,7 +29,7 @@ class Slow:
             self.cancelled.append(name)
             raise
 
-    def ask(self, name: Any, key: str = "search") -> Any:
+    def ask(self, name: Any, key: str | None = "search") -> Any:
         return asyncio.ensure_future(self.latest.run(key, self.answer(name)))
 
 

@@ -26,8 +26,8 @@ class Gate:
 
     def __init__(self, *, closed: bool = True) -> None:
         self.closed = closed
-        self.shown = []
-        self.urls = []
+        self.shown: list[str | None] = []
+        self.urls: list[str] = []
 
     def __call__(self, request: Any) -> Any:
         shown = request.headers.get("authorization")
@@ -110,6 +110,7 @@ def test_a_name_and_password_in_an_address_are_shown_to_nobody() -> None:
         assert "hidden" not in repr(catalog)
     address, login = part_login("https://a%40b:c@h/x")
     assert address == "https://h/x"
+    assert login is not None
     assert login.header == "Basic YUBiOmM="
 
 
@@ -135,11 +136,11 @@ async def test_no_error_on_the_way_in_shows_the_token(caplog: pytest.LogCaptureF
         except CatalogError as error:
             caught.append(error)
     assert len(caught) == 3
-    for error in caught:
-        trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    for each in caught:
+        trace = traceback.TracebackException.from_exception(each, capture_locals=True)
         text = "".join(trace.format()).replace(f"TOKEN = {TOKEN!r}", "")
         assert TOKEN not in text + caplog.text
-        pickle.loads(pickle.dumps(error))
+        pickle.loads(pickle.dumps(each))
 
 
 async def test_what_only_reads_writes_nothing() -> None:

@@ -56,7 +56,8 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing() -> N
             await asyncio.sleep(0.01)
 
     for _ in range(10):
-        catalog, told = Catalog(transport=Silent()), []
+        catalog = Catalog(transport=Silent())
+        told: list[Any] = []
 
         def use(work: Any, catalog: Any = catalog, told: Any = told) -> None:
             try:
@@ -91,7 +92,8 @@ def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_bloc
     catalog: Any,
 ) -> None:
     class Knot:
-        pass
+        itself: Any
+        drawn: Any
 
     gc.disable()
     try:

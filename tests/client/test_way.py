@@ -118,7 +118,7 @@ async def ask(url: Any, **options: Any) -> Any:
 async def test_a_request_goes_through_the_proxy_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, name: str, form: str
 ) -> None:
-    seen = []
+    seen: list[bytes] = []
     async with proxying(seen) as port:
         monkeypatch.setenv(name, form.format(f"127.0.0.1:{port}"))
         assert await ask("http://catalog.example:8080/gms") == {"fine": True}
@@ -128,7 +128,7 @@ async def test_a_request_goes_through_the_proxy_that_the_environment_names(
 async def test_https_goes_through_a_tunnel_and_is_checked_all_the_same(
     monkeypatch: pytest.MonkeyPatch, certificate: Any
 ) -> None:
-    seen = []
+    seen: list[bytes] = []
     pem, key = certificate
     async with encrypted(pem, key) as port, proxying(seen, to=port) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy}")
@@ -244,7 +244,7 @@ async def test_a_token_that_others_could_read_is_warned_of_once(
             with pytest.warns(UserWarning, match=r"goes to http://catalog.example over plain HTTP"):
                 await catalog.graphql("{ fine }")
             await catalog.graphql("{ fine }")
-        told = []
+        told: list[str] = []
         async with AsyncCatalog("http://catalog.example", token=TOKEN) as catalog:
             catalog.on_warning(told.append)
             await catalog.graphql("{ fine }")

@@ -82,8 +82,8 @@ class Counting:
     def __init__(self) -> None:
         self.at_once = 0
         self.most = 0
-        self.together = []
-        self.took = []
+        self.together: list[set[str]] = []
+        self.took: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         urns = {one["entityUrn"] for one in request.body["proposals"]}

@@ -30,6 +30,8 @@ def own_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any
     """A keyring that works, in the place of the machine's; gives the file it keeps things in."""
     monkeypatch.setenv("OWN_KEYRING", str(tmp_path / "keyring.json"))
     spec = importlib.util.spec_from_file_location("own_keyring", DATA / "own_keyring.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     before = keyring.get_keyring()

@@ -103,11 +103,10 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
 ) -> None:
     until_the_end = threading.Event()
 
-    class Hanging(type(keyring.get_keyring())):
-        def get_password(self, service: Any, username: Any) -> None:
-            until_the_end.wait()
+    def hang(service: str, username: str) -> None:
+        until_the_end.wait()
 
-    keyring.set_keyring(Hanging())
+    monkeypatch.setattr(keyring.get_keyring(), "get_password", hang)
     monkeypatch.setattr(tokens, "_PATIENCE_SECONDS", 0.05)
     keep("prod", Profile(url=URL, source="keyring"))
     with pytest.raises(Misconfigured, match="did not answer"):

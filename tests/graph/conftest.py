@@ -20,11 +20,11 @@ from explorer.server.process import listen_on_tcp
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 
 
-def table(name: Any) -> Any:
+def table(name: str) -> str:
     return str(Urn.dataset("hive", name))
 
 
-def column(name: Any, path: Any) -> str:
+def column(name: str, path: str) -> str:
     return f"urn:li:schemaField:({table(name)},{path})"
 
 
@@ -47,7 +47,7 @@ def schema(*paths: Any) -> Any:
 
 
 def upstream(*names: Any, fine: Any = ()) -> Any:
-    value = {
+    value: dict[str, Any] = {
         "upstreams": [
             {"dataset": table(name), "type": "TRANSFORMED", "auditStamp": STAMP} for name in names
         ]
@@ -155,14 +155,21 @@ def graphs(catalog: Any) -> Any:
     return Graphs(catalog)
 
 
+class Named:
+    chart = CHART
+    job = JOB
+
+    @staticmethod
+    def table(name: str) -> str:
+        return table(name)
+
+    @staticmethod
+    def column(name: str, path: str) -> str:
+        return column(name, path)
+
+
 @pytest.fixture(scope="session")
-def named() -> Any:
+def named() -> type[Named]:
     """URNs of the warehouse: `named.table("raw")`, `named.column("raw", "id")`, `named.chart`."""
 
-    class Named:
-        chart = CHART
-        job = JOB
-
-    Named.table = staticmethod(table)
-    Named.column = staticmethod(column)
     return Named

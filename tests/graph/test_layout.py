@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.graph.layout import Spacing, lay_out, lay_out_pairs
+from explorer.graph.layout import Layout, Spacing, lay_out, lay_out_pairs
 from explorer.graph.layout.layers import Arrangement, Sifter, as_given, count_between, make_mesh
 
 _nodes = st.integers(1, 14)
@@ -65,7 +65,7 @@ def test_a_drawing_on_cells_is_sound(graph: Any, direction: Any) -> None:
 def test_on_cells_only_edges_with_a_common_end_share_a_line(graph: Any, direction: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, direction=direction, grid=True)
-    users = {}
+    users: dict[Any, list[Any]] = {}
     for route in layout.routes:
         for step in pairwise(_cells(route)):
             users.setdefault(frozenset(step), []).append(route)
@@ -79,7 +79,7 @@ def test_on_cells_only_edges_with_a_common_end_share_a_line(graph: Any, directio
 def test_on_cells_lines_without_a_common_end_never_turn_in_one_cell(graph: Any) -> None:
     sizes, edges = graph
     layout = lay_out_pairs(sizes, edges, grid=True)
-    corners = {}
+    corners: dict[Any, list[Any]] = {}
     for route in layout.routes:
         for point in route.points[1:-1]:
             corners.setdefault(point, []).append(route)
@@ -93,7 +93,7 @@ def test_a_crowded_channel_has_no_line_shared_by_strangers() -> None:
     edges = [(f"a{at * 5 % 9}", f"b{at * at * 3 % 11}") for at in range(40)]
     edges += [(f"b{at % 11}", f"c{at * 7 % 10}") for at in range(40)]
     sizes = {node: (4, 1) for edge in edges for node in edge}
-    users = {}
+    users: dict[Any, list[Any]] = {}
     for route in lay_out_pairs(sizes, edges, grid=True).routes:
         for step in pairwise(_cells(route)):
             users.setdefault(frozenset(step), []).append(route)
@@ -125,12 +125,12 @@ def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(le
 
 def test_sifting_leaves_what_was_drawn_before_in_its_order() -> None:
     mesh = make_mesh([0] * 4 + [1] * 4, [(0, 7), (1, 6), (2, 5), (3, 4)])
-    kept = [0, None, 2, 3, 4, None, 6, 7]
+    kept: list[int | None] = [0, None, 2, 3, 4, None, 6, 7]
     arrangement = Arrangement(mesh, kept, 100_000)
     arrangement.begin(as_given(mesh))
     assert Sifter(arrangement).sift(arrangement.count()) == arrangement.count()
     for layer in arrangement.finish(arrangement.layers):
-        ranks = [kept[element] for element in layer if kept[element] is not None]
+        ranks = [rank for element in layer if (rank := kept[element]) is not None]
         assert ranks == sorted(ranks)
 
 
@@ -269,7 +269,7 @@ def test_drawing_loads_neither_networkx_nor_numpy() -> None:
 
 def test_a_networkx_graph_is_drawn_with_its_parallel_edges() -> None:
     graph = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c")])
-    layout = lay_out(graph, (40, 20))
+    layout: Layout[Any] = lay_out(graph, (40, 20))
     assert [(route.source, route.target) for route in layout.routes] == list(graph.edges())
     assert layout == lay_out(graph, dict.fromkeys(graph, (40, 20)))
     with pytest.raises(InvalidInput, match="'c'"):
@@ -288,7 +288,7 @@ def test_the_effort_bounds_the_search_and_more_of_it_finds_no_worse() -> None:
 
 
 def test_nothing_gives_an_empty_drawing() -> None:
-    layout = lay_out_pairs({}, [])
+    layout: Layout[str] = lay_out_pairs({}, [])
     assert (layout.width, layout.height, layout.layers, layout.routes) == (0, 0, (), ())
 
 

@@ -66,12 +66,13 @@ def test_a_front_ends_layout_is_kept(graph: Any) -> None:
 
 def test_everything_lies_inside(graph: Any) -> None:
     page = ET.fromstring(to_svg(graph))
-    width, height = float(page.get("width")), float(page.get("height"))
+    width, height = float(page.attrib["width"]), float(page.attrib["height"])
     for group in page.iter(f"{SVG}g"):
-        x, y = map(float, group.get("transform")[10:-1].split())
+        x, y = map(float, group.attrib["transform"][10:-1].split())
         box = group.find(f"{SVG}rect")
-        assert 0 <= x <= x + float(box.get("width")) <= width
-        assert 0 <= y <= y + float(box.get("height")) <= height
+        assert box is not None
+        assert 0 <= x <= x + float(box.attrib["width"]) <= width
+        assert 0 <= y <= y + float(box.attrib["height"]) <= height
 
 
 @pytest.mark.parametrize(

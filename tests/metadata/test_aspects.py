@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from explorer.errors import ServerFault
+from explorer.metadata import Proposal
 from explorer.metadata.aspects import RECORDS, SchemaMetadata, Status, read_aspect
 from explorer.metadata.files import read_file
 from explorer.metadata.registry import load_registry
@@ -60,6 +61,7 @@ def test_every_real_value_reads_as_its_record() -> None:
         if file.name == "model_registry.json":
             continue
         for change in read_file(file.read_bytes(), registry):
+            assert isinstance(change, Proposal)
             if change.aspect in RECORDS:
                 read_aspect(change.value, RECORDS[change.aspect])
                 read += 1

@@ -84,7 +84,7 @@ class TestKeyedArrays:
         assert patched("globalTags", both, gone) == {"tags": [{"tag": PII, "attribution": said}]}
 
     def test_a_shorter_path_removes_all_below_it(self, patched: Any) -> None:
-        owners = {
+        owners: dict[str, Any] = {
             "owners": [
                 {"owner": A, "type": "DATAOWNER"},
                 {"owner": B, "type": "DATAOWNER"},

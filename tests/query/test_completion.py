@@ -196,6 +196,10 @@ def test_states_and_what_urns_are_called_are_offered() -> None:
     ]
     assert [one.text for one in complete("is:un", 5, REGISTRY)] == ["undocumented", "unowned"]
     assert complete("us", 2, REGISTRY)[0].text == "use:"
-    assert value_at("tags:PII owner:ni", 17, REGISTRY)[1] == "ni"
-    assert value_at("tags:PII owner:", 15, REGISTRY)[0].name == "owners"
+    begun = value_at("tags:PII owner:ni", 17, REGISTRY)
+    assert begun is not None
+    assert begun[1] == "ni"
+    empty = value_at("tags:PII owner:", 15, REGISTRY)
+    assert empty is not None
+    assert empty[0].name == "owners"
     assert value_at("tags", 4, REGISTRY) is None

@@ -25,9 +25,9 @@ def proposals() -> list[Proposal]:
 
 
 @pytest.fixture(scope="session")
-def latest(proposals: list[Proposal], registry: Registry) -> dict[str, dict[str, dict]]:
+def latest(proposals: list[Proposal], registry: Registry) -> dict[str, dict[str, Any]]:
     """The latest value of every aspect that is not a timeseries, by URN and aspect."""
-    found: dict[str, dict[str, dict]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for proposal in proposals:
         if not registry.aspect(proposal.aspect).timeseries:
             found.setdefault(str(proposal.urn), {})[proposal.aspect] = proposal.value
@@ -38,8 +38,8 @@ def latest(proposals: list[Proposal], registry: Registry) -> dict[str, dict[str,
 def series(proposals: list[Proposal]) -> Any:
     """Every timeseries value of an aspect, in the order written, by the dataset's URN."""
 
-    def of(aspect: str) -> dict[str, list[dict]]:
-        found: dict[str, list[dict]] = {}
+    def of(aspect: str) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
         for proposal in proposals:
             if proposal.aspect == aspect:
                 found.setdefault(str(proposal.urn), []).append(proposal.value)

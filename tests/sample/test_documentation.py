@@ -9,7 +9,7 @@ from explorer.metadata import FieldPath, Proposal, Urn
 
 
 @pytest.fixture(scope="module")
-def columns(latest: dict[str, dict[str, dict]]) -> list[tuple[str, str, str, str]]:
+def columns(latest: dict[str, dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     """URN, field path, ingested text and edited text of every column."""
     found = []
     for urn, aspects in latest.items():
@@ -34,7 +34,7 @@ def test_more_than_half_of_the_columns_have_no_text(
 
 
 def test_about_three_of_five_datasets_have_a_description(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     datasets = [a["datasetProperties"] for a in latest.values() if "datasetProperties" in a]
     described = sum(1 for value in datasets if value.get("description"))
@@ -42,7 +42,7 @@ def test_about_three_of_five_datasets_have_a_description(
 
 
 def test_edited_texts_fill_gaps_and_differ_from_ingested_ones(
-    columns: list[tuple[str, str, str, str]], latest: dict[str, dict[str, dict]]
+    columns: list[tuple[str, str, str, str]], latest: dict[str, dict[str, Any]]
 ) -> None:
     both = [c for c in columns if c[2] and c[3]]
     assert len(both) >= 8
@@ -54,7 +54,7 @@ def test_edited_texts_fill_gaps_and_differ_from_ingested_ones(
 
 
 def test_an_edit_is_signed_by_the_person_who_wrote_it(
-    proposals: list[Proposal], latest: dict[str, dict[str, dict]]
+    proposals: list[Proposal], latest: dict[str, dict[str, Any]]
 ) -> None:
     edits = [p for p in proposals if p.aspect.startswith("editable")]
     assert edits
@@ -88,13 +88,15 @@ def test_the_most_used_columns_have_conspicuous_gaps(
     assert (str(Urn.dataset("snowflake", "analytics.marts.fct_orders")), "status") in gaps
 
 
-def test_schemas_come_in_both_forms_with_nesting(latest: dict[str, dict[str, dict]]) -> None:
+def test_schemas_come_in_both_forms_with_nesting(latest: dict[str, dict[str, Any]]) -> None:
     versions: dict[int, set[str]] = defaultdict(set)
     kinds: set[str] = set()
     for urn, aspects in latest.items():
         for field in aspects.get("schemaMetadata", {}).get("fields", ()):
             path = FieldPath(field["fieldPath"])
-            versions[path.version].add(Urn.parse(urn).platform)
+            platform = Urn.parse(urn).platform
+            assert platform is not None
+            versions[path.version].add(platform)
             kinds |= {name.rpartition(".")[2] for name in field["type"]["type"]}
     assert versions[1] == {"postgres", "snowflake", "dbt"}
     assert versions[2] == {"kafka", "s3"}
@@ -113,7 +115,7 @@ def test_schemas_come_in_both_forms_with_nesting(latest: dict[str, dict[str, dic
 
 
 def test_every_nested_column_stands_below_a_record_of_its_schema(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     nested = 0
     for aspects in latest.values():
@@ -126,7 +128,7 @@ def test_every_nested_column_stands_below_a_record_of_its_schema(
     assert nested > 50
 
 
-def test_topics_have_a_key_part_and_an_avro_document(latest: dict[str, dict[str, dict]]) -> None:
+def test_topics_have_a_key_part_and_an_avro_document(latest: dict[str, dict[str, Any]]) -> None:
     urn = str(Urn.dataset("kafka", "shop.order-placed.v1"))
     schema = latest[urn]["schemaMetadata"]
     keys = [f["fieldPath"] for f in schema["fields"] if f["isPartOfKey"]]
@@ -137,7 +139,7 @@ def test_topics_have_a_key_part_and_an_avro_document(latest: dict[str, dict[str,
     assert '"name": "order_id"' in body["keySchema"]
 
 
-def test_one_table_is_wide(latest: dict[str, dict[str, dict]]) -> None:
+def test_one_table_is_wide(latest: dict[str, dict[str, Any]]) -> None:
     widths = sorted(
         len(a["schemaMetadata"]["fields"]) for a in latest.values() if "schemaMetadata" in a
     )
@@ -146,7 +148,7 @@ def test_one_table_is_wide(latest: dict[str, dict[str, dict]]) -> None:
 
 
 def test_descriptions_use_lists_tables_code_quotes_and_links(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     texts = [
         a["datasetProperties"].get("description", "")
@@ -159,7 +161,7 @@ def test_descriptions_use_lists_tables_code_quotes_and_links(
 
 
 def test_most_datasets_are_owned_in_several_ways_and_some_by_nobody(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     datasets = [a for a in latest.values() if "datasetProperties" in a]
     kinds = {owner["type"] for a in datasets for owner in a.get("ownership", {}).get("owners", ())}
@@ -169,7 +171,7 @@ def test_most_datasets_are_owned_in_several_ways_and_some_by_nobody(
 
 
 def test_every_tag_term_and_domain_is_used(
-    latest: dict[str, dict[str, dict]], proposals: list[Proposal]
+    latest: dict[str, dict[str, Any]], proposals: list[Proposal]
 ) -> None:
     text = "\n".join(str(p.value) for p in proposals)
     for urn in latest:

@@ -1,5 +1,7 @@
 """Where data comes from and goes to in the sample."""
 
+from typing import Any
+
 import networkx as nx
 import pytest
 
@@ -8,7 +10,7 @@ from explorer.metadata.registry import edges_of
 
 
 @pytest.fixture(scope="module")
-def graph(latest: dict[str, dict[str, dict]], registry: Registry) -> nx.DiGraph:
+def graph(latest: dict[str, dict[str, Any]], registry: Registry) -> nx.DiGraph:
     """Every lineage edge, from upstream to downstream."""
     graph = nx.DiGraph()
     for urn, aspects in latest.items():
@@ -62,14 +64,14 @@ def test_jobs_stand_between_what_they_read_and_write(graph: nx.DiGraph) -> None:
     assert list(graph.successors(job)) == [_table("raw.stores.pos_sales")]
 
 
-def test_most_datasets_are_connected(graph: nx.DiGraph, latest: dict[str, dict[str, dict]]) -> None:
+def test_most_datasets_are_connected(graph: nx.DiGraph, latest: dict[str, dict[str, Any]]) -> None:
     datasets = [urn for urn in latest if urn.startswith("urn:li:dataset:")]
     alone = [urn for urn in datasets if urn not in graph]
     assert len(alone) < len(datasets) * 0.08
 
 
 def test_a_column_is_traced_from_the_source_to_the_report(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     upstream: dict[str, set[str]] = {}
     for aspects in latest.values():
@@ -94,7 +96,7 @@ def test_a_column_is_traced_from_the_source_to_the_report(
 
 
 def test_views_show_sql_that_names_what_they_are_made_from(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     views = {urn: a for urn, a in latest.items() if "viewProperties" in a}
     assert len(views) >= 20

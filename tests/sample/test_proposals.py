@@ -65,7 +65,7 @@ def test_every_change_says_which_run_brought_it_and_when(
 
 
 def test_it_has_about_three_hundred_entities_of_fifteen_types(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     counts = Counter(Urn.parse(urn).entity_type for urn in latest)
     assert 280 <= counts.total() <= 340
@@ -89,7 +89,7 @@ def test_it_has_about_three_hundred_entities_of_fifteen_types(
 
 
 def test_a_table_has_an_assertion_that_fails_one_that_passes_and_an_active_incident(
-    latest: dict[str, dict[str, dict]], series: Any, today: date
+    latest: dict[str, dict[str, Any]], series: Any, today: date
 ) -> None:
     runs = series("assertionRunEvent")
     newest = {urn: values[-1]["result"]["type"] for urn, values in runs.items()}
@@ -116,7 +116,7 @@ def test_it_stays_below_six_megabytes(proposals: list[Proposal]) -> None:
 
 
 def test_everything_referred_to_is_there_but_the_one_ghost(
-    latest: dict[str, dict[str, dict]], proposals: list[Proposal], registry: Registry
+    latest: dict[str, dict[str, Any]], proposals: list[Proposal], registry: Registry
 ) -> None:
     columns = {
         urn: {field["fieldPath"] for field in aspects["schemaMetadata"]["fields"]}
@@ -136,7 +136,7 @@ def test_everything_referred_to_is_there_but_the_one_ghost(
 
 
 def test_the_users_in_usage_and_the_platforms_in_urns_are_there(
-    latest: dict[str, dict[str, dict]], series: Any
+    latest: dict[str, dict[str, Any]], series: Any
 ) -> None:
     for days in series("datasetUsageStatistics").values():
         assert {entry["user"] for day in days for entry in day["userCounts"]} <= set(latest)
@@ -145,7 +145,7 @@ def test_the_users_in_usage_and_the_platforms_in_urns_are_there(
             assert f"urn:li:dataPlatform:{urn.platform}" in latest
 
 
-def test_groups_and_their_members_agree(latest: dict[str, dict[str, dict]]) -> None:
+def test_groups_and_their_members_agree(latest: dict[str, dict[str, Any]]) -> None:
     said_by_groups = {
         (member, urn)
         for urn, aspects in latest.items()
@@ -172,7 +172,7 @@ def test_two_datasets_are_removed_after_everything_else_was_written_of_them(
 
 
 def test_three_datasets_are_deprecated_for_one_that_exists(
-    latest: dict[str, dict[str, dict]],
+    latest: dict[str, dict[str, Any]],
 ) -> None:
     notes = [aspects["deprecation"] for aspects in latest.values() if "deprecation" in aspects]
     assert len(notes) == 3
@@ -181,10 +181,11 @@ def test_three_datasets_are_deprecated_for_one_that_exists(
     )
 
 
-def test_browse_paths_hold_folders_only(latest: dict[str, dict[str, dict]]) -> None:
+def test_browse_paths_hold_folders_only(latest: dict[str, dict[str, Any]]) -> None:
     tables = [Urn.parse(urn) for urn in latest if urn.startswith("urn:li:dataset:")]
     for urn in tables:
         (path,) = latest[str(urn)]["browsePaths"]["paths"]
+        assert urn.origin is not None
         assert path.startswith(f"/{urn.origin.lower()}/{urn.platform}/")
         folders = path.split("/")[3:]
         if urn.platform == "kafka":
@@ -196,7 +197,7 @@ def test_browse_paths_hold_folders_only(latest: dict[str, dict[str, dict]]) -> N
 
 
 def test_an_aspect_with_a_history_ends_with_its_latest_value(
-    proposals: list[Proposal], latest: dict[str, dict[str, dict]]
+    proposals: list[Proposal], latest: dict[str, dict[str, Any]]
 ) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     schemas = [p.value for p in proposals if p.urn == urn and p.aspect == "schemaMetadata"]

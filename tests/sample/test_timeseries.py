@@ -28,11 +28,11 @@ def profiles(series: Any) -> Any:
     return series("datasetProfile")
 
 
-def _day(value: dict) -> datetime:
+def _day(value: dict[str, Any]) -> datetime:
     return datetime.fromtimestamp(value["timestampMillis"] / 1000, UTC)
 
 
-def _field(profile: dict, path: str) -> dict:
+def _field(profile: dict[str, Any], path: str) -> Any:
     (found,) = [one for one in profile["fieldProfiles"] if one["fieldPath"] == path]
     return found
 
@@ -46,7 +46,7 @@ def test_usage_covers_thirty_days_that_end_on_the_day_given(usage: Any, today: d
 
 
 def test_usage_adds_up_and_names_columns_of_the_schema(
-    usage: Any, latest: dict[str, dict[str, dict]]
+    usage: Any, latest: dict[str, dict[str, Any]]
 ) -> None:
     for urn, days in usage.items():
         paths = {field["fieldPath"] for field in latest[urn]["schemaMetadata"]["fields"]}
@@ -137,7 +137,7 @@ def test_a_value_appears_that_was_not_there_before(profiles: Any) -> None:
     assert all(before < after for before, after in pairwise(counts[22:]))
 
 
-def test_samples_name_no_person(profiles: Any, latest: dict[str, dict[str, dict]]) -> None:
+def test_samples_name_no_person(profiles: Any, latest: dict[str, dict[str, Any]]) -> None:
     for urn, days in profiles.items():
         tagged = {
             field["fieldPath"]
@@ -155,7 +155,7 @@ def test_what_is_used_more_is_so_on_every_day_of_the_week(today: date) -> None:
     def queries(day: Any) -> Any:
         proposals = sample_proposals(day)
         usage = (one for one in proposals if one.aspect == "datasetUsageStatistics")
-        found = Counter()
+        found: Counter[str] = Counter()
         for one in usage:
             found[str(one.urn)] += one.value["totalSqlQueries"]
         return found

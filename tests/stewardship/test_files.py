@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
 from explorer.stewardship.documentation import CLEAR, Entry, Row, digest_of
-from explorer.stewardship.files import FORMATS, format_of, read_rows, write_rows
+from explorer.stewardship.files import FORMATS, Format, format_of, read_rows, write_rows
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 
@@ -212,7 +212,9 @@ def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none() -> None:
         ("xlsx", b"no zip", "no XLSX"),
     ],
 )
-def test_what_is_no_such_file_is_refused_in_a_sentence(form: str, data: bytes, words: str) -> None:
+def test_what_is_no_such_file_is_refused_in_a_sentence(
+    form: Format, data: bytes, words: str
+) -> None:
     with pytest.raises(InvalidInput, match=words):
         read_rows(data, form)
 

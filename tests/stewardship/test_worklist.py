@@ -84,6 +84,7 @@ def test_usage_by_the_path_without_types_is_that_of_the_column(
         [catalog.entity(urn)], {urn: TableUse(9, {"zip": 5})}, {urn: Reach(3, at_least=True)}
     )
     (column,) = [item for item in ranked.items if item.column]
+    assert column.column is not None
     assert (column.column.raw, column.use, column.use_of) == (path, 5, "column")
     assert (column.weight, column.at_least) == (24, True)
 

@@ -39,7 +39,7 @@ def targets_of(entity: Any) -> Any:
 
 
 # One of each type that the specification tells of, with every field that it names.
-TOLD = {
+TOLD: dict[str, tuple[dict[str, Any], Any]] = {
     "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)": (
         {
             "datasetKey": {"name": "shop.orders", "platform": "urn:li:dataPlatform:hive"},
@@ -239,7 +239,13 @@ def test_aspects_nobody_knows_are_told_by_what_they_hold() -> None:
 
 @pytest.mark.parametrize("shape", [None, [], 7, "text", {"owners": 3}, {"owners": [None, {}]}])
 def test_no_shape_of_an_aspect_breaks_the_page(shape: Any) -> None:
-    names = ("ownership", "globalTags", "schemaMetadata", "institutionalMemory", "deprecation")
+    names: tuple[str, ...] = (
+        "ownership",
+        "globalTags",
+        "schemaMetadata",
+        "institutionalMemory",
+        "deprecation",
+    )
     names += ("browsePaths", "dataPlatformInstance", "subTypes", "structuredProperties", "zoo")
     # The wire is the only thing that makes entities, and it checks that aspects are objects.
     value = shape if isinstance(shape, dict) else dict.fromkeys(("owners", "tags", "x"), shape)

@@ -63,7 +63,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catalog(data_dir: Path) -> Iterator[Catalog]:
     """A catalog with an entity that has aspects of many kinds."""
     with Catalog(data_dir=data_dir) as found:
-        aspects = {
+        aspects: dict[str, dict[str, Any]] = {
             "datasetProperties": {
                 "name": "parity",
                 "description": "All of it.\n\nMore.",
