@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pandas as pd
 import pytest
@@ -19,6 +19,7 @@ from explorer.client.records import (
     Edges,
     Hit,
     Match,
+    Origin,
     Run,
     SearchPage,
     Timeseries,
@@ -185,7 +186,7 @@ def test_profiles_are_a_series_for_the_table_and_one_for_its_columns() -> None:
 
 def test_a_moment_far_outside_the_calendar_is_kept() -> None:
     frame = frames.usage_frame(usage({"timestampMillis": 253_402_300_800_000 * 10}))
-    assert frame.index.asi8.tolist() == [253_402_300_800_000 * 10]
+    assert cast(Any, frame.index).asi8.tolist() == [253_402_300_800_000 * 10]
 
 
 def test_a_point_of_another_shape_is_told_as_the_servers_fault() -> None:
@@ -263,7 +264,7 @@ def test_changes_are_rows_with_texts_as_they_are() -> None:
     assert frame["after"].tolist() == ["y", pd.NA, "[1]"]
 
 
-def change(origin: str = "edited", millis: Any = DAY_MILLIS) -> Any:
+def change(origin: Origin = "edited", millis: Any = DAY_MILLIS) -> Any:
     stamp = AuditStamp(millis, str(MARA)) if millis else None
     return ColumnChange("a", origin, None, "text", 3, stamp, "run-1")
 
@@ -379,7 +380,7 @@ DTYPES = r"(?:string|bool|int64|Int64|Float64)\b|datetime64\S+ UTC\]"
 @pytest.mark.parametrize("name", sorted([*FULL, "schema_frame"]))
 def test_every_column_stands_in_the_docstring_with_its_dtype(name: Any, schema: Any) -> None:
     frame = frames.schema_frame(schema) if name == "schema_frame" else FULL[name]()
-    documented = {}
+    documented: dict[str, Any] = {}
     for line in getattr(frames, name).__doc__.splitlines():
         found = re.match(
             r" *((?:\w+, )*\w+) {2,}(string|bool|int64|Int64|Float64|datetime64\S+ UTC\])", line

@@ -88,7 +88,7 @@ def loaded(directory: Any) -> Any:
 def test_every_aspect_of_the_real_files_is_read_back_equal(loaded: Any) -> None:
     registry = load_registry()
     written = {}
-    points = {}
+    points: dict[Any, Any] = {}
     for name in FILES:
         for change in read_file((DATA / name).read_bytes(), registry):
             assert not isinstance(change, Refused)
@@ -100,10 +100,12 @@ def test_every_aspect_of_the_real_files_is_read_back_equal(loaded: Any) -> None:
     with Catalog(data_dir=loaded) as catalog:
         entities = catalog.entities({urn for urn, _ in written})
         for (urn, aspect), value in written.items():
+            held = entities[urn].raw(aspect)
+            assert held is not None
             # What follows from the rest is filled in for what a run brings.
             stored, said = (
                 {key: part for key, part in one.items() if key not in FILLED_IN}
-                for one in (entities[urn].raw(aspect), value)
+                for one in (held, value)
             )
             assert stored == said, (urn, aspect)
         for (urn, aspect), values in points.items():
@@ -126,8 +128,11 @@ async def test_the_terminal_a_script_and_a_notebook_see_one_catalog(loaded: Any)
         await pilot.press("r")
         await settle(pilot)
         column = app.query_one(EntityView).columns.current
-        assert (column.path.raw, column.edited) == ("user_id", text)
-    assert os.getpgid(instance.find(loaded).pid)
+        assert column is not None
+    assert (column.path.raw, column.edited) == ("user_id", text)
+    running = instance.find(loaded)
+    assert running is not None
+    assert os.getpgid(running.pid)
 
 
 @needs_data

@@ -17,6 +17,8 @@ HERE = Path(__file__).parents[1] / "screenshots"
 
 def load(name: Any) -> Any:
     spec = importlib.util.spec_from_file_location(f"screenshots_{name}", HERE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

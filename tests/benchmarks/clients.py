@@ -79,7 +79,8 @@ class Ours:
         return Graphs(self.catalog).lineage(root, "DOWNSTREAM", hops=HOPS, limit=10_000)
 
     def plain_lineage(self, given: Any) -> Iterable[str]:
-        return given.nodes
+        nodes: Iterable[str] = given.nodes
+        return nodes
 
     def gathered(self, urns: list[str]) -> float:
         """Seconds for as many point reads at once."""

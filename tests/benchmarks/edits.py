@@ -18,6 +18,7 @@ import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 _TEST = Path(__file__).resolve().parents[1] / "client" / "test_simultaneous_edits.py"
 
@@ -48,7 +49,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _run(races: ModuleType, kind: str, directory: str, given: argparse.Namespace) -> object:
+def _run(races: ModuleType, kind: str, directory: str, given: argparse.Namespace) -> Any:
     command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0", "--log-format", "none"]
     with subprocess.Popen(
         [*command, "--data-dir", directory],

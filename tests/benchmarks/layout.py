@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from statistics import mean
+from typing import Any
 
 import networkx as nx
 
@@ -37,7 +38,11 @@ def main() -> int:
         free = [_ours(nodes, pairs, given.effort, grid=False) for pairs in graphs]
         cells = [_ours(nodes, pairs, given.effort, grid=True) for pairs in graphs]
         plain = [(_multipartite(nodes, pairs), None) for pairs in graphs]
-        found = [("free", free), ("on cells", cells), ("networkx multipartite", plain)]
+        found: list[tuple[str, list[Any]]] = [
+            ("free", free),
+            ("on cells", cells),
+            ("networkx multipartite", plain),
+        ]
         dots = []
         if shutil.which("dot") and nodes <= _SLOW:
             dots = [_dot(nodes, pairs) for pairs in graphs]

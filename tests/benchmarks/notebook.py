@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
@@ -121,24 +122,31 @@ def processor_of_children() -> float:
     return used.children_user + used.children_system
 
 
+def drift(points: int) -> Charted:
+    return profile(points).drift()
+
+
 def figures(rounds: int) -> None:
     """Usage and profiles of several lengths, drawn in each way; sizes in kB."""
     print(f"\n{'figure':>22} {'plotly ms':>10} {'page ms':>8} {'text ms':>8} {'all kB':>8}")
     for points in POINTS:
         shown: dict[str, Callable[[], Charted]] = {
-            "usage": lambda points=points: usage(points),
-            "profile": lambda points=points: profile(points),
-            "drift": lambda points=points: profile(points).drift(),
+            "usage": partial(usage, points),
+            "profile": partial(profile, points),
+            "drift": partial(drift, points),
         }
         for name, make in shown.items():
             if name != "usage" and points > POINTS[1]:
                 continue
-            plotly = fastest(rounds, lambda make=make: make().figure())
-            page = fastest(rounds, lambda make=make: make()._repr_html_())
-            text = fastest(rounds, lambda make=make: repr(make()))
-            size = len(json.dumps(make()._repr_mimebundle_())) / 1000
-            label = f"{name}, {points:,} days"
-            print(f"{label:>22} {plotly:10.1f} {page:8.1f} {text:8.1f} {size:8.1f}")
+            figure(rounds, f"{name}, {points:,} days", make)
+
+
+def figure(rounds: int, label: str, make: Callable[[], Charted]) -> None:
+    plotly = fastest(rounds, lambda: make().figure())
+    page = fastest(rounds, lambda: make()._repr_html_())
+    text = fastest(rounds, lambda: repr(make()))
+    size = len(json.dumps(make()._repr_mimebundle_())) / 1000
+    print(f"{label:>22} {plotly:10.1f} {page:8.1f} {text:8.1f} {size:8.1f}")
 
 
 def drawings(rounds: int) -> None:
@@ -149,16 +157,12 @@ def drawings(rounds: int) -> None:
         sizes = {urn: box_size(urn, said) for urn, said in graph.nodes.items()}
         layout = lay_out_pairs(sizes, graph.edges)
         svg = to_svg(graph, most_nodes=nodes, most_edges=edges, layout=layout)
-        alone = fastest(rounds, lambda s=sizes, g=graph: lay_out_pairs(s, g.edges))
+        alone = fastest(rounds, partial(lay_out_pairs, sizes, graph.edges))
         drawn = fastest(
             rounds,
-            lambda g=graph, n=nodes, e=edges, at=layout: to_svg(
-                g, most_nodes=n, most_edges=e, layout=at
-            ),
+            partial(to_svg, graph, most_nodes=nodes, most_edges=edges, layout=layout),
         )
-        both = fastest(
-            rounds, lambda g=graph, n=nodes, e=edges: to_svg(g, most_nodes=n, most_edges=e)
-        )
+        both = fastest(rounds, partial(to_svg, graph, most_nodes=nodes, most_edges=edges))
         label = f"{nodes:,} nodes, {edges:,} edges"
         print(f"{label:>22} {alone:10.1f} {drawn:8.1f} {both:8.1f} {len(svg) / 1000:8.1f}")
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from explorer.metadata import Urn, load_registry
@@ -393,51 +394,51 @@ def ask(index: SearchIndex, fts: Fts | None, queries: int) -> None:
     page = fts.page if fts else str
     row(
         "1 term, top 10",
-        (lambda a=a: search(a) for a, _ in pairs),
-        (lambda a=a: top(a) for a, _ in pairs[:few]),
+        (partial(search, a) for a, _ in pairs),
+        (partial(top, a) for a, _ in pairs[:few]),
     )
     row(
         "2 terms, top 10",
-        (lambda a=a, b=b: search(f"{b} {a}") for a, b in pairs),
-        (lambda a=a, b=b: top(f"{b} {a}") for a, b in pairs[:few]),
+        (partial(search, f"{b} {a}") for a, b in pairs),
+        (partial(top, f"{b} {a}") for a, b in pairs[:few]),
     )
     row(
         "page: 2 terms, all facets",
-        (lambda a=a, b=b: search(f"{a} {b}", facets=True) for a, b in pairs),
-        (lambda a=a, b=b: page(f"{a} {b}") for a, b in pairs[:few]),
+        (partial(search, f"{a} {b}", facets=True) for a, b in pairs),
+        (partial(page, f"{a} {b}") for a, b in pairs[:few]),
     )
     row(
         "page: 1 term, all facets",
-        (lambda a=a: search(f"{a} ", facets=True) for a, _ in pairs),
-        (lambda a=a: page(a) for a, _ in pairs[:few]),
+        (partial(search, f"{a} ", facets=True) for a, _ in pairs),
+        (partial(page, a) for a, _ in pairs[:few]),
     )
     row("page: everything, first time", [lambda: search("*", facets=True)])
     row("page: everything, again", (lambda: search("*", facets=True) for _ in range(20)))
     row(
         "prefix of 3, top 10",
-        (lambda a=a: search(f"{a[:3]}") for a, _ in pairs),
-        (lambda a=a: top(f"{a[:3]}*") for a, _ in pairs[:few]),
+        (partial(search, f"{a[:3]}") for a, _ in pairs),
+        (partial(top, f"{a[:3]}*") for a, _ in pairs[:few]),
     )
     row(
         "autocomplete, 3 letters",
-        (lambda a=a: index.autocomplete(a[:3], ("dataset",), Filter(), 0, 10) for a, _ in pairs),
-        (lambda a=a: top(f"name:{a[:3]}*") for a, _ in pairs[:few]),
+        (partial(index.autocomplete, a[:3], ("dataset",), Filter(), 0, 10) for a, _ in pairs),
+        (partial(top, f"name:{a[:3]}*") for a, _ in pairs[:few]),
     )
     row(
         "field: tags:t1 and a term",
-        (lambda a=a: search(f"tags:t{len(a)} {a}") for a, _ in pairs),
+        (partial(search, f"tags:t{len(a)} {a}") for a, _ in pairs),
     )
     contain = [all_of(Criterion("name", (f"{a[1:]}_{b[:2]}",), "CONTAIN")) for a, b in pairs]
-    row("filter: name CONTAIN", (lambda f=f: search("*", f) for f in contain))
+    row("filter: name CONTAIN", (partial(search, "*", f) for f in contain))
     begins = [all_of(Criterion("name", (f"fct_{a}",), "START_WITH")) for a, _ in pairs]
-    row("filter: name START_WITH", (lambda f=f: search("*", f) for f in begins))
+    row("filter: name START_WITH", (partial(search, "*", f) for f in begins))
     row(
         "offset 10,000 of everything, jump",
-        (lambda at=at: search("* ", start=10_000 + at * 997) for at in range(min(queries, 20))),
+        (partial(search, "* ", start=10_000 + at * 997) for at in range(min(queries, 20))),
     )
     row(
         "offset 10,000 on, page by page",
-        (lambda at=at: search("*  ", start=10_000 + at * 10) for at in range(min(queries, 50))),
+        (partial(search, "*  ", start=10_000 + at * 10) for at in range(min(queries, 50))),
     )
     changes = list(itertools.islice(documents(queries + 2_000, seed=11), queries + 2_000))
 
@@ -449,13 +450,13 @@ def ask(index: SearchIndex, fts: Fts | None, queries: int) -> None:
         )
         assert found.hits[0].urn == document.urn
 
-    row("write, then see", (lambda at=at: write_then_see(at) for at in range(queries)))
+    row("write, then see", (partial(write_then_see, at) for at in range(queries)))
     for pending in (300, 2_000):
         index.flush()
         index.apply(2 * 10**9, changes[queries : queries + pending])
         row(
             f"page: 2 terms, {pending} just written",
-            (lambda a=a, b=b: search(f"{b} {a} ", facets=True) for a, b in pairs[:few]),
+            (partial(search, f"{b} {a} ", facets=True) for a, b in pairs[:few]),
         )
 
 

@@ -85,7 +85,7 @@ def main(rounds: Any) -> None:
             "empty Textual app, first frame": (python, "-c", EMPTY),
             "catalog-tui, first frame": (str(here / "catalog-tui"),),
         }
-        times = {name: [] for name in (*commands, *frames)}
+        times: dict[str, list[float]] = {name: [] for name in (*commands, *frames)}
         for _ in range(rounds):
             for name, command in commands.items():
                 times[name].append(run(*command))

@@ -307,7 +307,8 @@ def _neighbourhood(nodes: int, edges: int, layers: int) -> tuple[str, Neighbourh
 
 
 def _around(graph: "nx.DiGraph[str]", node: str) -> set[str]:
-    return nx.ancestors(graph, node) | nx.descendants(graph, node)
+    around: set[str] = nx.ancestors(graph, node) | nx.descendants(graph, node)
+    return around
 
 
 def _best(work: Callable[[], object]) -> float:

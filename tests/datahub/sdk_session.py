@@ -5,6 +5,7 @@ Only the SDK's own published names are used, as its users would.
 
 import json
 import time
+from typing import Any
 
 from datahub.emitter.mce_builder import make_schema_field_urn
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -232,7 +233,7 @@ def column_lineage(graph: DataHubGraph, client: DataHubClient) -> dict[str, obje
     )
     client.lineage.add_lineage(upstream=third.urn, downstream=last.urn, column_lineage=True)
 
-    def ask(urn: object, column: str | None, **more: object) -> list[object]:
+    def ask(urn: object, column: str | None, **more: object) -> list[Any]:
         found = client.lineage.get_lineage(source_urn=urn, source_column=column, **more)
         return sorted(
             [one.urn, one.type, one.hops, [f"{s.entity_name}.{s.column_name}" for s in one.paths]]

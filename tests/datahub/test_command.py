@@ -62,7 +62,8 @@ def differences(given: Any, stored: Any) -> Any:
 def lacking(served: Any, file: Any) -> Any:
     """What a file says and the catalog does not hold."""
     registry = load_registry()
-    latest, points = {}, defaultdict(dict)
+    latest: dict[str, dict[str, Any]] = {}
+    points: defaultdict[tuple[str, str], dict[int, Any]] = defaultdict(dict)
     for proposal in read_file(file.read_bytes(), registry):
         assert not isinstance(proposal, Refused)
         if registry.aspect(proposal.aspect).timeseries:
@@ -75,15 +76,15 @@ def lacking(served: Any, file: Any) -> Any:
         stored = served.aspects(urn)
         for name, value in aspects.items():
             found += [f"{urn} {name}{where}" for where in differences(value, stored[name])]
-    for (urn, aspect), values in points.items():
-        entity = urn.split(":")[2]
+    for (table, aspect), values in points.items():
+        entity = table.split(":")[2]
         answer = served.action(
-            "/aspects?action=getTimeseriesAspectValues", urn=urn, entity=entity, aspect=aspect
+            "/aspects?action=getTimeseriesAspectValues", urn=table, entity=entity, aspect=aspect
         )
         documents = [json.loads(point["aspect"]["value"]) for point in answer["values"]]
         stored = {document["timestampMillis"]: document for document in documents}
         for moment, value in values.items():
-            found += [f"{urn} {aspect}{where}" for where in differences(value, stored[moment])]
+            found += [f"{table} {aspect}{where}" for where in differences(value, stored[moment])]
     return found
 
 

@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> Any:
 
 
 def ingest(datahub: Any, database: Any) -> Any:
-    source = {
+    source: dict[str, Any] = {
         "type": "sqlalchemy",
         "config": {
             "connect_uri": f"sqlite:///{database}",

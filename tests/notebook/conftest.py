@@ -54,8 +54,12 @@ class Page(HTMLParser):
 
     def __init__(self, html: Any) -> None:
         super().__init__(convert_charrefs=True)
-        self.texts, self.links, self.styles, self.wrong, self.open = [], [], [], [], []
-        self.pictures = []
+        self.texts: list[str] = []
+        self.links: list[str] = []
+        self.styles: list[str] = []
+        self.wrong: list[str] = []
+        self.open: list[str] = []
+        self.pictures: list[ET.Element] = []
         self.feed(html)
         self.close()
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from explorer import AsyncCatalog, Catalog
-from explorer.client.blocking_face import BlockingFace
 
 TOKEN = "s3cret-token-of-mine"
 
@@ -98,7 +97,7 @@ def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind: Any) -> 
     assert (again.read_only, type(again)) == (True, kind)
     assert pickle.dumps(again) == held
     for one in (given, again):
-        if isinstance(one, BlockingFace):
+        if isinstance(one, Catalog):
             one.close()
 
 

@@ -33,11 +33,11 @@ def test_the_example_of_a_method_runs(
     own_cat: Any, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    examples = EXAMPLE.findall(inspect.getdoc(method))
+    examples = EXAMPLE.findall(inspect.getdoc(method) or "")
     assert len(examples) == 1
     # A catalog that is asked anew: some examples change what is told and where it is written down.
     with Catalog(own_cat.address) as asked:
-        names = {
+        names: dict[str, Any] = {
             "Catalog": lambda: Catalog(own_cat.address),
             "Ownership": Ownership,
             "Path": Path,

@@ -27,7 +27,7 @@ Drafts.of(server).keep(Draft(urn, "zip", "another base", "written elsewhere"))
 print("kept", flush=True)
 time.sleep(60)
 """
-STRING = {"type": {"com.linkedin.schema.StringType": {}}}
+STRING: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
 
 
 @pytest.fixture
@@ -251,6 +251,7 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Any, table: A
 
     command = [sys.executable, "-c", WRITES, cat.identity, table]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         process.stdout.readline()
         # What another running program edits stays its own.
         explorer = explore()
@@ -273,7 +274,7 @@ def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
 ) -> None:
     describe = type(cat).describe
 
-    def describe_slowly(self, *given: Any, **named: Any) -> Any:
+    def describe_slowly(self: Any, *given: Any, **named: Any) -> Any:
         assert typed_on.wait(WAIT_SECONDS)
         return describe(self, *given, **named)
 

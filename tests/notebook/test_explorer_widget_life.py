@@ -100,6 +100,7 @@ def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat: Any) -> N
     type_(old, "on its way")
     writing = old._session.writing
     with old._session.lock:
+        assert writing.draft is not None
         writing._keep(writing.draft.at("saving"))
     new = Explorer(cat, instead_of=old)
     try:
@@ -152,6 +153,7 @@ def test_from_other_threads_at_once_the_last_question_is_answered(cat: Any) -> N
     try:
         hear(explorer, "search", text="fct_orders", filter="")
         assert explorer.find["hits"][0]["name"] == "fct_orders"
+        assert explorer.entity is not None
         assert explorer.entity.name == "fct_orders"
         assert not explorer.problem
         assert threads() == []

@@ -276,7 +276,7 @@ def chart(*panels: Any) -> Any:
     return Chart("Title", panels, frame)
 
 
-def lines(*, from_nothing: bool = True, **values: Any) -> Any:
+def lines(*, from_nothing: Any = True, **values: Any) -> Any:
     made = tuple(
         Line(name, tuple((FIRST + DAY * at, value) for at, value in enumerate(row)))
         for name, row in values.items()
@@ -284,7 +284,7 @@ def lines(*, from_nothing: bool = True, **values: Any) -> Any:
     return Lines("lines", made, from_nothing=from_nothing)
 
 
-def bars(*, upright: bool = False, **values: Any) -> Any:
+def bars(*, upright: Any = False, **values: Any) -> Any:
     made = tuple(Bar(name, value) for name, value in values.items())
     return Bars("bars", made, upright=upright)
 

@@ -1,6 +1,6 @@
 """Names and descriptions are written by anybody; on a page they are text and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -43,7 +43,7 @@ def entity(cat: Any, bad: Any) -> Any:
     urn = Urn.dataset("hive", f"hostile.{sorted(PAYLOADS).index(_name_of(bad))}")
     stamp = {"time": 0, "actor": "urn:li:corpuser:eve"}
     eve = Urn.parse("urn:li:corpuser:eve")
-    text_type = {"type": {"com.linkedin.schema.StringType": {}}}
+    text_type: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     field = {"nativeDataType": bad, "type": text_type}
     eve_table, below = (Urn.dataset("hive", f"{urn.name}.{end}") for end in ("above", "below"))
     for target, aspect, value in (
@@ -188,7 +188,7 @@ def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity: Any, bad: Any, 
 
 
 def test_errors_hold_no_more_than_text(cat: Any, entity: Any, bad: Any) -> None:
-    for ask in (
+    asked: tuple[Callable[[], Any], ...] = (
         lambda: cat[f"{bad} nowhere"],
         lambda: entity.schema[f"{bad} nowhere"],
         lambda: entity.profile(days=None).values(f"{bad} nowhere"),
@@ -196,7 +196,8 @@ def test_errors_hold_no_more_than_text(cat: Any, entity: Any, bad: Any) -> None:
         lambda: entity.history(bad),
         lambda: entity.lineage(direction=bad),
         lambda: cat.dataset(bad),
-    ):
+    )
+    for ask in asked:
         with pytest.raises(CatalogError) as caught:
             ask()
         assert not set(str(caught.value)) & set(CONTROLS)

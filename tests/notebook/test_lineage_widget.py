@@ -194,12 +194,14 @@ def test_a_column_is_followed_and_an_edge_shows_its_columns(cat: Any, show: Any)
 
 
 def test_who_listens_is_told_where_the_reader_is_and_its_errors_are_shown(show: Any) -> None:
-    widget, heard = show(hops=1), []
+    widget = show(hops=1)
+    heard: list[str] = []
     widget.on_select(heard.append)
 
-    @widget.on_select
-    def fails(urn: Any) -> None:
+    def fails(urn: str) -> None:
         raise KeyError(f"no {urn[:6]}")
+
+    widget.on_select(fails)
 
     other = next(urn for urn in boxes(widget) if urn != ORDERS)
     widget.selected = other
@@ -212,7 +214,8 @@ def test_who_listens_is_told_where_the_reader_is_and_its_errors_are_shown(show: 
 
 
 def test_everything_read_goes_out_as_graphml(show: Any) -> None:
-    widget, sent = show(hops=1), []
+    widget = show(hops=1)
+    sent: list[Any] = []
     widget.send = sent.append
     hear(widget, "graphml")
     (message,) = sent
@@ -222,7 +225,8 @@ def test_everything_read_goes_out_as_graphml(show: Any) -> None:
 
 
 def test_the_lineage_of_an_entity_becomes_a_widget_without_reading_again(cat: Any) -> None:
-    lineage, asked = cat.dataset(ORDERS).lineage(hops=3), []
+    lineage = cat.dataset(ORDERS).lineage(hops=3)
+    asked: list[Any] = []
     cat.watch(asked.append)
     widget = lineage.widget(hops=2)
     try:
@@ -252,10 +256,12 @@ def test_a_saved_notebook_keeps_a_picture_and_a_tree(cat: Any) -> None:
     assert "application/vnd.jupyter.widget-view+json" in data
     html = ET.fromstring(data["text/html"])
     assert {element.tag for element in html.iter()} == {"div", "img"}
-    kind, _, encoded = html.find("img").get("src").partition(",")
+    image = html.find("img")
+    assert image is not None
+    kind, _, encoded = image.attrib["src"].partition(",")
     assert kind == "data:image/svg+xml;base64"
     assert "fct_orders" in base64.b64decode(encoded).decode()
-    assert html.find("img").get("alt").startswith("Lineage of")
+    assert image.attrib["alt"].startswith("Lineage of")
     tree = data["text/plain"].splitlines()
     assert "  upstream" in tree
     assert "  downstream" in tree
@@ -314,6 +320,7 @@ def test_bad_input_is_refused_in_words(cat: Any, show: Any) -> None:
     hear(widget, "root", urn="no urn")
     assert "no urn" in widget.problem
     before = widget.picture
+    message: Any
     for message in (None, [], {"kind": "unfold"}, {"kind": "hops", "hops": "many"}, {"kind": "?"}):
         widget._heard_from_page(widget, message, [])
     assert widget.wait(WAIT_SECONDS)

@@ -19,7 +19,7 @@ NUMBERS = count()
 
 @pytest.fixture
 def shell(cat: Any) -> Any:
-    made = InteractiveShell()
+    made: Any = InteractiveShell()
     made.extension_manager.load_extension("explorer.notebook")
     made.user_ns["cat"] = cat
     return made
@@ -179,7 +179,7 @@ def test_what_cannot_be_described_says_why(
 
 
 def test_a_read_only_catalog_writes_nothing(cat: Any, table: Any) -> None:
-    shell = InteractiveShell()
+    shell: Any = InteractiveShell()
     shell.extension_manager.load_extension("explorer.notebook")
     with Catalog(cat.address, read_only=True) as reading:
         shell.user_ns["cat"] = reading

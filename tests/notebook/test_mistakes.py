@@ -1,6 +1,6 @@
 """What a cell prints when what was asked for cannot be had."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -42,4 +42,4 @@ def test_an_offline_mode_that_is_none_is_refused_with_those_that_are(
 ) -> None:
     for kind in (Catalog, AsyncCatalog):
         with pytest.raises(InvalidInput, match="'off', 'keep', 'fallback', 'only', not "):
-            kind("http://127.0.0.1:9", offline=mode)
+            kind("http://127.0.0.1:9", offline=cast(Any, mode))

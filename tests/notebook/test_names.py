@@ -25,7 +25,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orde
 def fresh(cat: Any, tmp_path: Path) -> Iterator[Any]:
     """The same catalog, of which nothing is known yet, and the paths of what is asked of it."""
     with Catalog(cat.address) as other:
-        asked = []
+        asked: list[Any] = []
         other.watch(asked.append)
         yield other, asked
 

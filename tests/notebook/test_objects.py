@@ -4,7 +4,7 @@ import re
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -28,7 +28,7 @@ def orders(cat: Any) -> Any:
     return cat.dataset(ORDERS)
 
 
-def test_a_search_is_a_page_with_what_its_lines_need(cat: Any, read: Any) -> None:
+def test_a_search_is_a_page_with_what_its_lines_need(cat: Catalog, read: Any) -> None:
     found = cat.search("orders", entity="dataset", count=5)
     assert isinstance(found, SearchPage)
     assert len(found) == len(list(found)) == len(found.urns) == 5
@@ -75,8 +75,9 @@ def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(
 
 def test_a_picture_is_as_wide_as_its_cell_at_most(orders: Any) -> None:
     for shown in (orders.lineage(hops=3), orders.usage(days=None)):
-        style = re.search(r'<img [^>]*style="([^"]+)"', shown._repr_html_())[1]
-        assert style == "max-width:100%;height:auto"
+        style = re.search(r'<img [^>]*style="([^"]+)"', shown._repr_html_())
+        assert style
+        assert style[1] == "max-width:100%;height:auto"
 
 
 def test_what_an_owner_is_to_it_is_said_in_words() -> None:
@@ -102,7 +103,7 @@ def test_a_search_without_a_result_says_so(cat: Any, read: Any) -> None:
     assert nothing.to_frame().empty
 
 
-def test_an_entity_shows_owners_by_name_and_what_is_written(orders: Any, read: Any) -> None:
+def test_an_entity_shows_owners_by_name_and_what_is_written(orders: Entity, read: Any) -> None:
     assert isinstance(orders, client.entity.Entity)
     page = read(orders)
     for text in (repr(orders), page.text):
@@ -250,7 +251,9 @@ def test_only_a_dataset_is_a_dataset(cat: Any) -> None:
 
 def test_tables_of_wide_characters_stay_aligned() -> None:
     fields = schema(注文="顧客の注文。", id="plain")
-    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
+    columns = Entity(
+        Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=cast(Any, None)
+    ).schema
     header, wide, narrow = repr(columns).splitlines()[1:4]
     assert cells_before(wide, "number") == cells_before(narrow, "number")
     assert cells_before(header, "type") == cells_before(narrow, "number")
@@ -262,7 +265,9 @@ def cells_before(text: Any, word: Any) -> Any:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     fields = schema(**{f"c{at}": None for at in range(300)})
-    columns = Entity(Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=None).schema
+    columns = Entity(
+        Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=cast(Any, None)
+    ).schema
     assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)
     assert len(columns.to_frame()) == 300
 

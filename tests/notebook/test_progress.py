@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -89,6 +89,7 @@ def test_a_scroll_can_be_left_and_begun_again(cat: Any) -> None:
     pages = cat.hits(page_size=10)
     read = progress.each(pages, "reading", total=lambda: pages.total)
     first = next(read)
+    assert isinstance(read, Generator)
     read.close()
     assert next(iter(pages)) != first
     pages.close()

@@ -23,6 +23,8 @@ SHOWN = {"text/plain", "text/html", "application/vnd.plotly.v1+json"}
 def runner() -> Any:
     """The script that runs the notebooks."""
     spec = importlib.util.spec_from_file_location("notebook_runner", NOTEBOOKS / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

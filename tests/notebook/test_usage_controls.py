@@ -39,7 +39,7 @@ def test_a_range_is_read_and_drawn_and_known_to_python(controls: Any) -> None:
 
 
 def test_a_measure_is_drawn_without_a_request(controls: Any) -> None:
-    asked = []
+    asked: list[Any] = []
     controls.usage.entity.catalog.watch(asked.append)
     controls.measure.value = "by user"
     assert "Jordan Doe" in str(drawn(controls)["layout"])

@@ -66,7 +66,8 @@ class Caller:
     def entity(self, urn: str, query: str = "") -> dict[str, Any]:
         answer = self.get(f"/entitiesV2/{quote(urn, safe='')}{query}")
         assert answer.status_code == 200, answer.text
-        return answer.json()
+        found: dict[str, Any] = answer.json()
+        return found
 
     def value(self, urn: str, aspect: str) -> Any:
         found = self.entity(urn)["aspects"].get(aspect)
@@ -93,7 +94,8 @@ class Caller:
     def graphql(self, query: str, **variables: Any) -> dict[str, Any]:
         answer = self.post("/api/graphql", {"query": query, "variables": variables})
         assert answer.status_code == 200, answer.text
-        return answer.json()
+        found: dict[str, Any] = answer.json()
+        return found
 
 
 class Site:
@@ -104,7 +106,7 @@ class Site:
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         config = uvicorn.Config(
             service,
-            http=connection_factory(limits),
+            http=connection_factory(limits),  # type: ignore[arg-type]  # it calls it as a class
             lifespan="off",
             log_config=None,
             ws="none",

@@ -166,7 +166,9 @@ def test_the_token_says_who_writes(
     def actor_of(aspect: str) -> str:
         answer = http.get(f"/aspects/{quote(dataset, safe='')}?aspect={aspect}&version=0")
         assert answer.status_code == 200, answer.text
-        return catalog.store.aspect(dataset, aspect).actor
+        stored = catalog.store.aspect(dataset, aspect)
+        assert stored is not None
+        return stored.actor
 
     proposal = {
         "entityUrn": dataset,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -24,7 +24,7 @@ from explorer.server import catalog as catalog_module
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token, revoke_token
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import check
+from explorer.server.consistency import SurveyedStore, check
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits
 from explorer.server.routes import changes
@@ -52,7 +52,8 @@ def write(catalog: Catalog, name: str, text: str, entity: str = "tag") -> None:
 def page(site: str, query: str) -> dict[str, Any]:
     answer = httpx.get(f"{site}/changes?{query}")
     assert answer.status_code == 200, answer.text
-    return answer.json()["value"]
+    value: dict[str, Any] = answer.json()["value"]
+    return value
 
 
 def offsets(value: dict[str, Any]) -> list[int]:
@@ -370,7 +371,7 @@ def test_the_index_is_made_from_the_store_where_the_log_does_not_tell_all(
     shutil.rmtree(tmp_path / "data" / "search", ignore_errors=True)
     reopened = fresh()
     assert reopened.index.total(["tag"]) == 6
-    assert not check(reopened.store, reopened.index, reopened.registry)
+    assert not check(cast(SurveyedStore, reopened.store), reopened.index, reopened.registry)
 
 
 def test_an_index_that_lacks_what_is_gone_is_made_anew(
@@ -391,6 +392,6 @@ def test_an_index_that_lacks_what_is_gone_is_made_anew(
     own = open_catalog(tmp_path / "data", load_registry())
     try:
         assert own.index.total(["tag"]) == 3
-        assert not check(own.store, own.index, own.registry)
+        assert not check(cast(SurveyedStore, own.store), own.index, own.registry)
     finally:
         own.close()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import httpx
@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import Finding, check, check_directory
+from explorer.server.consistency import Finding, SurveyedStore, check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
 from explorer.server.search.listing import Listing, SortedListing
@@ -48,7 +48,7 @@ def fill(catalog: Catalog) -> None:
 
 
 def found(catalog: Catalog) -> list[Finding]:
-    return check(catalog.store, catalog.index, catalog.registry)
+    return check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry)
 
 
 def test_a_catalog_that_was_written_to_in_every_way_is_consistent(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,7 @@ def test_what_was_answered_survives_kills_at_any_moment(tmp_path: Path) -> None:
     crash = Crash(tmp_path)
     for _ in range(2):
         wait = dice.uniform(0.05, 0.6)
-        crash.round(lambda wait=wait: time.sleep(wait))
+        crash.round(partial(time.sleep, wait))
     crash.round(crash.at_commit)
     assert crash.faults == []
     assert crash.acknowledged > 50

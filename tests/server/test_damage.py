@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -28,10 +29,11 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import check, check_directory
+from explorer.server.consistency import SurveyedStore, check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.engine import EngineFailed, Searcher
 from explorer.server.search.query import SearchQuery
+from explorer.server.store import Transaction
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -54,7 +56,7 @@ def build(directory: Path, count: int = TABLES) -> None:
         change = catalog.intake.check(
             Proposal(table(number), "datasetProperties", described(number))
         )
-        catalog.store.write(lambda tx, change=change: catalog.intake.apply(tx, change, 1)).result()
+        catalog.store.write(partial(catalog.intake.apply, change=change, now_millis=1)).result()
         if number % 20 == 0:
             catalog.index.flush()
     for number in range(count, count + 4):
@@ -63,6 +65,11 @@ def build(directory: Path, count: int = TABLES) -> None:
             lambda tx, urn=urn: tx.remove_entity(urn, "datasetKey", 1, "x")
         ).result()
     catalog.close()
+
+
+def erase(urn: str) -> Callable[[Transaction], object]:
+    """A job that takes an entity's key away."""
+    return lambda transaction: transaction.erase(urn, "datasetKey", 1, "x")
 
 
 @contextmanager
@@ -286,7 +293,7 @@ INDEX_DAMAGES: tuple[Callable[[random.Random, Path], None], ...] = (
     wipe,
     scramble,
 )
-DATABASE_DAMAGES = (cut, flip, wipe, scramble)
+DATABASE_DAMAGES: tuple[Callable[[random.Random, Path], None], ...] = (cut, flip, wipe, scramble)
 
 
 def damage(dice: random.Random, directory: Path, at: int) -> str:
@@ -438,7 +445,7 @@ def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
     assert "is damaged" in caplog.text
     assert "is made anew, with" in caplog.text
     catalog.index.flush()
-    assert check(catalog.store, catalog.index, catalog.registry) == []
+    assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 
 
 def test_what_is_written_while_an_index_is_made_anew_is_found(
@@ -465,7 +472,7 @@ def test_what_is_written_while_an_index_is_made_anew_is_found(
         thread.join()
     tags = {f"r{round_}n{number}" for round_ in range(3) for number in range(20)}
     assert names(catalog) == tags | {table(number).name for number in range(30)}
-    assert check(catalog.store, catalog.index, catalog.registry) == []
+    assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 
 
 def test_a_large_index_is_made_anew_while_the_catalog_is_used(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.conftest import Caller
 
-SEVEN = {
+SEVEN: dict[str, tuple[str, dict[str, Any]]] = {
     "urn:li:dataset:(urn:li:dataPlatform:hive,round.trip,PROD)": (
         "datasetProperties",
         {"description": "d", "customProperties": {"a": "b"}},

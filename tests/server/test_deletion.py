@@ -42,7 +42,7 @@ def test_one_aspect_or_a_range_of_documents_can_be_deleted(caller: Caller, datas
     caller.ingest(dataset, "globalTags", {"tags": []})
     for at in (10, 20, 30):
         caller.ingest(dataset, "datasetUsageStatistics", {"timestampMillis": at})
-    body = {"urn": dataset, "aspectName": "globalTags"}
+    body: dict[str, Any] = {"urn": dataset, "aspectName": "globalTags"}
     assert caller.post("/entities?action=delete", body).json()["value"]["rows"] == 1
     assert caller.value(dataset, "globalTags") is None
     body = {

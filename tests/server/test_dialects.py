@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
 import httpx
@@ -98,7 +98,7 @@ class TestDialects:
         caller: Caller,
         serve: Callable[[Service], str],
         urn: str,
-        setting: str | None,
+        setting: Literal["plain", "datahub"] | None,
         headers: Any,
         spoken: str,
     ) -> None:
@@ -312,7 +312,7 @@ class TestBatches:
         ] == [1]
 
     def test_a_header_that_is_neither_true_nor_false_is_refused(self, caller: Caller) -> None:
-        body = {"proposals": []}
+        body: dict[str, Any] = {"proposals": []}
         headers = {"X-Catalog-All-Or-None": "maybe"}
         answer = caller.post("/aspects?action=ingestProposalBatch", body, **headers)
         assert answer.status_code == 400

@@ -34,7 +34,11 @@ class Reader(HTMLParser):
 
     def __init__(self, page: Any) -> None:
         super().__init__()
-        self.text, self.places, self.links, self.open, self.wrong = [], [], [], [], []
+        self.text: list[str] = []
+        self.places: list[Any] = []
+        self.links: list[Any] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
         self.feed(page)
         self.close()
 

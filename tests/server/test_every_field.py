@@ -233,9 +233,10 @@ def test_a_field_of_another_type_is_refused_and_nothing_is_stored(
 ) -> None:
     marker = "_".join(map(str, (aspect, *path)))
     urn = renamed(urn, marker.replace(".", "_"))
-    inner = WHOLE[next(key for key in WHOLE if key[1] == aspect)]
+    inner: Any = WHOLE[next(key for key in WHOLE if key[1] == aspect)]
     for step in path:
         inner = inner[step]
+    wrong: Any
     for wrong in ([[]], 7 if not isinstance(inner, int | float) else "7"):
         value = changed(WHOLE[next(key for key in WHOLE if key[1] == aspect)], path, wrong)
         answer = caller.send(urn, aspect, value)

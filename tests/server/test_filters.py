@@ -56,7 +56,7 @@ def test_the_oldest_form_and_single_values_are_read() -> None:
         {"and": []},
         {"or": [{}]},
         {"or": [[]]},
-        flat("x"),
+        {"or": [{"and": ["x"]}]},
         flat({"value": "x"}),
         flat({"field": "a", "values": "x"}),
         flat({"field": "a", "values": [{}]}),

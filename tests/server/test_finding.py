@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from explorer.metadata import Proposal, Urn
-from explorer.server import projection
 from explorer.server.catalog import Catalog
 from tests.server.conftest import Caller
 
@@ -166,7 +165,7 @@ def test_an_unknown_condition_is_answered_with_every_one_there_is(caller: Caller
 def test_a_page_not_asked_for_by_length_has_ten_and_none_has_more_than_ten_thousand(
     caller: Caller,
 ) -> None:
-    body = {"input": "*", "entity": "dataset"}
+    body: dict[str, Any] = {"input": "*", "entity": "dataset"}
     value = caller.post("/entities?action=search", body).json()["value"]
     assert (value["from"], value["pageSize"]) == (0, 10)
     body["count"] = 1_000_000
@@ -344,7 +343,11 @@ def test_tables_are_found_by_the_rows_of_their_newest_whole_profile(caller: Call
 
 
 def test_what_is_used_more_in_30_days_ranks_first(caller: Caller) -> None:
-    used = {"eiger": [(1, 4), (2, 4), (29, 90)], "jungfrau": [(0.1, 30)], "matterhorn": [(31, 500)]}
+    used: dict[str, list[tuple[float, int]]] = {
+        "eiger": [(1, 4), (2, 4), (29, 90)],
+        "jungfrau": [(0.1, 30)],
+        "matterhorn": [(31, 500)],
+    }
     for name, days in used.items():
         for ago, queries in days:
             point = {"timestampMillis": millis_ago(ago), "totalSqlQueries": queries}
@@ -364,12 +367,14 @@ def test_use_is_counted_anew_when_its_days_are_over(
     asyncio.run(catalog.ingest(Proposal(urn, "datasetUsageStatistics", point)))
 
     def use() -> float:
-        return catalog.index.document(str(urn)).usage
+        document = catalog.index.document(str(urn))
+        assert document is not None
+        return document.usage
 
     assert catalog.recount_use() == 0
     assert use() == 40
     later = time.time_ns() + 2 * 86_400 * 10**9
-    monkeypatch.setattr(projection.time, "time_ns", lambda: later)
+    monkeypatch.setattr(time, "time_ns", lambda: later)
     catalog.keep_use()
     deadline = time.monotonic() + 20
     while use() and time.monotonic() < deadline:

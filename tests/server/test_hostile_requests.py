@@ -280,7 +280,7 @@ def literal(dice: random.Random, kind: Any, depth: int) -> str:
     if text.startswith("["):
         return f"[{literal(dice, inner, depth + 1)}]"
     if hasattr(inner, "values"):
-        return dice.choice(sorted(inner.values))
+        return str(dice.choice(sorted(inner.values)))
     if hasattr(inner, "fields"):
         parts = [
             f"{name}: {literal(dice, declared.type, depth + 1)}"
@@ -498,8 +498,8 @@ def wrong(reply: Reply) -> str | None:
         if reply.headers.get(b"x-restli-error-response") != b"true":
             return "an error without its header"
     errors = content.get("errors") if isinstance(content, dict) else None
-    for error in errors if isinstance(errors, list) else ():
-        if error.get("extensions", {}).get("code", 0) >= 500:
+    for each in errors if isinstance(errors, list) else ():
+        if each.get("extensions", {}).get("code", 0) >= 500:
             return "a GraphQL field failed"
     return None
 

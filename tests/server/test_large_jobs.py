@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ FROM, TO = "urn:li:container:from", "urn:li:container:to"
 OTHER = Urn.parse("urn:li:tag:other")
 HALL = Urn.parse("urn:li:container:hall")
 RUN = {"runId": "large", "lastObserved": 1}
-Big = Callable[[Catalog], Awaitable[Any]]
+Big = Callable[[Catalog], Coroutine[Any, Any, Any]]
 
 
 def dataset(number: int) -> Urn:

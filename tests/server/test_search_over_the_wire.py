@@ -84,7 +84,7 @@ class TestFilters:
     def test_on_a_field_that_is_not_searchable_name_those_that_are(
         self, caller: Caller, action: str, field: str
     ) -> None:
-        body = {"input": "zentralpeak", "query": "r", "entity": "dataset"}
+        body: dict[str, Any] = {"input": "zentralpeak", "query": "r", "entity": "dataset"}
         body["filter"] = one_criterion(field=field, value="x", condition="EQUAL")
         answer = caller.post(f"/entities?action={action}", body)
         assert answer.status_code == 400
@@ -209,6 +209,7 @@ class TestPages:
         self, caller: Caller, action: Any, length: Any, asked: Any
     ) -> None:
         for name in ("start", length):
+            bad: Any
             for bad in (-1, "5", 1.5, True, [], 10**30):
                 body = {"entity": "tag"} | asked | {name: bad}
                 answer = caller.post(f"/entities?action={action}", body)

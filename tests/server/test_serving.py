@@ -32,6 +32,7 @@ class Served:
                 stderr=log,
                 text=True,
             )
+        assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
         assert self.address.startswith("http"), self.log.read_text()
 
@@ -127,9 +128,9 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     token, _ = create_token(tmp_path / "data" / "tokens.json", "a", "urn:li:corpuser:alice")
     served = start("--log-format", "json")
     headers = {
-        "Authorization": f"Bearer {token}",
-        "X-Request-Id": "trace-1",
-        "User-Agent": b"probe \x9b31m",
+        b"Authorization": f"Bearer {token}".encode(),
+        b"X-Request-Id": b"trace-1",
+        b"User-Agent": b"probe \x9b31m",
     }
     sent = tag("secret-in-body")
     asked = f"/aspects?action=ingestProposal&token={token}&{token}"
@@ -162,7 +163,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
 
 def test_a_line_of_the_log_stays_one_line_of_text(start: Start) -> None:
     served = start()
-    httpx.get(f"{served.address}/x%0Ay?urn=%1b%5B31m", headers={"User-Agent": b"a\x9b0mb"})
+    httpx.get(f"{served.address}/x%0Ay?urn=%1b%5B31m", headers={b"User-Agent": b"a\x9b0mb"})
     assert served.stop() == 0
     text = served.log.read_text()
     assert "GET /x%0Ay?urn=%1b%5B31m 404 " in text
@@ -175,6 +176,7 @@ def test_a_log_that_nobody_reads_holds_up_no_answer(tmp_path: Path) -> None:
         (*command, "--data-dir", str(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
+        assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
         with httpx.Client(base_url=address, timeout=20, headers={"User-Agent": "x" * 900}) as http:
             # Far more than a pipe takes.

@@ -189,7 +189,7 @@ def test_days_that_are_over_do_not_count(
     write(catalog, *chain)
     assert counted(catalog)["mart"] == (1, 9, 1)
     later = time.time_ns() + 31 * DAY_MILLIS * 10**6
-    monkeypatch.setattr(ledgers.time, "time_ns", lambda: later)
+    monkeypatch.setattr(time, "time_ns", lambda: later)
     catalog.recount_use()
     deadline = time.monotonic() + 20
     while counted(catalog)["mart"] != (1, 0, 1) and time.monotonic() < deadline:

@@ -15,7 +15,7 @@ CHUNK = 1 << 16
 
 async def carry(source: Any, target: Any, seconds: Any) -> None:
     """Every piece `seconds` after it came, in order."""
-    waiting = asyncio.Queue()
+    waiting: asyncio.Queue[Any] = asyncio.Queue()
 
     async def deliver() -> None:
         while (piece := await waiting.get()) is not None:

@@ -76,7 +76,7 @@ class Notebook:
     def __init__(self, browser: Any, address: Any, where: Any, token: Any, file: Any) -> None:
         self.file = file
         self._context = browser.new_context(viewport={"width": 1280, "height": 1600})
-        self.problems = []
+        self.problems: list[str] = []
         # What leads out is stopped here, and could not be resolved where this were passed by.
         away = re.compile(rf"^(?!{re.escape(address)}/|data:|blob:|about:)")
         self._context.route(away, self._stop)

@@ -80,7 +80,7 @@ def write(cat: Any, name: Any, text: Any) -> Any:
         for kind in ("corpuser", "tag", "glossaryTerm", "domain")
     )
     made_from = {"type": "TRANSFORMED", "auditStamp": STAMP}
-    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     field = {"nativeDataType": text, "type": kind, "description": text}
     for target, aspect, value in (
         (eve, "corpUserInfo", {"active": True, "displayName": text, "title": text}),

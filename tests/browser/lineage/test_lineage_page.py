@@ -330,7 +330,7 @@ def test_pictures_and_graphml_are_saved(tree: Any) -> None:
     assert {"root", "b"} <= {
         "".join(text.itertext()).removeprefix("? ") for text in drawn.iter(f"{SVG}text")
     }
-    assert "rgb" in next(drawn.iter(f"{SVG}rect")).get("fill")
+    assert "rgb" in next(drawn.iter(f"{SVG}rect")).attrib["fill"]
     png = saved("Save the picture as PNG")
     assert png.path().read_bytes().startswith(b"\x89PNG")
     page.get_by_text("Export", exact=True).click()

@@ -8,7 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from graphql import build_client_schema, get_introspection_query
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInterfaceType,
+    build_client_schema,
+    get_introspection_query,
+)
 
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
@@ -218,10 +223,11 @@ def test_introspection_gives_the_whole_schema(caller: Caller) -> None:
     answer = caller.graphql(get_introspection_query(input_value_deprecation=True))
     schema = build_client_schema(answer["data"])
     entity = schema.get_type("Entity")
+    kinds = schema.get_type("EntityType")
+    assert isinstance(entity, GraphQLInterfaceType)
+    assert isinstance(kinds, GraphQLEnumType)
     assert set(entity.fields) == {"urn", "type", "relationships"}
-    assert {"DATASET", "CORP_USER", "DATA_JOB", "MLMODEL"} <= set(
-        schema.get_type("EntityType").values
-    )
+    assert {"DATASET", "CORP_USER", "DATA_JOB", "MLMODEL"} <= set(kinds.values)
 
 
 @pytest.mark.parametrize(
@@ -369,6 +375,7 @@ def test_only_posts_with_a_readable_body_are_taken(caller: Caller) -> None:
 
 
 def test_variables_may_be_null_or_missing(caller: Caller) -> None:
+    body: dict[str, Any]
     for body in ({}, {"variables": None}, {"variables": {}}):
         answer = caller.post("/api/graphql", {"query": "{ __typename }", **body})
         assert answer.json()["data"] == {"__typename": "Query"}

@@ -313,7 +313,11 @@ class TestWithoutTypes:
 
     @pytest.fixture(autouse=True)
     def described(self, caller: Caller) -> None:
-        info = {"name": "gqlunlisted", "type": "OTHERS", "datasetNameDelimiter": "."}
+        info: dict[str, Any] = {
+            "name": "gqlunlisted",
+            "type": "OTHERS",
+            "datasetNameDelimiter": ".",
+        }
         caller.ingest(self.PLATFORM, "dataPlatformInfo", info)
         stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
         info = {"name": "gqlunlisted", "created": stamp, "lastModified": stamp}

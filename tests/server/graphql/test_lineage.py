@@ -422,7 +422,8 @@ class TestColumnsForDataHubsClients:
     def test_a_grouping_that_keeps_columns_gives_columns_and_the_jobs_between_them(
         self, ask: Any
     ) -> None:
-        start, kept = self.column(self.CLEAN), {"groupingSpec": {"groupingCriteria": []}}
+        start = self.column(self.CLEAN)
+        kept: dict[str, Any] = {"groupingSpec": {"groupingCriteria": []}}
         found = ask(start, searchFlags=kept, includeGhostEntities=True)
         assert degrees(found) == {self.column(self.WIDE): 1, self.JOB: 1}
         assert self.paths(found, self.column(self.WIDE)) == [

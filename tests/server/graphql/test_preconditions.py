@@ -18,7 +18,7 @@ A, B = "a", "b"
 
 @pytest.fixture
 def columns(caller: Caller, dataset: str) -> Any:
-    kind = {"type": {"com.linkedin.schema.StringType": {}}}
+    kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     value = {
         "schemaName": "s",
         "platform": "urn:li:dataPlatform:hive",
@@ -131,7 +131,7 @@ def test_labels_have_no_order_and_owners_are_told_by_their_kind(
         caller.ingest(tag, "tagProperties", {"name": "p"})
     caller.ingest(dataset, "globalTags", {"tags": [{"tag": tag} for tag in tags]})
     caller.ingest(dataset, "ownership", {"owners": owners})
-    seen = {
+    seen: dict[str, Any] = {
         "tags": list(reversed(tags)),
         "owners": [
             "urn:li:corpuser:bob urn:li:ownershipType:mine",

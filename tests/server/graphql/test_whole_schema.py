@@ -69,7 +69,21 @@ ODD_TEXTS = (
     "{}",
     "\u202e\ud800",
 )
-ODD_NUMBERS = (0, -1, 2**31, 2**53, 2**63, -(2**63), 2**64 - 1, 1.5, "abc", "5", [1], {}, True)
+ODD_NUMBERS: tuple[Any, ...] = (
+    0,
+    -1,
+    2**31,
+    2**53,
+    2**63,
+    -(2**63),
+    2**64 - 1,
+    1.5,
+    "abc",
+    "5",
+    [1],
+    {},
+    True,
+)
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +222,7 @@ def literal(kind: Any) -> str:
         case GraphQLList():
             return "[]"
         case GraphQLEnumType():
-            return next(iter(kind.values))
+            return str(next(iter(kind.values)))
         case GraphQLInputObjectType():
             inner = ", ".join(
                 f"{name}: {literal(field.type)}"

@@ -1,5 +1,7 @@
 """What is in memory and what is on disk answer alike: for any documents, queries and pages."""
 
+from typing import Any
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +42,7 @@ def urns(kind: str) -> st.SearchStrategy[tuple[str, ...]]:
     return st.lists(WORD.map(lambda word: f"urn:li:{kind}:{word}"), max_size=2).map(tuple)
 
 
-FIELDS = st.fixed_dictionaries(
+FIELDS: st.SearchStrategy[dict[str, tuple[Any, ...]]] = st.fixed_dictionaries(
     {},
     optional={
         "name": TEXT.map(lambda text: (text,)),
@@ -147,7 +149,7 @@ def ask(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_both_layers_and_any_mixture_of_them_answer_alike(
-    registry: Registry, first: list[Document], second: list[Document], gone: int, queries: list
+    registry: Registry, first: list[Document], second: list[Document], gone: int, queries: list[Any]
 ) -> None:
     dropped = [document.urn for document in first[:gone]]
     now = {document.urn: document for document in first if document.urn not in dropped}

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_values_of_an_unexpected_shape_are_passed_over(dataset: Make) -> None:
         ("urn:li:schemaField:(urn:li:dataset:d,[version=2.0].[type=string].zip)", {}, "zip"),
     ],
 )
-def test_an_entity_is_shown_by_its_best_name(urn: str, aspects: dict, name: str) -> None:
+def test_an_entity_is_shown_by_its_best_name(urn: str, aspects: dict[str, Any], name: str) -> None:
     assert display_name(Urn.parse(urn), aspects) == name
 
 

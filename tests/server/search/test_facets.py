@@ -26,17 +26,18 @@ SAMPLE_FILES = (
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
+Search = Callable[..., FoundPage]
 
 
 def counts(page: FoundPage) -> dict[str, dict[str, int]]:
     return {facet.name: facet.counts for facet in page.facets}
 
 
-def tagged(*names: str) -> dict:
+def tagged(*names: str) -> dict[str, Any]:
     return {"tags": [{"tag": f"urn:li:tag:{name}"} for name in names]}
 
 
-def test_facets_count_the_whole_result(filled: Fill, dataset: Make, search: Callable) -> None:
+def test_facets_count_the_whole_result(filled: Fill, dataset: Make, search: Search) -> None:
     index = filled(
         *(dataset(f"orders{at}", globalTags=tagged("a", "b")) for at in range(5)),
         dataset("orders9", platform="kafka", globalTags=tagged("b")),
@@ -57,7 +58,7 @@ def test_facets_count_the_whole_result(filled: Fill, dataset: Make, search: Call
     assert {facet.name: facet.label for facet in page.facets}["platform"] == "Platform"
 
 
-def test_facets_follow_the_filter(filled: Fill, dataset: Make, search: Callable) -> None:
+def test_facets_follow_the_filter(filled: Fill, dataset: Make, search: Search) -> None:
     index = filled(dataset("a", globalTags=tagged("x")), dataset("b", platform="kafka"))
     page = search(index, "*", all_of(Criterion("platform", ("kafka",))), types=("dataset",))
     assert counts(page)["platform"] == {"urn:li:dataPlatform:kafka": 1}
@@ -65,7 +66,7 @@ def test_facets_follow_the_filter(filled: Fill, dataset: Make, search: Callable)
 
 
 def test_facets_are_those_of_the_types(
-    filled: Fill, dataset: Make, entity: Make, search: Callable
+    filled: Fill, dataset: Make, entity: Make, search: Search
 ) -> None:
     index = filled(
         dataset("a"), entity("urn:li:chart:(looker,c)", chartInfo={"title": "c", "type": "PIE"})
@@ -76,18 +77,18 @@ def test_facets_are_those_of_the_types(
     assert both["_entityType"] == {"chart": 1, "dataset": 1}
 
 
-def test_facets_can_be_left_out(filled: Fill, dataset: Make, search: Callable) -> None:
+def test_facets_can_be_left_out(filled: Fill, dataset: Make, search: Search) -> None:
     page = search(filled(dataset("a")), "*", facets=False)
     assert page.total == 1
     assert page.facets == ()
 
 
 def test_facets_show_the_most_frequent_values(
-    index: SearchIndex, dataset: Make, search: Callable
+    index: SearchIndex, dataset: Make, search: Search
 ) -> None:
     """More values than are shown, spread over several parts of the index and over memory."""
 
-    def owned(at: int) -> dict:
+    def owned(at: int) -> dict[str, Any]:
         return {"owners": [{"owner": f"urn:li:corpuser:u{at:03}"}, {"owner": "urn:li:corpuser:z"}]}
 
     first = [dataset(f"a{at}", ownership=owned(at)) for at in range(150)]
@@ -104,7 +105,7 @@ def test_facets_show_the_most_frequent_values(
 
 
 def test_values_as_frequent_are_in_the_order_of_their_names(
-    filled: Fill, dataset: Make, search: Callable
+    filled: Fill, dataset: Make, search: Search
 ) -> None:
     index = filled(*(dataset(f"d{at}", platform=f"p{at}") for at in (10, 2, 1, 100)))
     found = counts(search(index))["platform"]
@@ -112,7 +113,7 @@ def test_values_as_frequent_are_in_the_order_of_their_names(
 
 
 def test_facets_forget_what_a_document_was(
-    index: SearchIndex, dataset: Make, search: Callable
+    index: SearchIndex, dataset: Make, search: Search
 ) -> None:
     index.apply(1, [dataset("t", globalTags=tagged("old")), dataset("u", globalTags=tagged("old"))])
     index.flush()
@@ -123,7 +124,7 @@ def test_facets_forget_what_a_document_was(
         index.flush()
 
 
-def assert_picking_gives_what_is_counted(index: SearchIndex, search: Callable) -> int:
+def assert_picking_gives_what_is_counted(index: SearchIndex, search: Search) -> int:
     """For every facet value, over all types and over each; returns how many were picked."""
     picked = 0
     every = counts(search(index, "*", count=0))
@@ -138,7 +139,7 @@ def assert_picking_gives_what_is_counted(index: SearchIndex, search: Callable) -
 
 
 def test_a_facet_of_the_sample_counts_what_picking_it_finds(
-    filled: Fill, registry: Registry, search: Callable
+    filled: Fill, registry: Registry, search: Search
 ) -> None:
     aspects: dict[Urn, dict[str, Any]] = {}
     for proposal in sample_proposals(date(2026, 1, 31)):
@@ -150,7 +151,7 @@ def test_a_facet_of_the_sample_counts_what_picking_it_finds(
 
 @pytest.mark.parametrize("name", SAMPLE_FILES)
 def test_a_facet_of_real_files_counts_what_picking_it_finds(
-    index: SearchIndex, registry: Registry, search: Callable, name: str
+    index: SearchIndex, registry: Registry, search: Search, name: str
 ) -> None:
     path = REAL_FILES / name
     if not path.exists():
@@ -169,7 +170,7 @@ def test_a_facet_of_real_files_counts_what_picking_it_finds(
 
 
 def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
-    filled: Fill, dataset: Make, entity: Make, search: Callable
+    filled: Fill, dataset: Make, entity: Make, search: Search
 ) -> None:
     column = {"fieldPath": "a", "globalTags": tagged("PII")}
     edited = {"editableSchemaFieldInfo": [{"fieldPath": "a", "globalTags": tagged("PII")}]}
@@ -191,7 +192,7 @@ def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
 
 
 def test_a_facet_says_that_it_has_more_values_than_it_gives(
-    filled: Fill, dataset: Make, search: Callable
+    filled: Fill, dataset: Make, search: Search
 ) -> None:
     index = filled(
         *(dataset(f"t{at}", globalTags=tagged(f"t{at}")) for at in range(101)),

@@ -1,24 +1,27 @@
 """Each condition of a filter with what it lets pass and what not, in memory and on disk."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
-from explorer.query import Criterion, Filter, all_of
+from explorer.query import Condition, Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
 Names = Callable[..., list[str]]
+Search = Callable[..., FoundPage]
 
 DAY = 86_400_000
 
 
 @pytest.fixture
 def shop(filled: Fill, dataset: Make, entity: Make) -> SearchIndex:
-    def changed(day: int) -> dict:
+    def changed(day: int) -> dict[str, Any]:
         return {"lastModified": {"time": day * DAY}}
 
     return filled(
@@ -115,7 +118,7 @@ def test_a_criterion_lets_pass(
     shop: SearchIndex,
     names: Names,
     field: str,
-    condition: str,
+    condition: Condition,
     values: list[str],
     found: set[str],
 ) -> None:
@@ -150,7 +153,7 @@ def test_a_filter_narrows_what_a_text_finds(shop: SearchIndex, names: Names) -> 
 
 
 def test_the_removed_are_found_only_if_asked_for(
-    shop: SearchIndex, names: Names, search: Callable
+    shop: SearchIndex, names: Names, search: Search
 ) -> None:
     assert names(shop, "dropped") == []
     assert names(shop, "dropped", include_removed=True) == ["dropped"]
@@ -174,7 +177,7 @@ def test_a_field_that_cannot_be_searched_is_refused(shop: SearchIndex, names: Na
 
 @pytest.mark.parametrize("condition", ["GREATER_THAN", "BETWEEN"])
 def test_a_bound_that_is_no_number_is_refused(
-    shop: SearchIndex, names: Names, condition: str
+    shop: SearchIndex, names: Names, condition: Condition
 ) -> None:
     criterion = Criterion("lastModifiedAt", ("soon", "later"), condition)
     with pytest.raises(InvalidInput, match="lastModifiedAt is compared with"):
@@ -194,7 +197,7 @@ def test_a_value_of_any_length_is_compared(filled: Fill, dataset: Make, names: N
         dataset("b", datasetProperties={"qualifiedName": f"{run}_other"}),
     )
 
-    def found(condition: str, value: str) -> set[str]:
+    def found(condition: Condition, value: str) -> set[str]:
         return set(names(index, "*", all_of(Criterion("qualifiedName", (value,), condition))))
 
     assert found("EQUAL", long) == {"a"}
@@ -223,7 +226,7 @@ def test_a_part_that_is_found_in_ever_so_many_ways_is_found(
     )
     index.flush()
 
-    def found(value: str, condition: str) -> list[str]:
+    def found(value: str, condition: Condition) -> list[str]:
         return names(index, "*", all_of(Criterion("customProperties", (value,), condition)))
 
     assert found("e_o", "CONTAIN") == ["many", "one"]

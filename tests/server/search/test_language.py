@@ -6,10 +6,12 @@ import pytest
 
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
 Names = Callable[..., list[str]]
+Search = Callable[..., FoundPage]
 
 
 @pytest.fixture
@@ -144,7 +146,7 @@ def test_only_the_types_asked_for_are_found(
 
 
 def test_a_hit_tells_the_values_that_have_what_was_asked_for(
-    shop: SearchIndex, search: Callable
+    shop: SearchIndex, search: Search
 ) -> None:
     def told(text: str) -> dict[str, str]:
         return dict(search(shop, text, types=("dataset",)).hits[0].matched)
@@ -167,7 +169,7 @@ def test_a_hit_tells_the_values_that_have_what_was_asked_for(
 
 
 def test_what_was_typed_is_told_before_what_it_stands_for(
-    filled: Fill, dataset: Make, search: Callable
+    filled: Fill, dataset: Make, search: Search
 ) -> None:
     schema = {"fields": [{"fieldPath": "a", "description": "Of many orders"}]}
     described = {"description": "One order"}
@@ -255,7 +257,7 @@ def test_who_is_renamed_is_found_by_the_new_name_alone(
     ],
 )
 def test_a_slip_of_the_finger_finds_what_was_meant(
-    filled: Fill, dataset: Make, search: Callable, text: str, corrected: str | None
+    filled: Fill, dataset: Make, search: Search, text: str, corrected: str | None
 ) -> None:
     index = filled(dataset("customer_address"), dataset("db.orders"), dataset("customs"))
     page = search(index, text)
@@ -264,7 +266,7 @@ def test_a_slip_of_the_finger_finds_what_was_meant(
 
 
 def test_nothing_is_corrected_where_something_matches(
-    filled: Fill, dataset: Make, search: Callable
+    filled: Fill, dataset: Make, search: Search
 ) -> None:
     index = filled(dataset("custmer"), dataset("customer"))
     page = search(index, "custmer")

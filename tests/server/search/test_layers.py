@@ -16,9 +16,11 @@ from explorer.errors import Unusable
 from explorer.metadata import Registry
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
 Names = Callable[..., list[str]]
+Search = Callable[..., FoundPage]
 
 
 def until(is_true: Callable[[], bool]) -> None:
@@ -210,7 +212,7 @@ def test_a_place_that_is_no_directory_is_refused(tmp_path: Path, registry: Regis
 
 
 def test_readers_see_every_document_once_while_others_write(
-    index: SearchIndex, dataset: Make, search: Callable
+    index: SearchIndex, dataset: Make, search: Search
 ) -> None:
     """Changes wander from memory to disk under the readers' eyes."""
     count = 60

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.metadata import load_registry
+from explorer.query import Filter
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
@@ -186,12 +187,6 @@ def test_no_text_is_an_error_for_the_index(
     def ask(text: str) -> None:
         page = search(index, text)
         assert page.total == len(page.hits) <= 2
-        index.autocomplete(text, (), page_filter(), 0, 5)
+        index.autocomplete(text, (), Filter(), 0, 5)
 
     ask()
-
-
-def page_filter() -> object:
-    from explorer.query import Filter
-
-    return Filter()

@@ -2,10 +2,12 @@ from collections.abc import Callable
 
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchIndex]
 Names = Callable[..., list[str]]
+Search = Callable[..., FoundPage]
 
 
 def test_names_come_before_fields_and_fields_by_weight(
@@ -75,7 +77,7 @@ def test_usage_decides_between_equals_and_never_beats_a_better_name(
     ]
 
 
-def test_scores_fall_with_the_order(filled: Fill, dataset: Make, search: Callable) -> None:
+def test_scores_fall_with_the_order(filled: Fill, dataset: Make, search: Search) -> None:
     index = filled(dataset("orders"), dataset("orders_b", usage=9), dataset("orders_c"))
     scores = [hit.score for hit in search(index, "orders").hits]
     assert scores == sorted(scores, reverse=True)

@@ -167,7 +167,7 @@ def test_a_place_of_another_search_is_refused(
 WORD = st.sampled_from(["a", "A", "ab", "b", "é", "", "\x00", "z" * 99 + "1", "z" * 99 + "2"])
 PROPERTY = Definition(Urn.parse("urn:li:structuredProperty:io.acme.tier"), "Tier", "string")
 TIER = PROPERTY.field
-FIELDS = st.fixed_dictionaries(
+FIELDS: st.SearchStrategy[dict[str, tuple[Any, ...]]] = st.fixed_dictionaries(
     {},
     optional={
         "qualifiedName": st.lists(WORD, min_size=1, max_size=2).map(tuple),
