@@ -67,7 +67,7 @@ READS = {
     *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
     *("timeseries", "usage", "profiles", "measures", "health", "relationships", "lineage"),
-    *("runs", "changes", "described", "undescribed"),
+    *("runs", "changes", "described", "undescribed", "me"),
 }
 ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
 
