@@ -211,7 +211,7 @@ BLANK_SHOWS = frozenset({"4", "7", "9", "21", "53"})
 def shown(text: Any, cells: Any = None) -> Any:
     """Every cell that a terminal shows, with its style as far as it is seen."""
     cells, row, column = {} if cells is None else cells, 1, 1
-    weights, ink, ground = set(), "39", "49"
+    weights, ink, ground = set[str](), "39", "49"
     rest = 0
     for piece in PIECE.finditer(text):
         assert piece.start() == rest

@@ -30,7 +30,7 @@ def owners() -> Any:
     for module in pkgutil.walk_packages(explorer.tui.__path__, "explorer.tui."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    found = {}
+    found: dict[str, set[type[DOMNode]]] = {}
     for kind in kinds(DOMNode):
         for binding in vars(kind).get("BINDINGS", ()):
             if isinstance(binding, Binding) and binding.id:

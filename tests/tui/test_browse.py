@@ -185,9 +185,9 @@ class Wire:
     def __init__(self, entries: int = 500, tags: int = 0) -> None:
         self.entries = entries
         self.tags = tags
-        self.failing = set()
-        self.held = {}
-        self.asked = []
+        self.failing: set[int] = set()
+        self.held: dict[int, asyncio.Event] = {}
+        self.asked: list[Any] = []
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,6 +23,19 @@ def filled(branch: Any, entries: Any) -> None:
     for number in range(max(1, -(-len(entries) // PAGE))):
         page = tuple(entries[number * PAGE : (number + 1) * PAGE])
         branch.take(number, EntryPage(page, len(entries)))
+
+
+def first_names(outline: Outline, count: int) -> list[str]:
+    entries = (outline.locate(row).entry for row in range(count))
+    return [entry.name for entry in entries if entry is not None]
+
+
+def unfold(branch: Branch, row: int) -> Branch:
+    entry = branch.entry_at(row)
+    assert entry is not None
+    below = branch.unfold(row, entry)
+    assert below is not None
+    return below
 
 
 def written_out(branch: Any, depth: int = 0) -> Iterator[Any]:
@@ -81,23 +94,23 @@ def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again() -> 
     outline = Outline(FixedSource(()))
     root = outline.root
     filled(root, [folder("b"), folder("c")])
-    below = root.unfold(1, root.entry_at(1))
+    below = unfold(root, 1)
     filled(below, [leaf(1)])
     root.reload()
     assert root.lacks(0)
-    assert [outline.locate(row).entry.name for row in range(3)] == ["b", "c", "t1"]
+    assert first_names(outline, 3) == ["b", "c", "t1"]
     filled(root, [folder("a"), folder("b"), folder("c")])
-    assert [outline.locate(row).entry.name for row in range(4)] == ["a", "b", "c", "t1"]
+    assert first_names(outline, 4) == ["a", "b", "c", "t1"]
     filled(root, [folder("a")])
     assert outline.height == 1
     filled(root, [folder("c"), folder("d")])
-    assert [outline.locate(row).entry.name for row in range(3)] == ["c", "t1", "d"]
+    assert first_names(outline, 3) == ["c", "t1", "d"]
 
 
 def test_a_filter_is_taken_off_and_what_was_unfolded_is_back() -> None:
     root = Outline(FixedSource(())).root
     filled(root, [folder("a"), folder("b")])
-    root.unfold(1, root.entry_at(1))
+    unfold(root, 1)
     root.narrow("x")
     assert (root.height, root.below) == (1, {})
     root.narrow("")
@@ -115,9 +128,10 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it() -
             asked.append(text)
             return FixedSource(())
 
-    root = Branch(folder("top"), Server())
+    root = Branch(folder("top"), cast(Any, Server()))
     filled(root, [leaf(1), leaf(2)])
     root.narrow("T2")
+    assert isinstance(root.source, FixedSource)
     assert [entry.name for entry in root.source.entries] == ["t2"]
     root.narrow("")
     filled(root, [folder("deep"), leaf(1)])

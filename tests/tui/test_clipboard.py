@@ -52,7 +52,7 @@ def test_the_way_fits_where_the_program_runs(programs: Any) -> None:
 async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(
     programs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = []
+    sent: list[str] = []
     kept = tmp_path / "kept"
     program(programs, "xclip", "exit 3")
     program(programs, "xsel", f"cat > {kept}")
@@ -73,7 +73,7 @@ async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(
 
 
 async def test_what_is_too_long_or_turned_off_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = []
+    sent: list[str] = []
     with pytest.raises(InvalidInput, match="at most"):
         await copy("x" * MOST_SENT_BYTES, "terminal", sent.append)
     with pytest.raises(Misconfigured, match="turned off"):

@@ -28,13 +28,14 @@ class Gate:
     nothing at all, or what the real service behind it says."""
 
     def __init__(self) -> None:
-        self.answer = (200, b"{}")
+        self.answer: tuple[int, bytes] | str = (200, b"{}")
         self.silent = asyncio.Event()
         self.asked = 0
-        self.server = None
+        self.server: asyncio.Server | None = None
 
     @property
     def url(self) -> str:
+        assert self.server is not None
         host, port = self.server.sockets[0].getsockname()
         return f"http://{host}:{port}"
 
@@ -68,6 +69,7 @@ class Gate:
 
     async def close(self) -> None:
         self.silent.set()
+        assert self.server is not None
         self.server.close()
 
 
@@ -123,7 +125,7 @@ async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(
 ) -> None:
     dead = Gate()
     await dead.open()
-    url, port = dead.url, dead.server.sockets[0].getsockname()[1]
+    url, port = dead.url, int(dead.url.rpartition(":")[2])
     await dead.close()
     async with at(None, client=to(url)) as reader:
         await reader.sees("○ no answer from the catalog", "No catalog answers", "tries again")
@@ -217,10 +219,10 @@ async def test_what_is_on_the_page_of_an_entity_is_told_there(at: Any, sample: A
     class Silent(AsyncCatalog):
         silent = True
 
-        async def entity(self, urn: Any) -> Any:
+        async def entity(self, urn: Any, *further: Any, **more: Any) -> Any:
             if Silent.silent:
                 raise Unreachable("no catalog answers at http://there; is it running?")
-            return await super().entity(urn)
+            return await super().entity(urn, *further, **more)
 
     async with at(None, client=lambda: Silent(data_dir=sample), urn=ORDERS) as reader:
         shown = await reader.sees("fct_orders", "is it running? r tries again")

@@ -43,9 +43,10 @@ def test_joiners_between_letters_stay(text: Any) -> None:
 
 
 def _seen(shown: Any, width: Any) -> Any:
-    console = Console(file=io.StringIO(), width=width, legacy_windows=False)
+    written = io.StringIO()
+    console = Console(file=written, width=width, legacy_windows=False)
     console.print(shown)
-    return [row.rstrip() for row in console.file.getvalue().rstrip("\n").split("\n")]
+    return [row.rstrip() for row in written.getvalue().rstrip("\n").split("\n")]
 
 
 # What markdown may be made of, and what looks like it.

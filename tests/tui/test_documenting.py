@@ -50,9 +50,13 @@ async def test_a_tables_description_is_saved_after_a_look_at_its_preview(
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
     assert entity.edited_description == "came in\n\n# Orders\nOne row an order, **paid** or not."
-    stored = entity.raw("editableDatasetProperties")
+    stored, ingested = (
+        entity.raw(name) for name in ("editableDatasetProperties", "datasetProperties")
+    )
+    assert stored is not None
+    assert ingested is not None
     assert stored["description"] == "came in\n\n# Orders\nOne row an order, **paid** or not."
-    assert entity.raw("datasetProperties")["description"] == "came in"
+    assert ingested["description"] == "came in"
 
 
 @contextmanager
@@ -74,6 +78,7 @@ def serving(directory: Any) -> Iterator[Any]:
         env=os.environ | {"CATALOG_STATE_DIR": str(directory / "state")},
     ) as process:
         try:
+            assert process.stdout is not None
             yield process.stdout.readline().strip(), made.stdout.strip()
         finally:
             process.kill()

@@ -56,7 +56,9 @@ def edited(desk: Any, urn: Any, path: Any = None) -> Any:
         entity = catalog.entity(urn)
     if path is None:
         return entity.edited_description
-    return entity.schema.column(path).edited
+    column = entity.schema.column(path)
+    assert column is not None
+    return column.edited
 
 
 async def paste(reader: Any, text: Any) -> None:
@@ -90,7 +92,9 @@ async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk: An
         await reader.press("!", "ctrl+s")
         await reader.sees("Saved PII.")
     with Catalog(data_dir=desk) as catalog:
-        assert catalog.entity(TAG).raw("tagProperties")["description"].endswith("is.!")
+        held = catalog.entity(TAG).raw("tagProperties")
+    assert held is not None
+    assert held["description"].endswith("is.!")
 
 
 async def test_from_column_to_column_without_leaving(desk: Any, at: Any) -> None:
@@ -287,11 +291,11 @@ async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk: Any, at
         # No server of this test can be made to forget who asks.
         catalog = await reader.app._session.catalog()
         connection: Connection = catalog._connection
-        ask, send = connection.ask, connection.send
-        connection.ask = connection.send = refuse
-        await reader.press("ctrl+s")
-        await reader.sees("│ kept", "refused the token")
-        connection.ask, connection.send = ask, send
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(connection, "ask", refuse)
+            patched.setattr(connection, "send", refuse)
+            await reader.press("ctrl+s")
+            await reader.sees("│ kept", "refused the token")
         await reader.press("ctrl+s")
         await reader.sees("Saved a.")
     assert edited(desk, urn, "a") == "kept"
@@ -323,6 +327,7 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk: Any, at: An
             [stamp] = [one.create_stamp for one in catalog.links(urn)]
             saved = catalog.entity(urn).aspects["institutionalMemory"].created
         # Who the server says wrote it is who the link says added it.
+        assert saved is not None
         assert (stamp.actor, stamp.time > 0) == (saved.actor, True)
         await reader.press("e", "tab", "x", "enter")
         await reader.sees("Changed Wiki [bold]x.", "1 link")
@@ -369,7 +374,7 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     gate.set()
     read = Drafts.read
 
-    def later(self, *given: Any) -> Any:
+    def later(self: Drafts, *given: Any) -> Any:
         gate.wait(5)
         return read(self, *given)
 
@@ -441,7 +446,7 @@ async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
     urn = dataset(desk, "saving", "a")
 
     class Silent(AsyncCatalog):
-        async def describe(self, *_: Any, **__: Any) -> None:
+        async def describe(self, *_: Any, **__: Any) -> Any:
             await asyncio.sleep(60)
 
     async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:

@@ -92,7 +92,7 @@ def test_a_draft_outlives_a_program_that_is_killed(desk: Any, tmp_path: Path) ->
         terminal.begin()
         terminal.type(" and what was typed last")
         deadline = time.monotonic() + SECONDS
-        kept = []
+        kept: list[Path] = []
         while not kept and time.monotonic() < deadline:
             files = tmp_path.glob("drafts/*/*.json")
             kept = [one for one in files if b"typed last" in one.read_bytes()]
@@ -190,6 +190,7 @@ def test_the_text_goes_to_another_editor_and_comes_back(
             terminal.sees("Saved ")
             with Catalog(data_dir=desk) as catalog:
                 first = next(iter(catalog.entity(TABLE).schema))
+            assert first.edited is not None
             assert first.edited.endswith(" typed here added outside")
         elif "fail" in editor:
             # What the other editor wrote is not lost either.

@@ -156,7 +156,7 @@ async def _area(text: Any, work: Any) -> None:
 
     from explorer.tui.screens.editor.text_area import DescriptionArea
 
-    class Bare(App):
+    class Bare(App[None]):
         def compose(self) -> Iterator[Any]:
             yield DescriptionArea(text)
 

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.anyio
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 NESTED = Urn.dataset("kafka", "limits.nested")
-RECORD = {"type": {"com.linkedin.schema.RecordType": {}}}
-NUMBER = {"type": {"com.linkedin.schema.NumberType": {}}}
+RECORD: dict[str, Any] = {"type": {"com.linkedin.schema.RecordType": {}}}
+NUMBER: dict[str, Any] = {"type": {"com.linkedin.schema.NumberType": {}}}
 V2 = "[version=2.0].[type=order].[type=address].ship"
 
 
@@ -51,9 +51,12 @@ async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk: Any, at: 
         await reader.press("ctrl+s")
         await reader.sees("Saved")
     with Catalog(data_dir=desk) as catalog:
-        info = catalog.entity(NESTED).raw("editableSchemaMetadata")["editableSchemaFieldInfo"]
+        edited = catalog.entity(NESTED).raw("editableSchemaMetadata")
+    assert edited is not None
     # The path goes back as it came.
-    assert [one["fieldPath"] for one in info] == [f"{V2}.[type=int].zip"]
+    assert [one["fieldPath"] for one in edited["editableSchemaFieldInfo"]] == [
+        f"{V2}.[type=int].zip"
+    ]
 
 
 async def test_a_series_that_was_cut_says_so(

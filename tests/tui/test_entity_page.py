@@ -124,6 +124,7 @@ async def test_the_page_of_an_entity_lies_where_datahub_has_it(address: str, pag
     assert found == page + ORDERS.encoded
     assert is_web(found)
     user = page_of(Urn.parse("urn:li:corpuser:jdoe"), ServerInfo(address, "datahub", "v1"))
+    assert user is not None
     assert user.endswith("/user/urn%3Ali%3Acorpuser%3Ajdoe")
 
 

@@ -33,11 +33,11 @@ class Gated(AsyncCatalog):
         super().__init__(data_dir=directory)
         self.gate = asyncio.Event()
         self.gate.set()
-        self.failing = None
-        self.asked = []
+        self.failing: Exception | None = None
+        self.asked: list[str] = []
         self.names_gate = asyncio.Event()
         self.names_gate.set()
-        self.named = []
+        self.named: list[Any] = []
 
     async def search(self, text: str = "*", **further: Any) -> Any:
         self.asked.append(text)

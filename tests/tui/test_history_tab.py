@@ -38,7 +38,11 @@ def first_column(directory: Any, urn: Any) -> Any:
 def edited(directory: Any, urn: Any, column: Any = None) -> Any:
     with Catalog(data_dir=directory) as catalog:
         entity = catalog.entity(urn)
-        return entity.schema.column(column).edited if column else entity.edited_description
+        if column is None:
+            return entity.edited_description
+        found = entity.schema.column(column)
+        assert found is not None
+        return found.edited
 
 
 async def move_to(reader: Any, words: Any) -> None:

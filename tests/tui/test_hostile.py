@@ -202,14 +202,14 @@ DECLARED = {"focus", *(action.name.partition("(")[0] for action in ACTIONS)}
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What came to the last gate without having been cleaned, and what was done by name."""
-    found = {"slipped": set(), "done": set()}
+    found: dict[str, set[str]] = {"slipped": set(), "done": set()}
     apply, run = ControlFilter.apply, App.run_action
 
-    def applied(self, segments: Any, background: Any) -> Any:
+    def applied(self: ControlFilter, segments: Any, background: Any) -> Any:
         found["slipped"].update(one.text for one in segments if DRIVING.search(one.text))
         return apply(self, segments, background)
 
-    async def ran(self, action: Any, *given: Any, **named: Any) -> Any:
+    async def ran(self: App[None], action: Any, *given: Any, **named: Any) -> Any:
         found["done"].add(str(action))
         return await run(self, action, *given, **named)
 

@@ -60,7 +60,7 @@ class Stuck(Widget, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard = []
+        self.heard: list[str] = []
         self.done = asyncio.Event()
 
     async def on_key(self, event: Any) -> None:
@@ -68,7 +68,7 @@ class Stuck(Widget, can_focus=True):
         await self.done.wait()
 
 
-class Small(App):
+class Small(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.keys = KeyQueue(self, super().on_event)
@@ -120,7 +120,7 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
 ) -> None:
     keep = Drafts.keep
 
-    def keep_on_a_slow_disk(self, draft: Any) -> Any:
+    def keep_on_a_slow_disk(self: Drafts, draft: Any) -> Any:
         time.sleep(0.3)
         return keep(self, draft)
 

@@ -1,6 +1,7 @@
 """A reader finds a table, looks at it and documents a column; it is there ever after."""
 
 import asyncio
+import os
 from typing import Any
 
 import pytest
@@ -204,7 +205,6 @@ async def test_what_is_not_in_the_catalog_is_said(sample: Any, at: Any) -> None:
 async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(
     desk: Any, at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from explorer.stewardship import drafts
 
     urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
     async with at(desk, urn=urn) as first, at(desk, urn=urn) as second:
@@ -214,7 +214,7 @@ async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(
         await first.type(" of the first")
         await asyncio.sleep(0.5)
         # Both readers are of this process; the second is made to be of another one.
-        monkeypatch.setattr(drafts.os, "getpid", lambda: 1)
+        monkeypatch.setattr(os, "getpid", lambda: 1)
         await second.press("e")
         assert "of the first" not in second.screen()
         await second.type(" of the second")

@@ -292,7 +292,7 @@ async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
 
 
 async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
-    desk: Any, thing: Any
+    desk: Any, thing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
     choice = LabelChoice(("urn:li:tag:Legacy",))
@@ -306,10 +306,10 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
                 return await stored(urn, *aspects)
             finally:
                 if str(urn) == tag:
-                    catalog._stored = stored
+                    monkeypatch.undo()
                     await catalog.put(urn, "tagProperties", theirs)
 
-        catalog._stored = too_early
+        monkeypatch.setattr(catalog, "_stored", too_early)
         edits = [
             edit async for edit in write_labels(catalog, LabelTarget(urn, "same"), "tags", choice)
         ]
@@ -428,7 +428,7 @@ async def test_leaving_while_it_is_written_is_no_trouble(desk: Any, at: Any, thi
     urn = thing("labels.left")
 
     class Silent(AsyncCatalog):
-        async def add_tags(self, *_: Any, **__: Any) -> None:
+        async def add_tags(self, *_: Any, **__: Any) -> Any:
             await asyncio.sleep(60)
 
     async with at(desk, client=lambda: Silent(data_dir=desk), urn=urn) as reader:
@@ -468,7 +468,7 @@ async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed
 ) -> None:
     matching = LabelSource.matching
 
-    async def slow(self, catalog: Any, text: Any) -> Any:
+    async def slow(self: LabelSource, catalog: Any, text: Any) -> Any:
         await asyncio.sleep(0.3)
         return await matching(self, catalog, text)
 

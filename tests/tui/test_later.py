@@ -130,7 +130,7 @@ async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when
     gate = asyncio.Event()
     summaries = AsyncCatalog.summaries
 
-    async def when_let(self, *arguments: Any) -> Any:
+    async def when_let(self: AsyncCatalog, *arguments: Any) -> Any:
         await gate.wait()
         return await summaries(self, *arguments)
 

@@ -242,7 +242,9 @@ async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(
         edges = [{"dataset": str(up), "type": "COPY", "auditStamp": stamp} for up in ups]
         return Proposal(name, "upstreamLineage", {"upstreams": edges})
 
-    named = lambda *at: Urn.dataset("hive", f"wide.t_{'_'.join(map(str, at))}")  # noqa: E731
+    def named(*at: int) -> Urn:
+        return Urn.dataset("hive", f"wide.t_{'_'.join(map(str, at))}")
+
     first = [named(one) for one in range(10)]
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest_batch(

@@ -132,7 +132,10 @@ def test_cycles_and_loops_are_drawn() -> None:
 def test_the_cursor_goes_along_lines_and_to_what_is_near() -> None:
     hood = choose_nodes(DIAMOND, ["raw"])
     drawing = draw(hood, 118, 40)
-    step = lambda node, way: nearest(drawing.boxes, hood.edges, node, way)  # noqa: E731
+
+    def step(node: str, way: Any) -> str | None:
+        return nearest(drawing.boxes, hood.edges, node, way)
+
     upper, lower = sorted(("left", "right"), key=lambda node: drawing.boxes[node].y)
     assert step("raw", "right") in ("left", "right")
     assert step(upper, "down") == lower
@@ -143,7 +146,9 @@ def test_the_cursor_goes_along_lines_and_to_what_is_near() -> None:
 
 
 def test_an_overview_stands_where_no_box_is() -> None:
-    box = lambda x, y: SimpleNamespace(x=x, y=y, width=20, height=1)  # noqa: E731
+    def box(x: int, y: int) -> Any:
+        return SimpleNamespace(x=x, y=y, width=20, height=1)
+
     window = (10, 5, 80, 24)
     assert free_place([], window) == (60, 17)
     assert free_place([box(75, 25)], window) == (60, 0)

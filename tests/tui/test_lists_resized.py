@@ -16,9 +16,14 @@ pytestmark = pytest.mark.anyio
 async def test_a_resized_list_follows_its_cursor_once(
     sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    followed = []
+    followed: list[Rows] = []
     follow = Rows._follow
-    monkeypatch.setattr(Rows, "_follow", lambda self: (followed.append(self), follow(self))[1])
+
+    def noted(self: Rows) -> None:
+        followed.append(self)
+        follow(self)
+
+    monkeypatch.setattr(Rows, "_follow", noted)
     async with at(sample) as reader:
         await reader.sees("329 results")
         rows = reader.app.screen.query_one(Results)

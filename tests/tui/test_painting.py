@@ -31,7 +31,8 @@ async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_woul
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
         await reader.sees("documented")
-        app, seen = reader.app, {}
+        app = reader.app
+        seen: dict[Any, Any] = {}
 
         def display(screen: Any, update: Any) -> None:
             if isinstance(update, CompositorUpdate) and screen is app.screen:

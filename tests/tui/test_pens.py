@@ -16,8 +16,15 @@ STYLED = re.compile(r"\x1b\[[\d;]*m")
 INKS = [None, *map(Color.parse, ("default", "red", "color(13)", "color(40)", "#d8d8d2"))]
 GROUNDS = [None, *map(Color.parse, ("default", "red", "#16181b"))]
 KINDS = ["bold", "dim", "italic", "underline", "reverse", "underline2"]
+
+
+def style(ink: Any, ground: Any, kinds: Any) -> Style:
+    weights: dict[str, Any] = dict.fromkeys(kinds, True)
+    return Style(color=ink, bgcolor=ground, **weights)
+
+
 STYLES = st.builds(
-    lambda ink, ground, kinds: Style(color=ink, bgcolor=ground, **dict.fromkeys(kinds, True)),
+    style,
     st.sampled_from(INKS),
     st.sampled_from(GROUNDS),
     st.sets(st.sampled_from(KINDS), max_size=3),
@@ -44,10 +51,7 @@ def test_what_is_shortened_looks_the_same_in_every_cell(cells: Any, writes: Any)
 def test_every_weight_is_put_on_and_taken_off(cells: Any) -> None:
     some = [set(one) for count in range(4) for one in combinations(KINDS[:4], count)]
     for one, other in product(some, some):
-        styles = [
-            Style(color="#d8d8d2", bgcolor="#16181b", **dict.fromkeys(kinds, True))
-            for kinds in (one, other)
-        ]
+        styles = [style("#d8d8d2", "#16181b", kinds) for kinds in (one, other)]
         text = "\x1b[0m" + "".join(style.render("a", color_system=TRUE) for style in styles)
         assert cells(shortened(text)) == cells(text)
 

@@ -60,9 +60,8 @@ def test_a_long_text_is_unfolded_in_lines_that_lose_nothing() -> None:
 
 
 def test_what_is_empty_or_short_does_not_fold() -> None:
-    assert not any(
-        JsonNode(("x",), value, 0).folds for value in ({}, [], "", "short", 1, None, True)
-    )
+    values: list[Any] = [{}, [], "", "short", 1, None, True]
+    assert not any(JsonNode(("x",), value, 0).folds for value in values)
 
 
 def test_keys_are_found_wherever_they_are_and_no_more_than_are_shown() -> None:
@@ -97,6 +96,7 @@ async def test_an_aspect_and_a_value_are_copied(sample: Any, at: Any) -> None:
         with Catalog(data_dir=sample) as catalog:
             value = catalog.entity(ORDERS).raw("browsePaths")
         assert orjson.loads(reader.app.clipboard) == value
+        assert value is not None
         await reader.press("l", "l", "l", "l", "Y")
         await reader.sees(f"Copied {value['paths'][0]}, through the terminal.")
         assert reader.app.clipboard == value["paths"][0]

@@ -16,7 +16,7 @@ class Listing(App[None]):
     def __init__(self, count: Any) -> None:
         super().__init__()
         self.count = count
-        self.drawn = set()
+        self.drawn: set[int] = set()
 
     def compose(self) -> ComposeResult:
         yield Rows()
@@ -99,18 +99,18 @@ async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel() -> No
         assert lines.scroll_offset.y == 89
 
 
-async def test_a_list_that_is_hidden_keeps_still() -> None:
+async def test_a_list_that_is_hidden_keeps_still(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Listing(100)
     async with app.run_test(size=(40, 10)) as pilot:
         rows = app.query_one(Rows)
         rows.display = False
         await pilot.pause()
-        asked = []
-        rows.call_after_refresh = lambda *args: asked.append(args)
+        asked: list[Any] = []
+        monkeypatch.setattr(rows, "call_after_refresh", lambda *args: asked.append(args))
         rows.show(50, app.draw, cursor=40)
         await pilot.pause()
         assert not asked
-        del rows.call_after_refresh
+        monkeypatch.undo()
         rows.display = True
         await pilot.pause()
         assert rows.scroll_offset.y > 30
@@ -141,7 +141,7 @@ async def test_a_text_keeps_its_style_when_it_has_one_for_all_of_it() -> None:
     app = Styled(3)
     async with app.run_test(size=(20, 4)):
         rows = app.query_one(Rows)
-        bold = [[one.style.bold for one in rows.render_line(y)] for y in range(3)]
+        bold = [[one.style and one.style.bold for one in rows.render_line(y)] for y in range(3)]
         assert bold == [[None], [True], [None]]
 
 

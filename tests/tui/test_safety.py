@@ -1,5 +1,7 @@
 """Whatever slips past the cleaning of text is caught before it reaches the terminal."""
 
+from typing import Any, cast
+
 import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -25,7 +27,7 @@ def test_plain_lines_pass_as_they_are() -> None:
 async def test_every_line_of_the_application_goes_through_the_gate() -> None:
     from textual.widgets import Static
 
-    app = CatalogApp(lambda: None)
+    app = CatalogApp(cast(Any, lambda: None))
     async with app.run_test(size=(40, 10)) as pilot:
         await app.mount(Static("\x1b[31mraw", markup=False))
         await pilot.pause()

@@ -121,8 +121,8 @@ class Typist:
         self.app = app
         self.pilot = pilot
         self.dice = dice
-        self.texts = {}
-        self.left = {}
+        self.texts: dict[str, str] = {}
+        self.left: dict[str, Any] = {}
 
     async def type(self, text: Any, seconds: Any) -> None:
         for letter in text:
@@ -156,7 +156,7 @@ class Typist:
 class Found:
     """What one round ended with."""
 
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
 
@@ -222,7 +222,7 @@ async def write_a_table(
             found.faults.append(f"not told: {sorted(failed)}\n{shown}")
     with Catalog(data_dir=desk) as catalog:
         schema = catalog.entity(urn).schema
-        stored = {column: schema.column(column).edited for column in columns}
+        stored = {one.path.raw: one.edited for one in schema}
     for column in columns:
         wanted = typist.texts.get(column)
         held = stored[column] or ""
@@ -362,7 +362,7 @@ async def test_nothing_typed_after_the_last_column_is_a_command(
         await reader.sees("✎ Ends the quarter")
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
-    assert entity.schema.column("only").edited == "Ends the quarter"
+    assert [one.edited for one in entity.schema] == ["Ends the quarter"]
     assert entity.aspects.keys() - stood == {"editableSchemaMetadata"}
 
 
@@ -426,7 +426,7 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
         assert "draft" not in reader.screen()
     with Catalog(data_dir=desk) as catalog:
         schema = catalog.entity(urn).schema
-    assert [schema.column(name).edited for name in ("one", "two")] == ["mine", "of two"]
+    assert [one.edited for one in schema] == ["mine", "of two"]
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+q"])
@@ -477,7 +477,7 @@ async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_chan
     with Catalog(data_dir=desk) as catalog:
         urn = describe_table(catalog, "unheard", ["one", "two"])
     network = Network(instance.ensure(desk).address, random.Random(1), 0)
-    network.dice.choice = lambda _: "unanswered"
+    monkeypatch.setattr(network.dice, "choice", lambda _: "unanswered")
     async with opened(network, urn) as (app, _, screen):
         saves = await until(lambda: app._editing._saves)
         network.failing = 1

@@ -24,6 +24,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     command = [sys.executable, "-m", "explorer.tui", "--serve", "--port", str(port), "--read-only"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     said = ""
+    assert process.stdout is not None
     for line in process.stdout:
         said += line
         if "Ctrl+C" in line:
@@ -46,7 +47,9 @@ def ask(port: Any, path: Any, **headers: Any) -> Any:
 
 def cookie_of(said: Any) -> str:
     """The cookie that the printed address is exchanged for."""
-    port, key = re.search(r":(\d+)/\?key=(\S+)", said).groups()
+    found = re.search(r":(\d+)/\?key=(\S+)", said)
+    assert found
+    port, key = found.groups()
     return f"catalog-key-{port}={key}"
 
 
@@ -64,8 +67,9 @@ def test_without_the_key_nothing_is_served(served: Any) -> None:
 
 def test_the_page_is_offline_else_for_anything(served: Any) -> None:
     port, said = served
-    key = re.search(r"key=(\S+)", said)[1]
-    status, headers, _ = ask(port, f"/?key={key}")
+    key = re.search(r"key=(\S+)", said)
+    assert key
+    status, headers, _ = ask(port, f"/?key={key[1]}")
     assert status == 303
     cookie = headers["Set-Cookie"].partition(";")[0]
     # Browsers send it to every port of the host, so that it says whose it is.

@@ -20,7 +20,7 @@ class Told(SizeAware):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sizes = []
+        self.sizes: list[Any] = []
         self.lost = 0
 
     def post_message(self, message: Any) -> Any:

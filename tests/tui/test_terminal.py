@@ -191,7 +191,7 @@ def _first_column(screen: Any) -> Any:
 def _most_used(directory: Any) -> Any:
     with Catalog(data_dir=directory) as catalog:
         windows = catalog.usage(SALES, days=30).usage()
-    counted = Counter()
+    counted: Counter[str] = Counter()
     for window in windows:
         counted.update({one.field_path: one.count for one in window.field_counts or ()})
     return counted.most_common(1)[0][0]

@@ -20,8 +20,8 @@ class Wire:
 
     def __init__(self, text: str = "plain") -> None:
         self.text = text
-        self.failing = None
-        self.saved = []
+        self.failing: Exception | None = None
+        self.saved: list[Any] = []
 
     async def send(self, request: Any) -> Any:
         if self.failing:
@@ -212,7 +212,7 @@ async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(
         await reader.pilot.press(*"xyz", "ctrl+q")
         await reader.pilot.pause()
         assert not reader.app.is_running or reader.app._exit
-    assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]
+    assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]  # noqa: ASYNC240
 
 
 async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(at: Any) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -42,14 +43,14 @@ class Watch:
     """The calls that could block, made by one thread while it is on."""
 
     def __init__(self) -> None:
-        self.thread = None
-        self.calls = []
+        self.thread: int | None = None
+        self.calls: list[str] = []
 
     def note(self, what: Any) -> None:
         if threading.get_ident() != self.thread:
             return
         places = []
-        frame = sys._getframe(2)
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             code = frame.f_code
             if "importlib" in code.co_filename or code.co_filename in CALLERS:

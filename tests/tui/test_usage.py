@@ -94,7 +94,7 @@ async def test_the_time_looked_at_is_asked_for_once(sample: Any, at: Any) -> Non
         asked = []
         usage = AsyncCatalog.usage
 
-        async def counting(self, urn: Any, **how: Any) -> Any:
+        async def counting(self: AsyncCatalog, urn: Any, **how: Any) -> Any:
             asked.append(how["days"])
             return await usage(self, urn, **how)
 
@@ -173,7 +173,7 @@ async def test_a_server_that_fails_is_told_and_asked_again(sample: Any, at: Any)
         await reader.sees("documented")
         with pytest.MonkeyPatch.context() as patched:
 
-            async def broken(self, urn: Any, **how: Any) -> Any:
+            async def broken(self: AsyncCatalog, urn: Any, **how: Any) -> Any:
                 return await usage(self, "urn:li:nonsense:x", **how)
 
             usage = AsyncCatalog.usage

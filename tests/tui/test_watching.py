@@ -52,7 +52,9 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(desk: Any, at: A
         # Nothing is written unasked: both texts are shown.
         await reader.sees("Theirs.", "Mine, half done.")
         now = await colleague.entity(SHIPMENTS)
-        assert now.schema.column(path).edited == "Theirs."
+        column = now.schema.column(path)
+        assert column is not None
+        assert column.edited == "Theirs."
 
 
 async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
@@ -60,18 +62,21 @@ async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
 ) -> None:
     read = EntityView.refresh_entity
 
-    async def late(self) -> Any:
+    async def late(self: EntityView) -> Any:
         # The change log is faster than the answer.
         await asyncio.sleep(1.0)
         return await read(self)
 
     monkeypatch.setattr(EntityView, "refresh_entity", late)
-    said = []
+    said: list[str] = []
     async with at(desk, urn=SHIPMENTS) as reader:
         say = reader.app._session.say
-        monkeypatch.setattr(
-            reader.app._session, "say", lambda what, **how: (said.append(what), say(what, **how))
-        )
+
+        def noted(what: str, **how: Any) -> None:
+            said.append(what)
+            say(what, **how)
+
+        monkeypatch.setattr(reader.app._session, "say", noted)
         await reader.press("e")
         await reader.type("By me. ")
         await reader.press("ctrl+s")
