@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -21,7 +21,7 @@ COMMAND = (sys.executable, "-m", "explorer.cli")
 class Ran:
     """What a command wrote and how it ended."""
 
-    def __init__(self, code: Any, out: Any, err: Any) -> None:
+    def __init__(self, code: int, out: bytes, err: bytes) -> None:
         self.code = code
         self.out = out.decode()
         self.err = err.decode()
@@ -34,25 +34,33 @@ class Ran:
         return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
-def environment(**more: Any) -> Any:
+class Run(Protocol):
+    """Runs the command with these words, this input and these variables."""
+
+    def __call__(
+        self, *arguments: str, stdin: bytes = ..., url: str | None = ..., **variables: str
+    ) -> Ran: ...
+
+
+def environment(**more: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key != "CATALOG_URL"}
     return {**kept, "COLUMNS": "80", **more}
 
 
 @pytest.fixture(scope="session")
-def command() -> Any:
+def command() -> tuple[str, ...]:
     """The words that start the command, for tests that start it themselves."""
     return COMMAND
 
 
 @pytest.fixture(scope="session")
-def data() -> Any:
+def data() -> Path:
     """The folder of small metadata files."""
     return DATA
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a service that `catalog serve` runs on an empty directory."""
     directory = tmp_path_factory.mktemp("served") / "catalog"
     with subprocess.Popen(
@@ -74,10 +82,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def process(served: Any) -> Any:
+def process(served: str) -> Run:
     """Runs the command in a process of its own: `process("search", "orders")`."""
 
-    def run(*arguments: Any, stdin: bytes = b"", url: Any = served, **variables: Any) -> Any:
+    def run(*arguments: str, stdin: bytes = b"", url: str | None = served, **variables: str) -> Ran:
         done = subprocess.run(
             (*COMMAND, *arguments, *(("--url", url) if url else ())),
             input=stdin,
@@ -92,10 +100,10 @@ def process(served: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def catalog(served: Any) -> Any:
+def catalog(served: str) -> Run:
     """Runs the command as `process` does, in this process and so in a tenth of the time."""
 
-    def run(*arguments: Any, stdin: bytes = b"", url: Any = served, **variables: Any) -> Any:
+    def run(*arguments: str, stdin: bytes = b"", url: str | None = served, **variables: str) -> Ran:
         streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
         streams["stdin"] = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
         with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +124,7 @@ def _written(stream: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def shop(catalog: Any) -> Any:
+def shop(catalog: Run) -> Run:
     """The service with the small shop's metadata loaded, and the command that asks it."""
     files = ("snapshots.json", "changes.json", "changes_as_json.json", "usage.json")
     ran = catalog("load", *(str(DATA / name) for name in files))
@@ -125,7 +133,7 @@ def shop(catalog: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def warehouse(catalog: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def warehouse(catalog: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The service with a warehouse's lineage, and the command that asks it: raw → (left, right) →
     mart → a chart → a dashboard; raw → a job → copy; one ↔ two; mart also from a ghost."""
     mart = "urn:li:dataset:(urn:li:dataPlatform:hive,lake.mart,PROD)"
@@ -145,7 +153,7 @@ def warehouse(catalog: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def mill(catalog: Any) -> Any:
+def mill(catalog: Run) -> Run:
     """The service with a mill's metadata, and the command that asks it: a dataset with two
     versions of its schema, with usage and profiles of the first days of 2026; one whose paths have
     types in them; a chart."""

@@ -11,6 +11,7 @@ import pytest
 from explorer.metadata.registry import load_registry
 from explorer.server.authentication import create_token
 from explorer.server.data_directory import open_catalog
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def write(catalog: Any, name: Any) -> None:
 
 
 def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(
-    catalog: Any, directory: Any, tmp_path: Path
+    catalog: Run, directory: Any, tmp_path: Path
 ) -> None:
     served = open_catalog(directory, load_registry())
     written: list[str] = []
@@ -64,7 +65,7 @@ def test_a_copy_made_under_writes_is_a_prefix_of_them_and_opens(
         copy.close()
 
 
-def test_the_copy_holds_every_row(catalog: Any, directory: Any, tmp_path: Path) -> None:
+def test_the_copy_holds_every_row(catalog: Run, directory: Any, tmp_path: Path) -> None:
     served = open_catalog(directory, load_registry())
     for n in range(20):
         write(served, f"t{n % 7}")
@@ -83,7 +84,7 @@ def test_the_copy_holds_every_row(catalog: Any, directory: Any, tmp_path: Path) 
     assert tokens.stat().st_mode & 0o777 == 0o600
 
 
-def test_nothing_is_written_over(catalog: Any, directory: Any, tmp_path: Path) -> None:
+def test_nothing_is_written_over(catalog: Run, directory: Any, tmp_path: Path) -> None:
     open_catalog(directory, load_registry()).close()
     (tmp_path / "there").mkdir()
     ran = catalog("backup", str(tmp_path / "there"), "--data-dir", str(directory), url=None)
@@ -93,7 +94,7 @@ def test_nothing_is_written_over(catalog: Any, directory: Any, tmp_path: Path) -
 
 
 def test_a_directory_without_a_catalog_is_told(
-    catalog: Any, directory: Any, tmp_path: Path
+    catalog: Run, directory: Any, tmp_path: Path
 ) -> None:
     ran = catalog("backup", str(tmp_path / "copy"), "--data-dir", str(directory), url=None)
     assert ran.code == 3

@@ -2,14 +2,15 @@
 
 import csv
 import io
-from typing import Any
+
+from tests.cli.conftest import Run
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
 SACKS = "urn:li:chart:(metabase,mill.1)"
 
 
-def test_the_top_has_the_folders_of_every_type_with_their_counts(mill: Any) -> None:
+def test_the_top_has_the_folders_of_every_type_with_their_counts(mill: Run) -> None:
     ran = mill("browse")
     assert ran.code == 0
     rows = [line.split() for line in ran.out.splitlines()]
@@ -19,7 +20,7 @@ def test_the_top_has_the_folders_of_every_type_with_their_counts(mill: Any) -> N
     assert "shown" in ran.err
 
 
-def test_folders_come_before_entities_with_kind_and_description(mill: Any) -> None:
+def test_folders_come_before_entities_with_kind_and_description(mill: Run) -> None:
     above = mill("browse", "/mill")
     assert [line.split()[0] for line in above.out.splitlines()[1:]] == ["duckdb/", "boards/"]
     ran = mill("browse", "mill/duckdb/")
@@ -34,14 +35,14 @@ def test_folders_come_before_entities_with_kind_and_description(mill: Any) -> No
     assert "2 shown; 2 entities in and below /mill/duckdb" in ran.err
 
 
-def test_only_so_many_are_shown_when_so_many_are_asked_for(mill: Any) -> None:
+def test_only_so_many_are_shown_when_so_many_are_asked_for(mill: Run) -> None:
     ran = mill("browse", "/mill/duckdb", "--urns", "--count", "1")
     assert ran.out.splitlines() == [FLOUR]
     assert "1 of 2 shown; --all for the others" in ran.err
     assert mill("browse", "/mill/duckdb", "--urns", "--all").out.splitlines() == [FLOUR, GRAIN]
 
 
-def test_programs_read_json_and_csv(mill: Any) -> None:
+def test_programs_read_json_and_csv(mill: Run) -> None:
     found = mill("browse", "/mill", "--json").json
     assert (found["path"], found["total"], found["shown"]) == ("/mill", 2, 2)
     assert found["folders"][1] == {
@@ -58,7 +59,7 @@ def test_programs_read_json_and_csv(mill: Any) -> None:
     assert rows[0]["description"] == "One row a sack."
 
 
-def test_a_tree_is_drawn_as_deep_as_asked_for(mill: Any) -> None:
+def test_a_tree_is_drawn_as_deep_as_asked_for(mill: Run) -> None:
     lines = mill("browse", "/mill", "--tree", "1").out.splitlines()
     assert lines == ["duckdb/  2 · dataset", "boards/  1 · chart"]
     deeper = mill("browse", "/mill", "--tree", "2", "--entity", "chart")
@@ -68,13 +69,13 @@ def test_a_tree_is_drawn_as_deep_as_asked_for(mill: Any) -> None:
     assert [one["path"] for one in boards["folders"]] == ["/mill/boards/sacks"]
 
 
-def test_a_folder_that_is_not_there_is_said(mill: Any) -> None:
+def test_a_folder_that_is_not_there_is_said(mill: Run) -> None:
     ran = mill("browse", "/mill/wind")
     assert (ran.code, ran.out) == (1, "")
     assert "there is no folder /mill/wind" in ran.err
 
 
-def test_options_that_exclude_each_other_are_refused(mill: Any) -> None:
+def test_options_that_exclude_each_other_are_refused(mill: Run) -> None:
     for words in (
         ("--json", "--csv"),
         ("--count", "2", "--all"),

@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from explorer import instance
+from tests.cli.conftest import Run
 
 
 class Own:
     """Runs the command on the catalog of a directory."""
 
-    def __init__(self, process: Any, directory: Path) -> None:
+    def __init__(self, process: Run, directory: Path) -> None:
         self._process = process
         self.directory = directory
 
@@ -30,7 +31,7 @@ class Own:
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, process: Any) -> Iterator[Own]:
+def own(tmp_path_factory: pytest.TempPathFactory, process: Run) -> Iterator[Own]:
     """Runs the command on a catalog of this machine's own, which it starts itself."""
     directory = tmp_path_factory.mktemp("own") / "catalog"
 
@@ -83,7 +84,9 @@ def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_ag
     assert total() == before + 1
 
 
-def test_removing_the_sample_asks_and_takes_no_for_an_answer(own: Any, command: Any) -> None:
+def test_removing_the_sample_asks_and_takes_no_for_an_answer(
+    own: Any, command: tuple[str, ...]
+) -> None:
     import pty
 
     parent, child = pty.openpty()
@@ -104,7 +107,7 @@ def test_removing_the_sample_asks_and_takes_no_for_an_answer(own: Any, command: 
     assert own("search", "--json", "--count", "1").json["total"] > 10
 
 
-def test_a_directory_that_is_no_directory_is_exit_3(process: Any, tmp_path: Path) -> None:
+def test_a_directory_that_is_no_directory_is_exit_3(process: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ran = process("search", "x", url=None, CATALOG_DATA_DIR=str(tmp_path / "file"))
     assert ran.code == 3
@@ -112,7 +115,7 @@ def test_a_directory_that_is_no_directory_is_exit_3(process: Any, tmp_path: Path
 
 
 @contextlib.contextmanager
-def serving(command: Any, *arguments: Any) -> Iterator[Any]:
+def serving(command: tuple[str, ...], *arguments: Any) -> Iterator[Any]:
     process = subprocess.Popen(
         (*command, "serve", "--port", "0", *arguments),
         stdout=subprocess.PIPE,
@@ -127,7 +130,7 @@ def serving(command: Any, *arguments: Any) -> Iterator[Any]:
 
 
 def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
-    command: Any, tmp_path: Path
+    command: tuple[str, ...], tmp_path: Path
 ) -> None:
     with serving(command, "--data-dir", str(tmp_path / "a"), "--base-path", "/meta") as (
         address,
@@ -142,7 +145,7 @@ def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
         assert b"Traceback" not in err
 
 
-def test_a_directory_is_served_once(command: Any, tmp_path: Path, process: Any) -> None:
+def test_a_directory_is_served_once(command: tuple[str, ...], tmp_path: Path, process: Run) -> None:
     with serving(command, "--data-dir", str(tmp_path / "a")) as (address, _):
         ran = process("serve", "--port", "0", "--data-dir", str(tmp_path / "a"), url=None)
         assert ran.code == 3
@@ -153,7 +156,7 @@ def test_a_directory_is_served_once(command: Any, tmp_path: Path, process: Any) 
 
 
 def test_aspects_of_ones_own_are_served_from_a_registry_file(
-    command: Any, tmp_path: Path, process: Any
+    command: tuple[str, ...], tmp_path: Path, process: Run
 ) -> None:
     registry = tmp_path / "own.json"
     registry.write_text(
@@ -205,7 +208,7 @@ def gate() -> Iterator[Any]:
 
 
 def test_a_token_that_others_could_read_is_warned_of_once_on_standard_error(
-    catalog: Any, gate: Any
+    catalog: Run, gate: Any
 ) -> None:
     url = "http://catalog.example"
     for proxied in ({"HTTP_PROXY": gate}, {"ALL_PROXY": gate}):

@@ -16,6 +16,7 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def kept(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def check(catalog: Any) -> Any:
+def check(catalog: Run) -> Any:
     """Runs `catalog check` on a directory."""
 
     def run(directory: Any) -> Any:
@@ -93,7 +94,9 @@ def test_a_directory_without_a_catalog_is_left_as_it_is(tmp_path: Path, check: A
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_line_finds_it(process: Any, kept: Any, command: Any, tmp_path: Path) -> None:
+def test_the_command_line_finds_it(
+    process: Run, kept: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
     served = tmp_path / "served"
     with subprocess.Popen(
         (*command, "serve", "--port", "0", "--data-dir", str(served)),

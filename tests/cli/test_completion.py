@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 BREAKS = " \t\n\"'><=;|&(:"
 DEADLINE_SECONDS = 40.0
 
 
 @pytest.fixture(scope="module")
-def offers(shop: Any, process: Any, served: Any) -> Any:
+def offers(shop: Run, process: Run, served: str) -> Any:
     """Asks for what a shell is offered for a line: kind, text and what is said of each."""
 
     def ask(line: Any, shell: str = "zsh", **variables: Any) -> Any:
@@ -85,14 +87,15 @@ def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed
 
 
 def test_where_no_server_answers_nothing_is_offered_and_nothing_said(
-    process: Any, tmp_path: Path
+    process: Run, tmp_path: Path
 ) -> None:
-    for variables in (
+    environments: tuple[dict[str, Any], ...] = (
         {"CATALOG_URL": "http://127.0.0.1:9"},
         {"CATALOG_URL": "http://192.0.2.1:8080"},
         {"CATALOG_URL": "no address"},
         {"CATALOG_URL": "", "CATALOG_DATA_DIR": str(tmp_path / "none")},
-    ):
+    )
+    for variables in environments:
         ran = process(
             *("completion", "zsh", "--answer"),
             url=None,
@@ -103,7 +106,7 @@ def test_where_no_server_answers_nothing_is_offered_and_nothing_said(
     assert not (tmp_path / "none").exists()
 
 
-def test_a_token_is_never_asked_for(process: Any, served: Any, tmp_path: Path) -> None:
+def test_a_token_is_never_asked_for(process: Run, served: str, tmp_path: Path) -> None:
     (tmp_path / "profiles.toml").write_text(
         f'[profiles.team]\nurl = "{served}"\ntoken = "ask"\n', encoding="utf-8"
     )
@@ -117,7 +120,7 @@ def test_a_token_is_never_asked_for(process: Any, served: Any, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_says_how_to_keep_it(catalog: Any, shell: str) -> None:
+def test_the_script_says_how_to_keep_it(catalog: Run, shell: str) -> None:
     ran = catalog("completion", shell, url=None)
     assert ran.code == 0
     assert f"catalog completion {shell}" in ran.out.splitlines()[0] + ran.out.splitlines()[1]
@@ -181,7 +184,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(shop: Any, served: Any, tmp_path: Path) -> Iterator[Any]:
+def terminal(shop: Run, served: str, tmp_path: Path) -> Iterator[Any]:
     opened = []
 
     def open_terminal(name: Any, *options: Any) -> Any:

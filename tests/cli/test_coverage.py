@@ -16,6 +16,7 @@ from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
+from tests.cli.conftest import Run
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("snowflake", "stock"))
@@ -84,7 +85,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def coverage(catalog: Any, site: Any) -> Any:
+def coverage(catalog: Run, site: Any) -> Any:
     return lambda *arguments, stdin=b"": catalog("coverage", *arguments, url=site, stdin=stdin)
 
 

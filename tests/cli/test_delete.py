@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 
 
 @pytest.fixture
-def tables(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def tables(shop: Run, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Two tables of this test's own; the second is made from the first."""
     names = [f"{request.node.name}.{n}" for n in ("a", "b")]
     urns = [f"urn:li:dataset:(urn:li:dataPlatform:hive,gone.{name},PROD)" for name in names]
@@ -58,11 +60,11 @@ def answered(arguments: Any, answer: Any) -> Any:
     return process.returncode, seen.decode()
 
 
-def exists(shop: Any, urn: Any) -> Any:
+def exists(shop: Run, urn: Any) -> Any:
     return shop("get", urn).code == 0
 
 
-def test_what_is_hidden_is_brought_back(shop: Any, tables: Any) -> None:
+def test_what_is_hidden_is_brought_back(shop: Run, tables: Any) -> None:
     urn, _ = tables
     dry = shop("delete", urn, "--soft", "--dry-run", "--json")
     assert dry.json["deleted"][0]["written"] is False
@@ -82,7 +84,7 @@ def test_what_is_hidden_is_brought_back(shop: Any, tables: Any) -> None:
     assert "removed: search" not in shop("get", urn).out
 
 
-def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Any, tables: Any) -> None:
+def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Run, tables: Any) -> None:
     urn, other = tables
     ran = shop("delete", urn, "--hard", "--dry-run", "--json")
     assert ran.code == 0, ran
@@ -96,7 +98,7 @@ def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Any, tables: Any) -> 
     assert not exists(shop, urn)
 
 
-def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop: Any, tables: Any) -> None:
+def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop: Run, tables: Any) -> None:
     ran = shop("delete", *tables, "--hard")
     assert (ran.code, "give --yes" in ran.err) == (2, True), ran
     ran = shop("delete", "-", "--hard", stdin=tables[0].encode())
@@ -105,7 +107,7 @@ def test_nobody_to_be_asked_is_exit_2_and_nothing_goes(shop: Any, tables: Any) -
 
 
 def test_on_a_terminal_it_asks_and_only_yes_deletes(
-    shop: Any, tables: Any, served: Any, command: Any
+    shop: Run, tables: Any, served: str, command: tuple[str, ...]
 ) -> None:
     urn, _ = tables
     words = (*command, "delete", urn, "--hard", "--url", served)
@@ -120,7 +122,7 @@ def test_on_a_terminal_it_asks_and_only_yes_deletes(
 
 
 @pytest.mark.parametrize("how", [["--soft"], ["--hard", "--yes"]])
-def test_of_several_one_that_fails_loses_no_other(shop: Any, tables: Any, how: Any) -> None:
+def test_of_several_one_that_fails_loses_no_other(shop: Run, tables: Any, how: Any) -> None:
     urn, _ = tables
     nowhere = urn.replace("gone.", "never.")
     ran = shop("delete", nowhere, urn, *how, "--json")
@@ -134,12 +136,12 @@ def test_of_several_one_that_fails_loses_no_other(shop: Any, tables: Any, how: A
     ("arguments", "words"),
     [([ORDERS], "say how"), ([ORDERS, "--soft", "--hard"], "say how"), (["--soft"], "Missing")],
 )
-def test_how_must_be_said(shop: Any, arguments: Any, words: str) -> None:
+def test_how_must_be_said(shop: Run, arguments: Any, words: str) -> None:
     ran = shop("delete", *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
 
-def test_what_does_not_exist_cannot_be_restored(shop: Any) -> None:
+def test_what_does_not_exist_cannot_be_restored(shop: Run) -> None:
     urn = "urn:li:tag:never-there"
     ran = shop("restore", urn)
     assert (ran.code, ran.out, urn in ran.err) == (1, "", True), ran

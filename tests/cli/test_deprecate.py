@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 # The beginning of 2030-06-30 in UTC.
 MOMENT = 1_909_008_000_000
 
 
 @pytest.fixture
-def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def table(shop: Run, request: pytest.FixtureRequest) -> Iterator[Any]:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,deprecated.{request.node.name},PROD)"
     change = {"entityUrn": urn, "aspectName": "status", "aspect": {"json": {"removed": False}}}
     assert shop("load", "-", stdin=json.dumps([change]).encode()).code == 0
@@ -20,7 +22,7 @@ def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     shop("delete", urn, "--hard", "--yes")
 
 
-def test_a_deprecation_is_said_shown_and_taken_back(shop: Any, table: Any) -> None:
+def test_a_deprecation_is_said_shown_and_taken_back(shop: Run, table: Any) -> None:
     words = ["--note", 'Goes "soon".', "--until", "2030-06-30", "--replacement", ORDERS]
     dry = shop("deprecate", table, *words, "--dry-run", "--json")
     assert shop("deprecate", table, "--json").json == [{"urn": table, "deprecation": None}]
@@ -37,7 +39,7 @@ def test_a_deprecation_is_said_shown_and_taken_back(shop: Any, table: Any) -> No
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None
 
 
-def test_of_several_one_that_fails_loses_no_other(shop: Any, table: Any) -> None:
+def test_of_several_one_that_fails_loses_no_other(shop: Run, table: Any) -> None:
     nowhere = table.replace("test_", "nowhere_")
     ran = shop("deprecate", nowhere, table, "--note", "Gone.")
     assert (ran.code, nowhere in ran.err) == (1, True), ran
@@ -53,13 +55,13 @@ def test_of_several_one_that_fails_loses_no_other(shop: Any, table: Any) -> None
         (["--dry-run"], "something to be changed"),
     ],
 )
-def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
+def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
     ran = shop("deprecate", ORDERS, *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
 
 def test_a_replacement_that_is_no_urn_is_refused_before_anything_is_written(
-    shop: Any, table: Any
+    shop: Run, table: Any
 ) -> None:
     ran = shop("deprecate", table, "--note", "x", "--replacement", "orders")
     assert (ran.code, "urn:li:" in ran.err) == (1, True), ran

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 HOSTILE = (
@@ -36,7 +38,7 @@ def editor(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def table(shop: Run, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A table with an ingested description that nobody has written over."""
     name = request.node.name.translate(str.maketrans("[]-.,() ", "________"))[:60]
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,written.{name},PROD)"
@@ -47,7 +49,7 @@ def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     shop("delete", urn, "--hard", "--yes")
 
 
-def edited(shop: Any, urn: Any) -> Any:
+def edited(shop: Run, urn: Any) -> Any:
     held = shop("get", urn, "--json").json["aspects"].get("editableDatasetProperties")
     return held["value"]["description"] if held else None
 
@@ -57,7 +59,7 @@ def kept(state: Any) -> Any:
 
 
 def test_the_editor_gets_the_text_and_below_it_what_ingestion_says(
-    shop: Any, table: Any, state: Any, editor: Any, tmp_path: Path
+    shop: Run, table: Any, state: Any, editor: Any, tmp_path: Path
 ) -> None:
     shop("describe", table, "--text", "As it was.", **state)
     ran = shop(
@@ -78,7 +80,7 @@ def test_the_editor_gets_the_text_and_below_it_what_ingestion_says(
 
 @pytest.mark.parametrize("script", ["true", 'touch "$1"'])
 def test_a_text_left_as_it_was_is_not_written(
-    shop: Any, table: Any, state: Any, editor: Any, script: str
+    shop: Run, table: Any, state: Any, editor: Any, script: str
 ) -> None:
     shop("describe", table, "--text", HOSTILE.replace("\0", ""), **state)
     before = shop("get", table, "--json").json
@@ -88,7 +90,7 @@ def test_a_text_left_as_it_was_is_not_written(
     assert kept(state) == []
 
 
-def test_an_emptied_text_is_not_written(shop: Any, table: Any, state: Any, editor: Any) -> None:
+def test_an_emptied_text_is_not_written(shop: Run, table: Any, state: Any, editor: Any) -> None:
     shop("describe", table, "--text", "Stays.", **state)
     ran = shop("describe", table, "--edit", **state, **editor(': > "$1"'))
     assert (ran.code, "emptied" in ran.err) == (1, True), ran
@@ -96,7 +98,7 @@ def test_an_emptied_text_is_not_written(shop: Any, table: Any, state: Any, edito
 
 
 def test_a_failing_editor_writes_nothing_and_what_was_typed_stays(
-    shop: Any, table: Any, state: Any, editor: Any
+    shop: Run, table: Any, state: Any, editor: Any
 ) -> None:
     ran = shop("describe", table, "--edit", **state, **editor("exit 3"))
     assert (ran.code, ran.out, kept(state)) == (1, "", []), ran
@@ -109,13 +111,13 @@ def test_a_failing_editor_writes_nothing_and_what_was_typed_stays(
     assert edited(shop, table) is None
 
 
-def test_a_missing_editor_is_said(shop: Any, table: Any, state: Any) -> None:
+def test_a_missing_editor_is_said(shop: Run, table: Any, state: Any) -> None:
     ran = shop("describe", table, "--edit", **state, VISUAL="no-such-editor")
     assert (ran.code, "no-such-editor" in ran.err, kept(state)) == (1, True, []), ran
 
 
 def test_without_the_line_that_ends_the_text_nothing_is_written(
-    shop: Any, table: Any, state: Any, editor: Any
+    shop: Run, table: Any, state: Any, editor: Any
 ) -> None:
     ran = shop("describe", table, "--edit", **state, **editor("sed -i '/>8/d' \"$1\""))
     assert (ran.code, ">8" in ran.err, len(kept(state))) == (1, True, 1), ran
@@ -126,7 +128,7 @@ def test_without_the_line_that_ends_the_text_nothing_is_written(
 
 
 def test_in_a_conflict_both_texts_stay_and_the_typed_one_is_in_a_named_file(
-    shop: Any, table: Any, state: Any, editor: Any, command: Any, served: Any
+    shop: Run, table: Any, state: Any, editor: Any, command: tuple[str, ...], served: str
 ) -> None:
     theirs = " ".join((*command, "describe", f"'{table}'", "--url", served, "--text"))
     script = f"{theirs} Theirs; sed -i '1s/.*/Mine, and long./' \"$1\""
@@ -143,7 +145,7 @@ def test_in_a_conflict_both_texts_stay_and_the_typed_one_is_in_a_named_file(
 
 
 def test_force_writes_over_what_came_in_between(
-    shop: Any, table: Any, state: Any, editor: Any, command: Any, served: Any
+    shop: Run, table: Any, state: Any, editor: Any, command: tuple[str, ...], served: str
 ) -> None:
     theirs = " ".join((*command, "describe", f"'{table}'", "--url", served, "--text"))
     script = f"{theirs} Theirs; sed -i '1s/.*/Mine./' \"$1\""
@@ -152,7 +154,7 @@ def test_force_writes_over_what_came_in_between(
 
 
 def test_what_was_typed_is_kept_when_the_server_goes_away(
-    table: Any, catalog: Any, served: Any, state: Any, editor: Any
+    table: Any, catalog: Run, served: str, state: Any, editor: Any
 ) -> None:
     ran = catalog(
         "describe", ORDERS, "--stdin", stdin=b"Typed long.\r", url="http://127.0.0.1:1", **state
@@ -165,7 +167,7 @@ def test_what_was_typed_is_kept_when_the_server_goes_away(
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(
-    shop: Any, table: Any, state: Any, editor: Any
+    shop: Run, table: Any, state: Any, editor: Any
 ) -> None:
     shop("describe", table, "--text", "One.\nTwo.", **state)
     ran = shop("describe", table, "--text", "One.\r\nTwo.\nThree.", "--dry-run", **state)
@@ -184,7 +186,7 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(
 
 @pytest.mark.parametrize("text", [HOSTILE, "no end", "one\n", "two\n\n", "\r", " lead", "a\r\n"])
 def test_hostile_text_goes_through_standard_input_byte_for_byte(
-    shop: Any, table: Any, state: Any, text: Any
+    shop: Run, table: Any, state: Any, text: Any
 ) -> None:
     end = b"\r\n" if text.endswith("\r") else b"\n"
     ran = shop("describe", table, "--stdin", stdin=text.encode() + end, **state)
@@ -197,7 +199,7 @@ def test_hostile_text_goes_through_standard_input_byte_for_byte(
 
 @pytest.mark.parametrize("text", [HOSTILE, "no end", "one\n", "a\r\nb\r\n", f"a\n{SCISSORS}\nx"])
 def test_hostile_text_goes_through_an_editor_byte_for_byte(
-    shop: Any, table: Any, state: Any, editor: Any, text: Any
+    shop: Run, table: Any, state: Any, editor: Any, text: Any
 ) -> None:
     assert shop("describe", table, "--stdin", stdin=text.encode() + b"\n", **state).code == 0
     ran = shop("describe", table, "--edit", **state, **editor("sed -i '1s/^/Before it /' \"$1\""))
@@ -205,7 +207,7 @@ def test_hostile_text_goes_through_an_editor_byte_for_byte(
 
 
 def test_what_cannot_be_described_is_said_before_the_editor_opens(
-    shop: Any, state: Any, editor: Any, tmp_path: Path
+    shop: Run, state: Any, editor: Any, tmp_path: Path
 ) -> None:
     shown = editor(f"touch {tmp_path}/opened")
     urn = "urn:li:corpuser:mara"
@@ -225,6 +227,6 @@ def test_what_cannot_be_described_is_said_before_the_editor_opens(
         (["--force"], "nothing to write"),
     ],
 )
-def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
+def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
     ran = shop("describe", ORDERS, *arguments)
     assert (ran.code, words in ran.err) == (2, True), ran

@@ -22,6 +22,7 @@ from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
 from explorer.stewardship import Stewardship, read_rows
+from tests.cli.conftest import Run
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("hive", "shop.stock"))
@@ -85,7 +86,7 @@ def site(address: Any) -> Any:
 
 
 @pytest.fixture
-def docs(catalog: Any, site: Any, tmp_path: Path) -> Any:
+def docs(catalog: Run, site: Any, tmp_path: Path) -> Any:
     """Runs `catalog docs` against that service, with a journal of its own."""
 
     def run(*arguments: Any, stdin: bytes = b"") -> Any:
@@ -189,7 +190,7 @@ def test_a_changed_file_is_shown_and_written_and_then_holds_nothing_new(
 
 
 def test_an_edit_of_an_import_can_be_taken_back(
-    docs: Any, exported: Any, held: Any, catalog: Any, site: Any, tmp_path: Path
+    docs: Any, exported: Any, held: Any, catalog: Run, site: Any, tmp_path: Path
 ) -> None:
     docs("import", edited(exported, id="The number."))
     state = str(tmp_path / "state")

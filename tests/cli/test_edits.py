@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 
@@ -32,9 +34,9 @@ COMMANDS = sorted({name.split()[0] for name in WRITES})
 
 @pytest.mark.parametrize("arguments", WRITES.values(), ids=WRITES)
 def test_a_read_only_profile_refuses_before_anything_is_asked(
-    catalog: Any, tmp_path: Path, arguments: Any
+    catalog: Run, tmp_path: Path, arguments: Any
 ) -> None:
-    places = {
+    places: dict[str, Any] = {
         "CATALOG_CONFIG_DIR": str(tmp_path / "config"),
         "CATALOG_STATE_DIR": str(tmp_path / "state"),
     }
@@ -51,8 +53,8 @@ def test_a_read_only_profile_refuses_before_anything_is_asked(
     assert not (tmp_path / "opened").exists()
 
 
-def test_a_read_only_profile_still_shows(shop: Any, served: Any, tmp_path: Path) -> None:
-    config = {"CATALOG_CONFIG_DIR": str(tmp_path)}
+def test_a_read_only_profile_still_shows(shop: Run, served: str, tmp_path: Path) -> None:
+    config: dict[str, Any] = {"CATALOG_CONFIG_DIR": str(tmp_path)}
     shop("profile", "add", "museum", "--url", served, "--read-only", url=None, **config)
     for command in ("describe", "tag", "term", "own", "domain", "link", "deprecate"):
         ran = shop(command, ORDERS, "--profile", "museum", url=None, **config)
@@ -60,7 +62,7 @@ def test_a_read_only_profile_still_shows(shop: Any, served: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_examples_and_fits_eighty_columns(catalog: Any, name: Any) -> None:
+def test_help_has_examples_and_fits_eighty_columns(catalog: Run, name: Any) -> None:
     ran = catalog(name, "--help", url=None)
     assert ran.code == 0
     assert f"catalog {name}" in ran.out.partition("Examples")[2]
@@ -68,7 +70,7 @@ def test_help_has_examples_and_fits_eighty_columns(catalog: Any, name: Any) -> N
 
 
 @pytest.fixture
-def shell(shop: Any, command: Any, served: Any, tmp_path: Path) -> Iterator[Any]:
+def shell(shop: Run, command: tuple[str, ...], served: str, tmp_path: Path) -> Iterator[Any]:
     """Runs lines in bash, where `catalog` is the command and $T a table of this test's own."""
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,story.{tmp_path.name},PROD)"
     upstream = {"upstreams": [{"dataset": ORDERS, "type": "TRANSFORMED"}]}

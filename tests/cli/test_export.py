@@ -13,10 +13,11 @@ from explorer.metadata import Urn
 from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
 from explorer.server.data_directory import bootstrap_proposals, open_catalog
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def serving(command: Any) -> Iterator[Any]:
+def serving(command: tuple[str, ...]) -> Iterator[Any]:
     """Serve a directory; gives the address and what ends it."""
     started = []
 
@@ -86,7 +87,7 @@ def fill(directory: Any) -> None:
         catalog.close()
 
 
-def test_what_was_exported_and_loaded_is_equal(catalog: Any, serving: Any, tmp_path: Path) -> None:
+def test_what_was_exported_and_loaded_is_equal(catalog: Run, serving: Any, tmp_path: Path) -> None:
     fill(tmp_path / "one")
     address, stop = serving(tmp_path / "one")
     removed = "urn:li:dataset:(urn:li:dataPlatform:hive,zz.removed,PROD)"
@@ -129,7 +130,7 @@ def test_what_was_exported_and_loaded_is_equal(catalog: Any, serving: Any, tmp_p
     assert (removed, "status") in two[0]
 
 
-def test_the_key_aspect_of_each_entity_comes_first(shop: Any) -> None:
+def test_the_key_aspect_of_each_entity_comes_first(shop: Run) -> None:
     changes = shop("export").json
     registry = load_registry()
     seen = set()
@@ -140,7 +141,7 @@ def test_the_key_aspect_of_each_entity_comes_first(shop: Any) -> None:
     assert len(seen) > 1
 
 
-def test_it_is_narrowed_by_type_platform_and_removal(shop: Any) -> None:
+def test_it_is_narrowed_by_type_platform_and_removal(shop: Run) -> None:
     everything = {change["entityUrn"] for change in shop("export").json}
     datasets = {change["entityUrn"] for change in shop("export", "--entity", "dataset").json}
     assert datasets == {urn for urn in everything if urn.startswith("urn:li:dataset:")}
@@ -154,7 +155,7 @@ def test_it_is_narrowed_by_type_platform_and_removal(shop: Any) -> None:
     assert "no entity" in wrong.err
 
 
-def test_a_file_is_there_whole_or_not_at_all(catalog: Any, tmp_path: Path) -> None:
+def test_a_file_is_there_whole_or_not_at_all(catalog: Run, tmp_path: Path) -> None:
     file = tmp_path / "all.json"
     file.write_text("before")
     ran = catalog("export", str(file), "--entity", "nonsense")

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tests.cli.conftest import Run
+
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:hive,health.orders,PROD)"
 
 
@@ -18,7 +20,7 @@ def proposal(urn: Any, aspect: Any, value: Any) -> Any:
     }
 
 
-def test_an_entitys_page_names_what_fails_and_what_is_open(shop: Any, tmp_path: Path) -> None:
+def test_an_entitys_page_names_what_fails_and_what_is_open(shop: Run, tmp_path: Path) -> None:
     assertion, incident = "urn:li:assertion:cli-rows", "urn:li:incident:cli-late"
     told = {"dataset": TABLE, "scope": "DATASET_ROWS", "operator": "NOT_NULL"}
     run = {

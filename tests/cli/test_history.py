@@ -2,13 +2,14 @@
 
 import csv
 import io
-from typing import Any
+
+from tests.cli.conftest import Run
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:duckdb,no.where,PROD)"
 
 
-def test_every_version_says_what_it_changed(mill: Any) -> None:
+def test_every_version_says_what_it_changed(mill: Run) -> None:
     ran = mill("history", FLOUR, "--aspect", "editableSchemaMetadata")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -21,7 +22,7 @@ def test_every_version_says_what_it_changed(mill: Any) -> None:
     assert "2 versions shown" in ran.err
 
 
-def test_all_aspects_are_read_where_none_is_named_newest_first(mill: Any) -> None:
+def test_all_aspects_are_read_where_none_is_named_newest_first(mill: Run) -> None:
     found = mill("history", FLOUR, "--json").json
     times = [version["time"] for version in found["versions"]]
     assert times == sorted(times, reverse=True)
@@ -34,7 +35,7 @@ def test_all_aspects_are_read_where_none_is_named_newest_first(mill: Any) -> Non
     assert [row["time"] for row in rows] == times
 
 
-def test_a_columns_history_has_ingested_and_edited_texts(mill: Any) -> None:
+def test_a_columns_history_has_ingested_and_edited_texts(mill: Run) -> None:
     found = mill("history", FLOUR, "--column", "weight", "--json").json
     said = [(change["origin"], change["before"], change["after"]) for change in found["changes"]]
     assert ("edited", "Net weight.", "Net weight, in kilograms.") in said
@@ -44,7 +45,7 @@ def test_a_columns_history_has_ingested_and_edited_texts(mill: Any) -> None:
     assert "nobody ever described it" in mill("history", FLOUR, "--column", "origin.mill").err
 
 
-def test_a_difference_is_shown_place_by_place(mill: Any) -> None:
+def test_a_difference_is_shown_place_by_place(mill: Run) -> None:
     ran = mill("diff", FLOUR, "--aspect", "schemaMetadata")
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -59,7 +60,7 @@ def test_a_difference_is_shown_place_by_place(mill: Any) -> None:
     assert (found["older"]["version"], found["newer"]["version"]) == (1, 0)
 
 
-def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill: Any) -> None:
+def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill: Run) -> None:
     back = mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "0", "--newer", "-1")
     assert "  +Without the sack." in back.out.splitlines()
     same = mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "0")
@@ -68,7 +69,7 @@ def test_versions_are_named_by_number_and_the_same_twice_is_no_fault(mill: Any) 
     assert same.err.count("\n") == 1
 
 
-def test_what_is_not_there_is_said(mill: Any) -> None:
+def test_what_is_not_there_is_said(mill: Run) -> None:
     assert "has one version only" in mill("diff", FLOUR, "--aspect", "datasetProperties").err
     assert mill("diff", FLOUR, "--aspect", "schemaMetadata", "--older", "9").code == 1
     assert mill("history", NOWHERE).code == 1

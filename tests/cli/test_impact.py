@@ -5,6 +5,8 @@ import io
 import subprocess
 from typing import Any
 
+from tests.cli.conftest import Run
+
 
 def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
@@ -14,7 +16,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 DASHBOARD = "urn:li:dashboard:(looker,lake)"
 
 
-def test_the_most_used_comes_first_with_its_queries(warehouse: Any) -> None:
+def test_the_most_used_comes_first_with_its_queries(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"))
     assert ran.code == 0
     header, first, *_ = ran.out.splitlines()
@@ -27,14 +29,14 @@ def test_the_most_used_comes_first_with_its_queries(warehouse: Any) -> None:
     ]
 
 
-def test_only_the_first_are_shown_and_the_rest_is_counted(warehouse: Any) -> None:
+def test_only_the_first_are_shown_and_the_rest_is_counted(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"), "--top", "1")
     assert len(ran.out.splitlines()) == 2
     assert ran.err.splitlines()[0] == "7 affected by raw"
     assert ran.err.splitlines()[-1] == "1 of 7 shown; --top shows more"
 
 
-def test_of_a_column_is_said_how_sure_it_is(warehouse: Any) -> None:
+def test_of_a_column_is_said_how_sure_it_is(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"), "--column", "email")
     known = {line.split()[0]: line for line in ran.out.splitlines()}
     assert "said" in known["right"]
@@ -44,7 +46,7 @@ def test_of_a_column_is_said_how_sure_it_is(warehouse: Any) -> None:
     assert "raw.email" in ran.err
 
 
-def test_groups_say_how_many_they_are(warehouse: Any) -> None:
+def test_groups_say_how_many_they_are(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"), "--by", "owner", "--top", "2")
     lines = ran.out.splitlines()
     assert "Lake Keeper  1 · 12 queries" in lines
@@ -52,7 +54,7 @@ def test_groups_say_how_many_they_are(warehouse: Any) -> None:
     assert lines[-1] == "… 4 more"
 
 
-def test_programs_get_json_csv_and_urns(warehouse: Any) -> None:
+def test_programs_get_json_csv_and_urns(warehouse: Run) -> None:
     found = warehouse("impact", table("raw"), "--column", "email", "--json").json
     assert found["column"] == "email"
     assert found["total"] == len(found["affected"])
@@ -75,12 +77,12 @@ def test_programs_get_json_csv_and_urns(warehouse: Any) -> None:
     assert "1 of 7 shown" in urns.err
 
 
-def test_a_filter_says_what_counts(warehouse: Any) -> None:
+def test_a_filter_says_what_counts(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"), "--filter", "type:dashboard or queries>10", "--urns")
     assert ran.out.split() == [table("mart"), DASHBOARD]
 
 
-def test_nothing_affected_is_said(warehouse: Any) -> None:
+def test_nothing_affected_is_said(warehouse: Run) -> None:
     ran = warehouse("impact", table("raw"), "--filter", "name:nobody", "--fail-if-any")
     assert (ran.code, ran.out) == (0, "")
     assert "nothing is affected by raw" in ran.err
@@ -91,7 +93,7 @@ def test_nothing_affected_is_said(warehouse: Any) -> None:
 
 
 def test_in_a_shell_a_build_fails_when_a_dashboard_would_break(
-    warehouse: Any, served: Any, command: Any
+    warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:
     catalog = " ".join(command)
 

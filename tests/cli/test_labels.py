@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:hive,labelled.nowhere,PROD)"
@@ -19,7 +21,7 @@ def table(name: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def labels(shop: Any) -> Any:
+def labels(shop: Run) -> Any:
     """The labels that are put on; gives what loads one more entity with its aspects."""
 
     def load(urn: Any, **aspects: Any) -> Any:
@@ -41,7 +43,7 @@ def labels(shop: Any) -> Any:
 
 
 @pytest.fixture
-def fresh(shop: Any, labels: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def fresh(shop: Run, labels: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Makes a new table of this test's own."""
     made: list[str] = []
 
@@ -54,7 +56,7 @@ def fresh(shop: Any, labels: Any, request: pytest.FixtureRequest) -> Iterator[An
         shop("delete", *made, "--hard", "--yes")
 
 
-def test_tags_are_put_on_and_taken_off_and_others_stay(shop: Any, fresh: Any) -> None:
+def test_tags_are_put_on_and_taken_off_and_others_stay(shop: Run, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": "urn:li:tag:Finance"}, {"tag": OLD}]})
     ran = shop("tag", urn, "--add", "PII", "--remove", "Old", "--remove", "Missing", "--json")
     assert ran.code == 0, ran
@@ -66,7 +68,7 @@ def test_tags_are_put_on_and_taken_off_and_others_stay(shop: Any, fresh: Any) ->
     assert shop("tag", urn, "--urns").out == f"urn:li:tag:Finance\n{PII}\n"
 
 
-def test_a_tag_that_is_there_already_changes_nothing(shop: Any, fresh: Any) -> None:
+def test_a_tag_that_is_there_already_changes_nothing(shop: Run, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": PII}]})
     ran = shop("tag", urn, "--add", "PII", "--json")
     assert (ran.code, ran.json["edits"][0]["changed"]) == (0, False)
@@ -78,7 +80,7 @@ def test_a_tag_that_is_there_already_changes_nothing(shop: Any, fresh: Any) -> N
     [("tag", "PII", PII), ("term", "Revenue", "urn:li:glossaryTerm:Revenue")],
 )
 def test_a_column_is_labelled_by_its_plain_path(
-    shop: Any, labels: Any, command: str, name: str, urn: Any
+    shop: Run, labels: Any, command: str, name: str, urn: Any
 ) -> None:
     key = f"{command}s"
     edit = shop(command, EVENTS, "--column", "payload.kind", "--add", name, "--json").json
@@ -90,7 +92,7 @@ def test_a_column_is_labelled_by_its_plain_path(
     assert shop(command, EVENTS, "--column", "payload.kind", "--json").json[0][key] == []
 
 
-def test_owners_have_kinds(shop: Any, fresh: Any) -> None:
+def test_owners_have_kinds(shop: Run, fresh: Any) -> None:
     urn = fresh()
     ran = shop("own", urn, "--add", "jdoe", "--add", "ann:data_steward", "--json")
     assert ran.code == 0, ran
@@ -110,7 +112,7 @@ def test_owners_have_kinds(shop: Any, fresh: Any) -> None:
     assert shop("own", urn, "--urns").out == f"{group}\n"
 
 
-def test_a_domain_is_put_in_and_taken_out(shop: Any, fresh: Any) -> None:
+def test_a_domain_is_put_in_and_taken_out(shop: Run, fresh: Any) -> None:
     one, two = fresh(), fresh()
     ran = shop("domain", one, two, "finance", "--json")
     assert [edit["after"] for edit in ran.json["edits"]] == [["urn:li:domain:finance"]] * 2
@@ -131,7 +133,7 @@ def test_a_domain_is_put_in_and_taken_out(shop: Any, fresh: Any) -> None:
     ],
 )
 def test_a_dry_run_says_what_the_real_run_does_and_writes_nothing(
-    shop: Any, fresh: Any, arguments: Any
+    shop: Run, fresh: Any, arguments: Any
 ) -> None:
     command, *options = arguments
     urn = fresh(
@@ -149,7 +151,7 @@ def test_a_dry_run_says_what_the_real_run_does_and_writes_nothing(
     assert planned["after"] == real[-1]["after"]
 
 
-def test_one_that_fails_loses_no_other(shop: Any, fresh: Any) -> None:
+def test_one_that_fails_loses_no_other(shop: Run, fresh: Any) -> None:
     one, two = fresh(), fresh()
     given = f"{one}\n\nno urn\r\n{NOWHERE}\n{one}\n".encode()
     ran = shop("tag", "-", two, "--add", "PII", "--json", stdin=given)
@@ -161,18 +163,18 @@ def test_one_that_fails_loses_no_other(shop: Any, fresh: Any) -> None:
     assert shop("tag", two, "--urns").out == f"{PII}\n"
 
 
-def test_a_server_that_cannot_be_reached_ends_it_at_once(catalog: Any) -> None:
+def test_a_server_that_cannot_be_reached_ends_it_at_once(catalog: Run) -> None:
     ran = catalog("tag", ORDERS, EVENTS, "--add", "PII", "--json", url="http://127.0.0.1:1")
     assert (ran.code, ran.json["edits"]) == (3, [])
     assert "2 of 2 were not written" in ran.err
 
 
-def test_no_urns_on_standard_input_is_said(shop: Any) -> None:
+def test_no_urns_on_standard_input_is_said(shop: Run) -> None:
     ran = shop("tag", "-", "--add", "PII", stdin=b"\n")
     assert (ran.code, "no URN on standard input" in ran.err) == (1, True)
 
 
-def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop: Any, fresh: Any) -> None:
+def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop: Run, fresh: Any) -> None:
     urn = fresh()
     ran = shop("tag", urn, "--add", ODD)
     assert (ran.code, "\x1b" in ran.out + ran.err) == (0, False), ran
@@ -184,7 +186,7 @@ def test_hostile_names_reach_people_cleaned_and_programs_exactly(shop: Any, fres
     assert shop("tag", urn, "--json").json[0]["tags"] == []
 
 
-def test_the_table_is_as_wide_as_the_terminal(shop: Any, fresh: Any) -> None:
+def test_the_table_is_as_wide_as_the_terminal(shop: Run, fresh: Any) -> None:
     urn = fresh(globalTags={"tags": [{"tag": f"urn:li:tag:Number{n}"} for n in range(20)]})
     lines = shop("tag", urn, ORDERS).out.splitlines()
     assert lines[0].split() == ["name", "tags"]
@@ -205,7 +207,7 @@ def test_the_table_is_as_wide_as_the_terminal(shop: Any, fresh: Any) -> None:
         (["domain", ORDERS, "finance", "--none"], "give one of them"),
     ],
 )
-def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
+def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
     ran = shop(*arguments)
     assert (ran.code, words in ran.err) == (2, True), ran
 
@@ -222,7 +224,7 @@ def test_wrong_use_is_exit_2(shop: Any, arguments: Any, words: str) -> None:
     ],
 )
 def test_what_cannot_be_done_is_exit_1_and_nothing_on_standard_output(
-    shop: Any, labels: Any, arguments: Any, words: Any
+    shop: Run, labels: Any, arguments: Any, words: Any
 ) -> None:
     ran = shop(*arguments)
     assert (ran.code, ran.out, words in ran.err) == (1, "", True), ran

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 
 def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
@@ -22,7 +24,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 DASHBOARD = "urn:li:dashboard:(looker,lake)"
 
 
-def test_the_tree_has_the_entity_in_its_middle(warehouse: Any) -> None:
+def test_the_tree_has_the_entity_in_its_middle(warehouse: Run) -> None:
     ran = warehouse("lineage", table("mart"))
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -38,7 +40,7 @@ def test_the_tree_has_the_entity_in_its_middle(warehouse: Any) -> None:
     assert ran.err == "4 upstream, 2 downstream in 3 hops\n"
 
 
-def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Any) -> None:
+def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Run) -> None:
     ran = warehouse("lineage", table("raw"), "--down", "--hops", "2")
     lines = ran.out.splitlines()
     assert lines[0] == "● raw  dataset · hive"
@@ -50,7 +52,7 @@ def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Any) -> None
     assert "it goes on: --hops 3 shows more" in ran.err
 
 
-def test_a_cycle_is_said_and_ends(warehouse: Any) -> None:
+def test_a_cycle_is_said_and_ends(warehouse: Run) -> None:
     ran = warehouse("lineage", table("one"), "--down", "--hops", "9")
     assert ran.out.splitlines() == [
         "● lake.one  dataset · hive",
@@ -60,14 +62,14 @@ def test_a_cycle_is_said_and_ends(warehouse: Any) -> None:
     assert "a cycle: lake.one → lake.two → lake.one" in ran.err
 
 
-def test_a_limit_shows_the_nearest_and_says_how_many_there_are(warehouse: Any) -> None:
+def test_a_limit_shows_the_nearest_and_says_how_many_there_are(warehouse: Run) -> None:
     ran = warehouse("lineage", table("raw"), "--limit", "2", "--hops", "9")
     assert len(ran.out.splitlines()) == 3
     assert "2 of 7 shown (0 upstream, 7 downstream) in 9 hops" in ran.err
     assert "… 1 more" in ran.out
 
 
-def test_columns_are_connected_and_a_guess_is_marked(warehouse: Any) -> None:
+def test_columns_are_connected_and_a_guess_is_marked(warehouse: Run) -> None:
     ran = warehouse("lineage", table("raw"), "--column", "email", "--down")
     assert ran.out.splitlines() == [
         "● raw.email  column · hive",
@@ -80,7 +82,7 @@ def test_columns_are_connected_and_a_guess_is_marked(warehouse: Any) -> None:
     assert named.out == ran.out
 
 
-def test_a_filter_steps_over_what_it_leaves_out(warehouse: Any) -> None:
+def test_a_filter_steps_over_what_it_leaves_out(warehouse: Run) -> None:
     ran = warehouse("lineage", table("raw"), "--filter", "type:dashboard", "--hops", "9")
     assert ran.out.splitlines() == [
         "● raw  dataset · hive",
@@ -93,7 +95,7 @@ def test_a_filter_steps_over_what_it_leaves_out(warehouse: Any) -> None:
     assert "no field of what lineage leads to named 'rowCount'" in wrong.err
 
 
-def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse: Any) -> None:
+def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse: Run) -> None:
     graph = warehouse("lineage", table("raw"), "--json", "--hops", "9").json
     assert {edge["target"] for edge in graph["edges"] if edge["source"] == table("raw")} == {
         table("left"),
@@ -114,13 +116,13 @@ def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse: Any) -> No
 @pytest.mark.parametrize(
     ("form", "begins"), [("mermaid", "flowchart LR"), ("dot", "digraph"), ("graphml", "<?xml")]
 )
-def test_graphs_are_written_for_other_programs(warehouse: Any, form: str, begins: str) -> None:
+def test_graphs_are_written_for_other_programs(warehouse: Run, form: str, begins: str) -> None:
     ran = warehouse("lineage", table("mart"), "--format", form)
     assert ran.out.startswith(begins)
     assert "By day" in ran.out
 
 
-def test_a_picture_that_is_cut_is_said_to_be(warehouse: Any, tmp_path: Path) -> None:
+def test_a_picture_that_is_cut_is_said_to_be(warehouse: Run, tmp_path: Path) -> None:
     wide = [
         {
             "entityType": "chart",
@@ -149,7 +151,7 @@ def test_a_picture_that_is_cut_is_said_to_be(warehouse: Any, tmp_path: Path) -> 
     assert "9 of 160 shown" in drawn.err
 
 
-def test_names_are_text_and_nothing_else(warehouse: Any, tmp_path: Path) -> None:
+def test_names_are_text_and_nothing_else(warehouse: Run, tmp_path: Path) -> None:
     hostile = {
         "entityType": "dataset",
         "entityUrn": table("hostile"),
@@ -165,7 +167,7 @@ def test_names_are_text_and_nothing_else(warehouse: Any, tmp_path: Path) -> None
     assert "a]0;x[red]b" in warehouse("lineage", table("hostile")).out
 
 
-def test_a_table_fits_the_terminal(warehouse: Any) -> None:
+def test_a_table_fits_the_terminal(warehouse: Run) -> None:
     ran = warehouse("lineage", table("mart"), "--format", "table")
     header, *rows = ran.out.splitlines()
     assert header.split() == ["name", "type", "hops", "side", "state"]
@@ -173,7 +175,7 @@ def test_a_table_fits_the_terminal(warehouse: Any) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
-def test_nothing_there_and_nobody_there_are_different_things(warehouse: Any) -> None:
+def test_nothing_there_and_nobody_there_are_different_things(warehouse: Run) -> None:
     nothing = warehouse("lineage", DASHBOARD, "--down")
     assert (nothing.code, nothing.out.strip()) == (0, "● The lake  dashboard · looker")
     assert "nothing downstream in 3 hops" in nothing.err
@@ -189,12 +191,12 @@ def test_nothing_there_and_nobody_there_are_different_things(warehouse: Any) -> 
 @pytest.mark.parametrize(
     "options", [("--json", "--csv"), ("--urns", "--format", "dot"), ("--hops", "0")]
 )
-def test_forms_exclude_each_other(warehouse: Any, options: Any) -> None:
+def test_forms_exclude_each_other(warehouse: Run, options: Any) -> None:
     assert warehouse("lineage", table("raw"), *options).code == 2
 
 
 def test_in_a_shell_what_is_downstream_is_read_one_by_one(
-    warehouse: Any, served: Any, command: Any
+    warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:
     catalog = " ".join(command)
     script = (

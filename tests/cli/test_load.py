@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.cli.conftest import Run
+
 REAL = Path(__file__).parents[3] / "shared/data/datahub"
 REAL_FILES = (
     "bootstrap_mce.json",
@@ -34,7 +36,7 @@ CUSTOMERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.customers,PROD)"
     ],
 )
 def test_every_form_of_file_goes_in_and_is_counted(
-    catalog: Any, data: Any, name: str, aspects: int, entities: int
+    catalog: Run, data: Path, name: str, aspects: int, entities: int
 ) -> None:
     ran = catalog("load", str(data / name))
     assert ran.code == 0, ran
@@ -43,7 +45,7 @@ def test_every_form_of_file_goes_in_and_is_counted(
     assert ran.err == ""
 
 
-def test_what_went_in_is_read_back(shop: Any) -> None:
+def test_what_went_in_is_read_back(shop: Run) -> None:
     got = shop("get", ORDERS, "--json").json["aspects"]
     assert got["datasetProperties"]["value"]["name"] == "orders"
     assert got["ownership"]["value"]["owners"][0]["owner"] == "urn:li:corpuser:mara"
@@ -51,7 +53,7 @@ def test_what_went_in_is_read_back(shop: Any) -> None:
     assert "shipping.address.zip" in paths
 
 
-def test_standard_input_is_a_file_too(catalog: Any, data: Any) -> None:
+def test_standard_input_is_a_file_too(catalog: Run, data: Path) -> None:
     ran = catalog("load", "-", "--json", stdin=(data / "changes.json").read_bytes())
     assert ran.code == 0
     assert ran.json["files"] == [
@@ -60,7 +62,7 @@ def test_standard_input_is_a_file_too(catalog: Any, data: Any) -> None:
 
 
 def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_else(
-    catalog: Any, data: Any
+    catalog: Run, data: Path
 ) -> None:
     ran = catalog("load", str(data / "partly_bad.json"))
     assert ran.code == 1
@@ -75,7 +77,7 @@ def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_els
 
 
 def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(
-    catalog: Any, tmp_path: Path
+    catalog: Run, tmp_path: Path
 ) -> None:
     bad = [{"entityUrn": f"no urn {at}", "aspectName": "status"} for at in range(23)]
     (tmp_path / "bad.json").write_text(json.dumps(bad))
@@ -91,7 +93,9 @@ def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(
     assert all(line["reason"] for line in lines)
 
 
-def test_a_file_that_cannot_be_read_loses_no_other(catalog: Any, data: Any, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_loses_no_other(
+    catalog: Run, data: Path, tmp_path: Path
+) -> None:
     ran = catalog(
         "load",
         str(tmp_path / "missing.json"),
@@ -113,7 +117,7 @@ def record(at: Any, value: Any) -> Any:
     return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": {"json": value}}
 
 
-def test_more_than_a_batch_goes_in_around_a_bad_one(catalog: Any, tmp_path: Path) -> None:
+def test_more_than_a_batch_goes_in_around_a_bad_one(catalog: Run, tmp_path: Path) -> None:
     changes = [record(at, {"description": f"number {at}"}) for at in range(250)]
     changes[120] = record(120, {"description": ["a list"]})
     (tmp_path / "many.json").write_text(json.dumps(changes))
@@ -126,7 +130,7 @@ def test_more_than_a_batch_goes_in_around_a_bad_one(catalog: Any, tmp_path: Path
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
-    catalog: Any, data: Any, tmp_path: Path
+    catalog: Run, data: Path, tmp_path: Path
 ) -> None:
     report = tmp_path / "no such folder" / "report.jsonl"
     ran = catalog("load", str(data / "changes.json"), "--report", str(report))
@@ -136,7 +140,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
 
 
 def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(
-    catalog: Any, data: Any
+    catalog: Run, data: Path
 ) -> None:
     ran = catalog("load", str(data / "changes.json"), "--json", url="http://127.0.0.1:1")
     assert ran.code == 3
@@ -146,7 +150,7 @@ def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(
 
 
 def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(
-    catalog: Any, tmp_path: Path
+    catalog: Run, tmp_path: Path
 ) -> None:
     class HangsUp(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -181,7 +185,7 @@ def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")
-def test_the_real_files_go_in_whole(catalog: Any) -> None:
+def test_the_real_files_go_in_whole(catalog: Run) -> None:
     ran = catalog("load", *(str(REAL / name) for name in REAL_FILES), "--json")
     assert ran.code == 0, ran.err
     assert ran.json["refused"] == []
@@ -192,14 +196,14 @@ def test_the_real_files_go_in_whole(catalog: Any) -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")
-def test_json_that_is_no_metadata_is_refused(catalog: Any) -> None:
+def test_json_that_is_no_metadata_is_refused(catalog: Run) -> None:
     ran = catalog("load", str(REAL / "model_registry.json"))
     assert ran.code == 1
     assert "expected proposedSnapshot, aspectName or buckets" in ran.err
 
 
 def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_alone(
-    catalog: Any, data: Any
+    catalog: Run, data: Path
 ) -> None:
     ran = catalog("load", str(data / "connectors.json"), "--json")
     assert ran.code != 0
@@ -233,7 +237,7 @@ def test_what_connectors_write_goes_in_and_types_that_nobody_knows_are_refused_a
 
 
 def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(
-    catalog: Any, data: Any
+    catalog: Run, data: Path
 ) -> None:
     """Tableau, Looker, Snowflake, dbt, Kafka, Airflow, Glue, BigQuery, MLflow, Unity, Power BI,
     Feast; structured properties before their definition, forms, assertions, incidents, contracts,

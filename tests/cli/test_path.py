@@ -3,6 +3,8 @@
 import subprocess
 from typing import Any
 
+from tests.cli.conftest import Run
+
 
 def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
@@ -12,7 +14,7 @@ DASHBOARD = "urn:li:dashboard:(looker,lake)"
 KEEPER = "urn:li:corpuser:lakekeeper"
 
 
-def test_all_shortest_ways_are_drawn_with_kinds(warehouse: Any) -> None:
+def test_all_shortest_ways_are_drawn_with_kinds(warehouse: Run) -> None:
     ran = warehouse("path", table("raw"), table("mart"), COLUMNS="120")
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -22,7 +24,7 @@ def test_all_shortest_ways_are_drawn_with_kinds(warehouse: Any) -> None:
     assert ran.err == "2 shortest ways, 2 hops, downstream: mart is made from raw\n"
 
 
-def test_a_long_way_is_broken_between_entities(warehouse: Any) -> None:
+def test_a_long_way_is_broken_between_entities(warehouse: Run) -> None:
     lines = warehouse("path", table("right"), DASHBOARD, COLUMNS="60").out.splitlines()
     assert lines == [
         "right (View · hive) → mart (dataset · hive)",
@@ -30,13 +32,13 @@ def test_a_long_way_is_broken_between_entities(warehouse: Any) -> None:
     ]
 
 
-def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse: Any) -> None:
+def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse: Run) -> None:
     ran = warehouse("path", table("mart"), table("right"))
     assert ran.out == "mart (dataset · hive) ← right (View · hive)\n"
     assert "upstream: mart is made from right" in ran.err
 
 
-def test_no_way_is_exit_1_and_a_sentence(warehouse: Any) -> None:
+def test_no_way_is_exit_1_and_a_sentence(warehouse: Run) -> None:
     ran = warehouse("path", table("one"), table("mart"))
     assert (ran.code, ran.out) == (1, "")
     assert "there is no way from lake.one to mart along lineage" in ran.err
@@ -47,7 +49,7 @@ def test_no_way_is_exit_1_and_a_sentence(warehouse: Any) -> None:
     assert "there is no urn:li:dataset" in nobody.err
 
 
-def test_other_relationships_lead_elsewhere(warehouse: Any) -> None:
+def test_other_relationships_lead_elsewhere(warehouse: Run) -> None:
     assert warehouse("path", table("mart"), KEEPER).code == 1
     ran = warehouse("path", KEEPER, table("mart"), "--relationship", "OwnedBy")
     assert ran.out == "Lake Keeper (person) — OwnedBy — mart (dataset · hive)\n"
@@ -58,7 +60,7 @@ def test_other_relationships_lead_elsewhere(warehouse: Any) -> None:
     assert "did you mean OwnedBy" in wrong.err
 
 
-def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse: Any) -> None:
+def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse: Run) -> None:
     found = warehouse("path", table("raw"), table("mart"), "--json").json
     assert [[step["name"] for step in way] for way in found["ways"]] == [
         ["raw", "left", "mart"],
@@ -73,7 +75,7 @@ def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse: Any) ->
 
 
 def test_in_a_shell_the_step_before_the_dashboard_is_found(
-    warehouse: Any, served: Any, command: Any
+    warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:
     catalog = " ".join(command)
     script = (

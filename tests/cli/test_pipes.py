@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 
 _STORIES = {
@@ -52,7 +54,7 @@ _STORIES = {
 
 
 @pytest.fixture
-def run(mill: Any, served: Any, command: Any, tmp_path: Path) -> Any:
+def run(mill: Run, served: str, command: tuple[str, ...], tmp_path: Path) -> Any:
     """Runs a line in a shell that finds `catalog` and the service."""
     program = tmp_path / "catalog"
     program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")

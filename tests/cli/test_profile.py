@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 KEYRING = Path(__file__).parents[1] / "config" / "data"
 URL = "https://catalog.example.com"
 
@@ -30,7 +32,7 @@ def home(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def profile(catalog: Any, home: Any) -> Any:
+def profile(catalog: Run, home: Any) -> Any:
     """`catalog profile …` for that reader."""
 
     def run(*arguments: Any, stdin: bytes = b"", **variables: Any) -> Any:
@@ -40,7 +42,7 @@ def profile(catalog: Any, home: Any) -> Any:
 
 
 @pytest.fixture
-def ask(catalog: Any, home: Any) -> Any:
+def ask(catalog: Run, home: Any) -> Any:
     """Any command for that reader, with no address named."""
 
     def run(*arguments: Any, **variables: Any) -> Any:
@@ -160,7 +162,7 @@ def test_a_replaced_profile_takes_its_old_token_away(profile: Any, tmp_path: Pat
 
 
 def test_a_token_goes_through_the_systems_keyring(
-    process: Any, home: Any, served: Any, tmp_path: Path
+    process: Run, home: Any, served: str, tmp_path: Path
 ) -> None:
     def run(*arguments: Any, stdin: bytes = b"", **variables: Any) -> Any:
         return process("profile", *arguments, url=None, stdin=stdin, **{**home, **variables})
@@ -181,7 +183,7 @@ def test_a_token_goes_through_the_systems_keyring(
     assert json.loads((tmp_path / "keyring.json").read_text()) == {}
 
 
-def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile: Any, served: Any) -> None:
+def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile: Any, served: str) -> None:
     profile("add", "here", "--url", served)
     tested = profile("test", "here", "--json")
     assert tested.code == 0, tested
@@ -196,7 +198,7 @@ def test_a_server_is_asked_who_it_is_and_how_it_knows_the_reader(profile: Any, s
 
 
 def test_a_server_that_does_not_answer_is_exit_3_and_one_that_refuses_exit_1(
-    profile: Any, command: Any, tmp_path: Path
+    profile: Any, command: tuple[str, ...], tmp_path: Path
 ) -> None:
     profile("add", "away", "--url", "http://127.0.0.1:1")
     assert profile("test", "away").code == 3
@@ -210,7 +212,7 @@ def test_a_server_that_does_not_answer_is_exit_3_and_one_that_refuses_exit_1(
         assert "urn:li:corpuser:ann" in let_in.out
 
 
-def test_every_command_asks_the_server_of_its_profile(profile: Any, ask: Any, served: Any) -> None:
+def test_every_command_asks_the_server_of_its_profile(profile: Any, ask: Any, served: str) -> None:
     profile("add", "here", "--url", served)
     profile("add", "away", "--url", "http://127.0.0.1:1", "--use")
     assert ask("search", "x", "--json").code == 3
@@ -222,7 +224,7 @@ def test_every_command_asks_the_server_of_its_profile(profile: Any, ask: Any, se
 
 
 def test_a_profile_that_is_only_read_is_not_written_to(
-    profile: Any, ask: Any, served: Any, catalog: Any
+    profile: Any, ask: Any, served: str, catalog: Run
 ) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,only.read,PROD)"
     value = {"json": {"description": "As it was."}}
@@ -235,7 +237,7 @@ def test_a_profile_that_is_only_read_is_not_written_to(
 
 
 def test_what_was_read_is_there_offline_and_nothing_else(
-    profile: Any, ask: Any, served: Any, tmp_path: Path
+    profile: Any, ask: Any, served: str, tmp_path: Path
 ) -> None:
     profile("add", "here", "--url", served, "--use")
     kept = {"CATALOG_CACHE_DIR": str(tmp_path / "cache")}
@@ -267,7 +269,7 @@ def test_a_damaged_file_is_exit_3_with_its_line(profile: Any, ask: Any, tmp_path
     assert path.read_text() == "[profiles.a]\nurl = \n"
 
 
-def test_the_shell_completes_the_names_of_profiles(process: Any, home: Any, profile: Any) -> None:
+def test_the_shell_completes_the_names_of_profiles(process: Run, home: Any, profile: Any) -> None:
     profile("add", "prod", "--url", URL)
     completed = process(
         "completion",
@@ -281,7 +283,9 @@ def test_the_shell_completes_the_names_of_profiles(process: Any, home: Any, prof
     assert "prod" in completed.out.split()
 
 
-def test_the_token_to_keep_is_asked_for_unseen(command: Any, home: Any, tmp_path: Path) -> None:
+def test_the_token_to_keep_is_asked_for_unseen(
+    command: tuple[str, ...], home: Any, tmp_path: Path
+) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         (*command, "profile", "add", "prod", "--url", URL, "--token-in-file"),
@@ -306,7 +310,7 @@ def test_the_token_to_keep_is_asked_for_unseen(command: Any, home: Any, tmp_path
 
 
 @contextlib.contextmanager
-def serving(command: Any, directory: Any, actor: Any) -> Iterator[Any]:
+def serving(command: tuple[str, ...], directory: Any, actor: Any) -> Iterator[Any]:
     """A service that knows one user; gives its address and that user's token."""
     made = subprocess.run(
         (*command, "token", "create", "one", "--actor", actor, "--data-dir", str(directory)),

@@ -2,13 +2,14 @@
 
 import csv
 import io
-from typing import Any
+
+from tests.cli.conftest import Run
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
 
 
-def test_the_newest_profile_is_shown_column_by_column(mill: Any) -> None:
+def test_the_newest_profile_is_shown_column_by_column(mill: Run) -> None:
     ran = mill("profile-stats", FLOUR)
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -21,13 +22,13 @@ def test_the_newest_profile_is_shown_column_by_column(mill: Any) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_where_there_is_room_a_column_is_one_line(mill: Any) -> None:
+def test_where_there_is_room_a_column_is_one_line(mill: Run) -> None:
     lines = mill("profile-stats", FLOUR, COLUMNS="140").out.splitlines()
     (row,) = [line for line in lines if line.startswith("weight")]
     assert row.split()[-4:] == ["12.250", "12", "1.50,", "=2+2"]
 
 
-def test_programs_get_the_numbers_as_profiling_wrote_them(mill: Any) -> None:
+def test_programs_get_the_numbers_as_profiling_wrote_them(mill: Run) -> None:
     found = mill("profile-stats", FLOUR, "--json").json
     assert (found["rows"], found["size_bytes"]) == (90, 2_500_000)
     assert found["measured_at"].startswith("2026-01-02T00:00:00")
@@ -43,7 +44,7 @@ def test_programs_get_the_numbers_as_profiling_wrote_them(mill: Any) -> None:
     )
 
 
-def test_a_column_has_a_line_for_each_profile_newest_first(mill: Any) -> None:
+def test_a_column_has_a_line_for_each_profile_newest_first(mill: Run) -> None:
     ran = mill("profile-stats", FLOUR, "--column", "weight")
     header, *rows = ran.out.splitlines()
     assert header.split() == [
@@ -65,13 +66,13 @@ def test_a_column_has_a_line_for_each_profile_newest_first(mill: Any) -> None:
     assert "weight" in wrong.err
 
 
-def test_a_period_shows_how_the_table_grew(mill: Any) -> None:
+def test_a_period_shows_how_the_table_grew(mill: Run) -> None:
     found = mill("profile-stats", FLOUR, "--from", "2026-01-01", "--csv").out
     rows = list(csv.DictReader(io.StringIO(found)))
     assert [row["rows"] for row in rows] == ["90", "100"]
 
 
-def test_what_was_never_profiled_is_said(mill: Any) -> None:
+def test_what_was_never_profiled_is_said(mill: Run) -> None:
     ran = mill("profile-stats", GRAIN)
     assert (ran.code, ran.out) == (0, "")
     assert "never profiled" in ran.err

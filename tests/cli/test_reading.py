@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
 NOWHERE = "urn:li:dataset:(urn:li:dataPlatform:hive,no.where,PROD)"
 
 
-def test_a_search_is_a_table_that_says_how_many_there_are(shop: Any) -> None:
+def test_a_search_is_a_table_that_says_how_many_there_are(shop: Run) -> None:
     ran = shop("search", "shop", "--entity", "dataset", "--count", "2")
     assert ran.code == 0
     header, *rows = ran.out.splitlines()
@@ -22,7 +24,7 @@ def test_a_search_is_a_table_that_says_how_many_there_are(shop: Any) -> None:
     assert "2 of 3 shown; --start 2 for what follows" in ran.err
 
 
-def test_where_there_is_room_a_hit_is_one_line(shop: Any) -> None:
+def test_where_there_is_room_a_hit_is_one_line(shop: Run) -> None:
     ran = shop("search", "surrogate", "--entity", "dataset", COLUMNS="120")
     assert ran.out.split()[:5] == ["name", "type", "platform", "description", "matched"]
     (row,) = [line for line in ran.out.splitlines() if line.startswith("orders")]
@@ -32,7 +34,7 @@ def test_where_there_is_room_a_hit_is_one_line(shop: Any) -> None:
     assert "field" in row
 
 
-def test_a_search_for_scripts_is_json_or_urns(shop: Any) -> None:
+def test_a_search_for_scripts_is_json_or_urns(shop: Run) -> None:
     found = shop("search", "orders", "--entity", "dataset", "--json").json
     (hit,) = [hit for hit in found["hits"] if hit["urn"] == ORDERS]
     assert found["total"] >= len(found["hits"]) >= 1
@@ -46,7 +48,7 @@ def test_a_search_for_scripts_is_json_or_urns(shop: Any) -> None:
     assert urns == [hit["urn"] for hit in found["hits"]]
 
 
-def test_a_search_says_why_each_was_found(shop: Any) -> None:
+def test_a_search_says_why_each_was_found(shop: Run) -> None:
     ran = shop("search", "orders", "--entity", "dataset", "--why", "--count", "1")
     first, reason, *fields = ran.out.splitlines()
     assert first.split()[:2] == ["1", "orders"]
@@ -55,7 +57,7 @@ def test_a_search_says_why_each_was_found(shop: Any) -> None:
     assert "id: shop.orders  weight 10" in [one.strip() for one in fields]
 
 
-def test_filters_narrow_by_bare_names_and_leave_out(shop: Any) -> None:
+def test_filters_narrow_by_bare_names_and_leave_out(shop: Run) -> None:
     def urns(*filters: Any) -> Any:
         words = [word for text in filters for word in ("--filter", text)]
         return set(shop("search", "shop", "--entity", "dataset", "--urns", *words).out.split())
@@ -70,7 +72,7 @@ def test_filters_narrow_by_bare_names_and_leave_out(shop: Any) -> None:
     assert ORDERS in urns(several, "createdAt<2100-01-01 or not createdAt:*", "name=~ORDERS")
 
 
-def test_what_is_wrong_in_a_filter_is_pointed_at(shop: Any) -> None:
+def test_what_is_wrong_in_a_filter_is_pointed_at(shop: Run) -> None:
     ran = shop("search", "--filter", "tags:PII", "--filter", "tags:PII and platfrom:hive")
     assert (ran.code, ran.out) == (1, "")
     sentence, text, carets = ran.err.splitlines()
@@ -82,7 +84,7 @@ def test_what_is_wrong_in_a_filter_is_pointed_at(shop: Any) -> None:
     assert wrong.splitlines()[1:] == ["name, -nmae", " " * 7 + "^^^^"]
 
 
-def test_a_result_can_be_put_in_order(shop: Any) -> None:
+def test_a_result_can_be_put_in_order(shop: Run) -> None:
     def urns(*words: Any) -> Any:
         return shop(
             "search", "--entity", "dataset", "--urns", "--count", "1000", *words
@@ -94,13 +96,13 @@ def test_a_result_can_be_put_in_order(shop: Any) -> None:
     assert urns("--sort", "-urn") == rising[::-1]
 
 
-def test_nothing_found_is_said_and_is_no_error(shop: Any) -> None:
+def test_nothing_found_is_said_and_is_no_error(shop: Run) -> None:
     ran = shop("search", "zyxwvutsrq")
     assert (ran.code, ran.out) == (0, "")
     assert "nothing found for zyxwvutsrq" in ran.err
 
 
-def test_a_slip_is_corrected_and_said_on_standard_error(shop: Any) -> None:
+def test_a_slip_is_corrected_and_said_on_standard_error(shop: Run) -> None:
     ran = shop("search", "surogate", "--entity", "dataset", "--urns")
     assert ran.out.split() == [ORDERS]
     assert "no match for surogate; these are the results for surrogate" in ran.err
@@ -109,7 +111,7 @@ def test_a_slip_is_corrected_and_said_on_standard_error(shop: Any) -> None:
     assert shop("search", "surrogate", "--json").json["corrected"] is None
 
 
-def test_people_states_and_use_narrow_and_order(shop: Any) -> None:
+def test_people_states_and_use_narrow_and_order(shop: Run) -> None:
     def urns(*words: Any) -> Any:
         return shop("search", "--entity", "dataset", "--urns", *words).out.split()
 
@@ -122,7 +124,7 @@ def test_people_states_and_use_narrow_and_order(shop: Any) -> None:
     assert "the states are documented" in shop("search", "--filter", "is:good").err
 
 
-def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop: Any) -> None:
+def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop: Run) -> None:
     ran = shop("get", ORDERS)
     assert ran.code == 0
     lines = [line.rstrip() for line in ran.out.splitlines()]
@@ -142,13 +144,13 @@ def test_an_entity_is_a_page_with_owners_texts_columns_and_links(shop: Any) -> N
     assert max(map(len, lines)) <= 80
 
 
-def test_columns_with_types_in_their_paths_are_a_tree_too(shop: Any) -> None:
+def test_columns_with_types_in_their_paths_are_a_tree_too(shop: Run) -> None:
     lines = shop("get", EVENTS).out.splitlines()
     assert any(line.startswith("payload ") and "record" in line for line in lines)
     assert any(line.startswith("  kind ") and "string" in line for line in lines)
 
 
-def test_raw_aspects_are_json_as_stored(shop: Any) -> None:
+def test_raw_aspects_are_json_as_stored(shop: Run) -> None:
     whole = shop("get", ORDERS, "--json").json
     assert whole["urn"] == ORDERS
     assert whole["entityName"] == "dataset"
@@ -159,7 +161,7 @@ def test_raw_aspects_are_json_as_stored(shop: Any) -> None:
     assert one["globalTags"]["version"] == 0
 
 
-def test_an_aspect_for_people_says_version_and_value(shop: Any) -> None:
+def test_an_aspect_for_people_says_version_and_value(shop: Run) -> None:
     ran = shop("get", ORDERS, "--aspect", "globalTags")
     assert ran.out.startswith("globalTags · latest version")
     assert '"tag": "urn:li:tag:Finance"' in ran.out
@@ -178,7 +180,7 @@ def test_an_aspect_for_people_says_version_and_value(shop: Any) -> None:
         (["search", "orders", "--entity", "datset"], "datset"),
     ],
 )
-def test_what_cannot_be_done_is_exit_1_and_one_line(shop: Any, arguments: Any, words: Any) -> None:
+def test_what_cannot_be_done_is_exit_1_and_one_line(shop: Run, arguments: Any, words: Any) -> None:
     ran = shop(*arguments)
     assert ran.code == 1
     assert ran.out == ""
@@ -187,7 +189,7 @@ def test_what_cannot_be_done_is_exit_1_and_one_line(shop: Any, arguments: Any, w
     assert words in line
 
 
-def test_a_description_is_written_from_an_option_and_marked(shop: Any) -> None:
+def test_a_description_is_written_from_an_option_and_marked(shop: Run) -> None:
     urn = fresh(shop, "option")
     ran = shop("describe", urn, "--text", "Written *here*.")
     assert ran.code == 0
@@ -200,7 +202,7 @@ def test_a_description_is_written_from_an_option_and_marked(shop: Any) -> None:
     assert "First text." in page
 
 
-def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop: Any) -> None:
+def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(shop: Run) -> None:
     urn = fresh(shop, "stdin")
     text = "# Title\n\n\ttabs, ünïcode, \\ and “quotes”\n\n"
     assert shop("describe", urn, "--text", "-", stdin=text.encode()).code == 0
@@ -208,7 +210,7 @@ def test_a_description_from_standard_input_is_kept_but_for_its_last_line_end(sho
     assert got["value"]["description"] == text.removesuffix("\n")
 
 
-def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop: Any) -> None:
+def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop: Run) -> None:
     ran = shop("describe", EVENTS, "--column", "payload.kind", "--text", "What happened.", "--json")
     path = "[version=2.0].[type=struct].[type=struct].payload.[type=string].kind"
     assert ran.json["column"] == path
@@ -219,7 +221,7 @@ def test_a_column_is_described_by_its_plain_path_where_that_is_unmistakable(shop
     assert "✎ What happened." in row
 
 
-def test_an_empty_text_takes_a_description_back(shop: Any) -> None:
+def test_an_empty_text_takes_a_description_back(shop: Run) -> None:
     urn = fresh(shop, "taken_back")
     shop("describe", urn, "--text", "For a while.")
     assert shop("describe", urn, "--text", "").code == 0
@@ -228,14 +230,14 @@ def test_an_empty_text_takes_a_description_back(shop: Any) -> None:
     assert "First text." in page
 
 
-def test_an_empty_input_takes_nothing_back(shop: Any) -> None:
+def test_an_empty_input_takes_nothing_back(shop: Run) -> None:
     urn = fresh(shop, "kept")
     shop("describe", urn, "--text", "To stay.")
     assert shop("describe", urn, "--text", "-", stdin=b"\n").code == 1
     assert "To stay." in shop("get", urn).out
 
 
-def fresh(shop: Any, name: Any) -> Any:
+def fresh(shop: Run, name: Any) -> Any:
     import json
 
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,described.{name},PROD)"
@@ -245,13 +247,13 @@ def fresh(shop: Any, name: Any) -> Any:
     return urn
 
 
-def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(shop: Any) -> None:
+def test_what_stands_on_standard_input_is_not_taken_for_a_description_unasked(shop: Run) -> None:
     ran = shop("describe", ORDERS, stdin=b"the next line of somebody's loop\n")
     assert ran.code == 0
     assert "somebody" not in shop("get", ORDERS).out
 
 
-def test_a_search_may_name_several_types_and_be_csv(shop: Any) -> None:
+def test_a_search_may_name_several_types_and_be_csv(shop: Run) -> None:
     def types(*words: Any) -> Any:
         found = shop("search", "--count", "1000", "--json", *words).json
         return {hit["type"] for hit in found["hits"]}
@@ -269,7 +271,7 @@ def test_a_search_may_name_several_types_and_be_csv(shop: Any) -> None:
     assert "shown" in ran.err
 
 
-def test_a_result_has_one_form(shop: Any) -> None:
+def test_a_result_has_one_form(shop: Run) -> None:
     ran = shop("search", "shop", "--json", "--urns")
     assert (ran.code, ran.out) == (2, "")
     assert "--json and --urns exclude each other" in ran.err

@@ -8,6 +8,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.data_directory import open_catalog
+from tests.cli.conftest import Run
 
 
 def fill(directory: Any, count: Any) -> Any:
@@ -21,7 +22,7 @@ def fill(directory: Any, count: Any) -> Any:
     return catalog
 
 
-def test_an_index_that_lost_everything_is_made_anew(catalog: Any, tmp_path: Path) -> None:
+def test_an_index_that_lost_everything_is_made_anew(catalog: Run, tmp_path: Path) -> None:
     directory = tmp_path / "data"
     filled = fill(directory, 5)
     # It believes to hold all that the log has, and lacks two of it.
@@ -39,7 +40,7 @@ def test_an_index_that_lost_everything_is_made_anew(catalog: Any, tmp_path: Path
     mended.close()
 
 
-def test_it_is_refused_while_somebody_serves_the_catalog(catalog: Any, tmp_path: Path) -> None:
+def test_it_is_refused_while_somebody_serves_the_catalog(catalog: Run, tmp_path: Path) -> None:
     from explorer.instance import hold
 
     directory = tmp_path / "data"
@@ -54,7 +55,7 @@ def test_it_is_refused_while_somebody_serves_the_catalog(catalog: Any, tmp_path:
     kept.close()
 
 
-def test_a_directory_without_a_catalog_is_told(catalog: Any, tmp_path: Path) -> None:
+def test_a_directory_without_a_catalog_is_told(catalog: Run, tmp_path: Path) -> None:
     ran = catalog("reindex", "--data-dir", str(tmp_path), url=None)
     assert ran.code == 3
     assert "no catalog" in ran.err

@@ -5,6 +5,8 @@ import io
 import subprocess
 from typing import Any
 
+from tests.cli.conftest import Run
+
 
 def table(name: Any) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,lake.{name},PROD)"
@@ -14,7 +16,7 @@ CHART = "urn:li:chart:(looker,lake.days)"
 KEEPER = "urn:li:corpuser:lakekeeper"
 
 
-def test_relationships_stand_under_their_names_with_counts(warehouse: Any) -> None:
+def test_relationships_stand_under_their_names_with_counts(warehouse: Run) -> None:
     ran = warehouse("relationships", table("mart"))
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -28,7 +30,7 @@ def test_relationships_stand_under_their_names_with_counts(warehouse: Any) -> No
     assert max(map(len, lines)) <= 80
 
 
-def test_a_direction_and_names_narrow(warehouse: Any) -> None:
+def test_a_direction_and_names_narrow(warehouse: Run) -> None:
     ran = warehouse("relationships", KEEPER, "--direction", "in", "--type", "OwnedBy", "--urns")
     assert ran.out.split() == [table("mart")]
     none = warehouse("relationships", KEEPER, "--direction", "out", "--type", "OwnedBy")
@@ -36,14 +38,14 @@ def test_a_direction_and_names_narrow(warehouse: Any) -> None:
     assert "no outgoing relationships of Lake Keeper" in none.err
 
 
-def test_what_is_cut_is_counted(warehouse: Any) -> None:
+def test_what_is_cut_is_counted(warehouse: Run) -> None:
     ran = warehouse("relationships", table("mart"), "--type", "DownstreamOf", "--limit", "1")
     assert "→ DownstreamOf  4 outgoing" in ran.out
     assert "… 3 more" in ran.out
     assert "1 of 4 shown" in ran.err
 
 
-def test_programs_get_json_and_csv(warehouse: Any) -> None:
+def test_programs_get_json_and_csv(warehouse: Run) -> None:
     found = warehouse("relationships", table("mart"), "--json").json
     assert found["counts"]["outgoing"]["OwnedBy"] == 1
     assert found["counts"]["incoming"] == {"Consumes": 1}
@@ -55,7 +57,7 @@ def test_programs_get_json_and_csv(warehouse: Any) -> None:
     assert (row["urn"], row["relationship"], row["name"]) == (CHART, "Consumes", "By day")
 
 
-def test_what_is_not_there_is_said(warehouse: Any) -> None:
+def test_what_is_not_there_is_said(warehouse: Run) -> None:
     nobody = warehouse("relationships", "urn:li:tag:nobody")
     assert (nobody.code, nobody.out) == (1, "")
     assert "there is no urn:li:tag:nobody" in nobody.err
@@ -65,7 +67,7 @@ def test_what_is_not_there_is_said(warehouse: Any) -> None:
 
 
 def test_in_a_shell_what_somebody_owns_is_counted(
-    warehouse: Any, served: Any, command: Any
+    warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:
     script = (
         f"{' '.join(command)} relationships {KEEPER} --direction in --type OwnedBy --urns"

@@ -22,6 +22,7 @@ from explorer.server.authentication import create_token
 from explorer.server.consistency import check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.query import SearchQuery
+from tests.cli.conftest import Run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -74,7 +75,7 @@ def directory(prepared: Any, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def restore(catalog: Any, directory: Any) -> Any:
+def restore(catalog: Run, directory: Any) -> Any:
     def run(backup: Any) -> Any:
         return catalog("restore", str(backup), "--data-dir", str(directory), url=None)
 
@@ -166,7 +167,7 @@ def test_a_damaged_backup_is_refused_and_nothing_changes(
 
 
 def test_what_is_neither_a_backup_nor_a_urn_is_told(
-    restore: Any, directory: Any, tmp_path: Path, catalog: Any
+    restore: Any, directory: Any, tmp_path: Path, catalog: Run
 ) -> None:
     ran = restore(tmp_path / "nothing")
     assert ran.code == 1

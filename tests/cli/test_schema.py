@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
 
@@ -16,7 +18,7 @@ def names(ran: Any) -> Any:
     return [line.split()[0] for line in ran.out.splitlines()[1:]]
 
 
-def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Any) -> None:
+def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Run) -> None:
     ran = mill("schema", FLOUR)
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -42,14 +44,14 @@ def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Any) -> 
     ],
 )
 def test_columns_can_be_narrowed_and_then_have_their_whole_paths(
-    mill: Any, words: Any, shown: Any
+    mill: Run, words: Any, shown: Any
 ) -> None:
     ran = mill("schema", FLOUR, *words)
     assert names(ran) == shown
     assert f"{len(shown)} of 5 shown" in ran.err
 
 
-def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since(mill: Any) -> None:
+def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since(mill: Run) -> None:
     ran = mill("schema", FLOUR, "--version", "1", "--json")
     columns = ran.json["columns"]
     assert [column["path"] for column in columns] == ["sack_id", "weight", "origin"]
@@ -59,7 +61,7 @@ def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since
     assert mill("schema", FLOUR, "--version", "7").code == 1
 
 
-def test_programs_get_exact_paths_first(mill: Any) -> None:
+def test_programs_get_exact_paths_first(mill: Run) -> None:
     rows = list(csv.reader(io.StringIO(mill("schema", GRAIN, "--csv").out)))
     assert rows[0][:3] == ["path", "name", "type"]
     assert rows[3][:2] == [
@@ -70,13 +72,13 @@ def test_programs_get_exact_paths_first(mill: Any) -> None:
     assert (column["ingested"], column["edited"]) == ("In kilograms.", "Net weight, in kilograms.")
 
 
-def test_no_spreadsheet_takes_a_text_for_a_formula(mill: Any) -> None:
+def test_no_spreadsheet_takes_a_text_for_a_formula(mill: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(mill("schema", FLOUR, "--csv").out)))
     assert (rows[4]["path"], rows[4]["description"]) == ("'=sum", "'=1+1")
     assert mill("schema", FLOUR, "--json").json["columns"][4]["path"] == "=sum"
 
 
-def test_what_has_no_columns_is_said(mill: Any) -> None:
+def test_what_has_no_columns_is_said(mill: Run) -> None:
     chart = mill("schema", "urn:li:chart:(metabase,mill.1)")
     assert (chart.code, chart.out) == (1, "")
     assert "only a dataset has columns, and this is a chart" in chart.err
@@ -84,7 +86,7 @@ def test_what_has_no_columns_is_said(mill: Any) -> None:
     assert nowhere.code == 1
 
 
-def test_the_urn_may_come_from_standard_input(mill: Any) -> None:
+def test_the_urn_may_come_from_standard_input(mill: Run) -> None:
     assert names(mill("schema", "-", stdin=f"{FLOUR}\n".encode()))[0] == "sack_id"
     two = mill("schema", "-", stdin=f"{FLOUR}\n{GRAIN}\n".encode())
     assert (two.code, two.out) == (2, "")
@@ -92,7 +94,7 @@ def test_the_urn_may_come_from_standard_input(mill: Any) -> None:
     assert mill("get", "-", stdin=b"\n").code == 2
 
 
-def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Any, tmp_path: Path) -> None:
+def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Run, tmp_path: Path) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.husk,PROD)"
     kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
     columns = [

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 FULL = Path("/dev/full")
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 HOSTILE = "[red]x[/red] [link=file:///etc]y[/link] \x1b]0;title\x07\x1b[2J\x9b31m\u202eevil"
@@ -54,7 +56,7 @@ def on_a_terminal(arguments: Any, *, asked: str = "", answer: str = "", **variab
     return seen.decode(), process.returncode
 
 
-def test_there_are_no_colours_in_a_pipe(shop: Any, process: Any) -> None:
+def test_there_are_no_colours_in_a_pipe(shop: Run, process: Run) -> None:
     for arguments in (["search", "orders"], ["get", ORDERS]):
         ran = process(*arguments)
         assert ran.code == 0
@@ -62,7 +64,7 @@ def test_there_are_no_colours_in_a_pipe(shop: Any, process: Any) -> None:
 
 
 def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(
-    shop: Any, served: Any, command: Any
+    shop: Run, served: str, command: tuple[str, ...]
 ) -> None:
     arguments = (*command, "get", ORDERS, "--url", served)
     coloured, code = on_a_terminal(arguments)
@@ -72,7 +74,7 @@ def test_there_are_colours_on_a_terminal_unless_nobody_wants_them(
     assert "\x1b[3" not in plain
 
 
-def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop: Any) -> None:
+def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop: Run) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hostile,PROD)"
     field: dict[str, Any] = {"fieldPath": "c", "description": HOSTILE, "nativeDataType": HOSTILE}
     field["type"] = {"type": {"com.linkedin.schema.StringType": {}}}
@@ -105,7 +107,9 @@ def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop:
     assert got["description"] == HOSTILE
 
 
-def test_a_reader_who_leaves_early_is_no_error(shop: Any, served: Any, command: Any) -> None:
+def test_a_reader_who_leaves_early_is_no_error(
+    shop: Run, served: str, command: tuple[str, ...]
+) -> None:
     process = subprocess.Popen(
         (*command, "search", "--count", "1000", "--json", "--url", served),
         stdout=subprocess.PIPE,
@@ -122,7 +126,7 @@ def test_a_reader_who_leaves_early_is_no_error(shop: Any, served: Any, command: 
 
 @pytest.mark.parametrize("arguments", [["search", "orders"], ["get", ORDERS], ["--help"]])
 def test_a_table_into_a_closed_pipe_is_no_error(
-    shop: Any, served: Any, command: Any, arguments: Any
+    shop: Run, served: str, command: tuple[str, ...], arguments: Any
 ) -> None:
     target = () if arguments == ["--help"] else ("--url", served)
     read, write = os.pipe()
@@ -137,7 +141,7 @@ def test_a_table_into_a_closed_pipe_is_no_error(
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
-def test_output_that_finds_no_space_is_told(served: Any, command: Any) -> None:
+def test_output_that_finds_no_space_is_told(served: str, command: tuple[str, ...]) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(
             (*command, "search", "--url", served), stdout=full, stderr=subprocess.PIPE, check=False
@@ -148,7 +152,7 @@ def test_output_that_finds_no_space_is_told(served: Any, command: Any) -> None:
 
 
 def test_a_closed_output_and_one_that_lacks_letters_are_no_faults(
-    shop: Any, served: Any, command: Any
+    shop: Run, served: str, command: tuple[str, ...]
 ) -> None:
     closed = f"{' '.join(command)} search orders --json --url {served} >&-"
     assert subprocess.run(closed, shell=True, check=False).returncode == 0
@@ -162,7 +166,7 @@ def test_a_closed_output_and_one_that_lacks_letters_are_no_faults(
     assert b"dataset \\xb7 hive" in done.stdout
 
 
-def test_a_server_that_is_not_there_is_exit_3_and_one_line(process: Any) -> None:
+def test_a_server_that_is_not_there_is_exit_3_and_one_line(process: Run) -> None:
     ran = process("search", "x", url="http://127.0.0.1:1")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("error: ")
@@ -170,13 +174,13 @@ def test_a_server_that_is_not_there_is_exit_3_and_one_line(process: Any) -> None
     assert len(ran.err.splitlines()) == 1
 
 
-def test_an_address_of_another_form_is_refused(process: Any) -> None:
+def test_an_address_of_another_form_is_refused(process: Run) -> None:
     ran = process("search", "x", url="ftp://example.com")
     assert ran.code == 1
     assert "http://" in ran.err
 
 
-def test_the_environment_names_the_server(shop: Any, served: Any) -> None:
+def test_the_environment_names_the_server(shop: Run, served: str) -> None:
     assert shop("search", "orders", url=None, CATALOG_URL=served).code == 0
     assert shop("search", "orders", url=None, CATALOG_URL="http://127.0.0.1:1").code == 3
 
@@ -202,7 +206,7 @@ def test_a_fault_of_the_program_leaves_its_trace_in_a_file_and_one_sentence(tmp_
     assert "ZeroDivisionError: inside" in log.read_text()
 
 
-def test_an_interrupt_is_quiet(shop: Any, served: Any, command: Any) -> None:
+def test_an_interrupt_is_quiet(shop: Run, served: str, command: tuple[str, ...]) -> None:
     process = subprocess.Popen(
         (*command, "load", "-", "--url", served),
         stdin=subprocess.PIPE,
@@ -238,7 +242,7 @@ def _until_it_reads(process: Any) -> None:
     raise AssertionError("nothing was read")
 
 
-def test_a_token_is_asked_for_unseen(served: Any, command: Any) -> None:
+def test_a_token_is_asked_for_unseen(served: str, command: tuple[str, ...]) -> None:
     seen, code = on_a_terminal(
         (*command, "search", "orders", "--token", "--url", served),
         asked="Access token",
@@ -250,7 +254,7 @@ def test_a_token_is_asked_for_unseen(served: Any, command: Any) -> None:
 
 
 def test_on_a_terminal_a_description_without_a_text_is_shown(
-    shop: Any, served: Any, command: Any
+    shop: Run, served: str, command: tuple[str, ...]
 ) -> None:
     seen, code = on_a_terminal((*command, "describe", ORDERS, "--url", served))
     assert code == 0

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 HOSTILE = "\x1b]0;t\x07\x85\x9b31m\u061c\u200b\u202e\u2028\u2066\ufeff\x7f\r"
 URN = f"urn:li:tag:shown{HOSTILE.strip()}end"
 UNSAFE = re.compile(
@@ -39,7 +41,7 @@ def on_a_terminal(arguments: Any) -> Any:
 
 
 @pytest.fixture
-def hostile(shop: Any) -> Iterator[Any]:
+def hostile(shop: Run) -> Iterator[Any]:
     aspect = {"json": {"name": HOSTILE, "description": HOSTILE}}
     change = {"entityUrn": URN, "aspectName": "tagProperties", "aspect": aspect}
     table = "urn:li:dataset:(urn:li:dataPlatform:hive,shown.hostile,PROD)"
@@ -52,7 +54,7 @@ def hostile(shop: Any) -> Iterator[Any]:
 
 
 def test_an_export_is_exact_in_a_pipe_and_escaped_on_a_terminal(
-    shop: Any, hostile: Any, command: Any, served: Any
+    shop: Run, hostile: Any, command: tuple[str, ...], served: str
 ) -> None:
     piped = shop("export", "-", "--entity", "tag").out
     shown = on_a_terminal((*command, "export", "-", "--entity", "tag", "--url", served))
@@ -68,7 +70,7 @@ def test_an_export_is_exact_in_a_pipe_and_escaped_on_a_terminal(
     ids=["search", "tag"],
 )
 def test_urns_are_exact_in_a_pipe_and_marked_on_a_terminal(
-    shop: Any, hostile: Any, command: Any, served: Any, arguments: Any
+    shop: Run, hostile: Any, command: tuple[str, ...], served: str, arguments: Any
 ) -> None:
     named = [one.format(table=hostile) for one in arguments]
     assert URN.split("\r", maxsplit=1)[0] in shop(*named, "--urns").out

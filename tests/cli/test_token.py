@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from explorer.server.authentication import create_token
+from tests.cli.conftest import Run
 
 
 @pytest.fixture
-def tokens(catalog: Any, tmp_path: Path) -> Any:
+def tokens(catalog: Run, tmp_path: Path) -> Any:
     """`catalog token …` on this test's directory."""
 
     def run(*arguments: Any) -> Any:
@@ -56,7 +57,7 @@ def test_the_list_says_whose_and_whether_it_works(tokens: Any) -> None:
 
 
 def test_the_list_says_the_role_and_the_last_use(
-    tokens: Any, catalog: Any, protected: Any, tmp_path: Path
+    tokens: Any, catalog: Run, protected: Any, tmp_path: Path
 ) -> None:
     assert tokens("create", "daily", "--actor", "ann").code == 0
     assert tokens("create", "board", "--actor", "bob", "--role", "reader").code == 0
@@ -96,7 +97,7 @@ def test_what_cannot_be_done_is_said(tokens: Any, arguments: Any, code: int, tol
     assert told in ran.err
 
 
-def test_a_token_file_can_stand_elsewhere(catalog: Any, tmp_path: Path) -> None:
+def test_a_token_file_can_stand_elsewhere(catalog: Run, tmp_path: Path) -> None:
     file = tmp_path / "elsewhere" / "t.json"
     named = ("--token-file", str(file))
     assert catalog("token", "create", "a", "--actor", "x", *named, url=None).code == 0
@@ -107,7 +108,7 @@ def test_a_token_file_can_stand_elsewhere(catalog: Any, tmp_path: Path) -> None:
     assert "chmod 600" in ran.err
 
 
-def test_the_commands_show_the_token_of_the_environment(catalog: Any, protected: Any) -> None:
+def test_the_commands_show_the_token_of_the_environment(catalog: Run, protected: Any) -> None:
     address, token = protected
     without = catalog("search", "x", url=address)
     assert without.code == 1
@@ -127,7 +128,7 @@ def protected(tmp_path: Path, serving: Any) -> Any:
 
 
 @pytest.fixture
-def serving(command: Any) -> Iterator[Any]:
+def serving(command: tuple[str, ...]) -> Iterator[Any]:
     """Serve a directory until the test ends; gives the address."""
     import subprocess
 

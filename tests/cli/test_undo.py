@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 HOSTILE = "\x1b[31m “a”\r\n\tb\u202e\n"
 
 
 @pytest.fixture
-def mine(shop: Any, tmp_path: Path) -> Any:
+def mine(shop: Run, tmp_path: Path) -> Any:
     """The command with a journal of this test's own."""
 
     def run(*arguments: Any, **more: Any) -> Any:
@@ -26,7 +28,7 @@ def status(urn: Any) -> Any:
 
 
 @pytest.fixture
-def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def table(shop: Run, request: pytest.FixtureRequest) -> Iterator[Any]:
     urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,undone.{request.node.name},PROD)"
     changes = [
         status(urn),
@@ -41,7 +43,7 @@ def table(shop: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     shop("delete", urn, "--hard", "--yes")
 
 
-def text(shop: Any, urn: Any) -> Any:
+def text(shop: Run, urn: Any) -> Any:
     return shop("describe", urn, "--json").json["edited"]
 
 
@@ -105,7 +107,7 @@ def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoi
 
 
 def test_what_somebody_changed_since_is_not_taken_back(
-    mine: Any, shop: Any, table: Any, tmp_path: Path
+    mine: Any, shop: Run, table: Any, tmp_path: Path
 ) -> None:
     mine("describe", table, "--text", "Mine.")
     shop("describe", table, "--text", "Theirs.", CATALOG_STATE_DIR=str(tmp_path / "other"))
@@ -178,7 +180,7 @@ def test_listing_asks_no_server(mine: Any, table: Any) -> None:
 
 
 def test_an_edit_of_another_server_is_not_taken_back_here(
-    mine: Any, table: Any, tmp_path: Path, served: Any
+    mine: Any, table: Any, tmp_path: Path, served: str
 ) -> None:
     mine("tag", table, "--add", "Undone")
     elsewhere = served.replace("127.0.0.1", "localhost")
@@ -195,7 +197,7 @@ def test_a_dry_run_is_not_written_down(mine: Any, table: Any) -> None:
 
 
 def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(
-    shop: Any, table: Any, tmp_path: Path
+    shop: Run, table: Any, tmp_path: Path
 ) -> None:
     place = tmp_path / "file"
     place.write_text("no directory")

@@ -4,12 +4,14 @@ import csv
 import io
 from typing import Any
 
+from tests.cli.conftest import Run
+
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 SACKS = "urn:li:chart:(metabase,mill.1)"
 WEEK = ("--from", "2026-01-01", "--to", "2026-01-07")
 
 
-def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Any) -> None:
+def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Run) -> None:
     ran = mill("usage", FLOUR, *WEEK)
     assert ran.code == 0
     lines = ran.out.splitlines()
@@ -23,7 +25,7 @@ def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Any) -> None:
     assert "12 queries on 3 measured days from 2026-01-01 to 2026-01-07, 4.0 a day" in ran.err
 
 
-def test_the_top_users_and_columns_say_how_many_there_are(mill: Any) -> None:
+def test_the_top_users_and_columns_say_how_many_there_are(mill: Run) -> None:
     ran = mill("usage", FLOUR, *WEEK, "--top", "1")
     lines = ran.out.splitlines()
     assert lines[lines.index("Users  1 of 2") + 1].split() == ["anna", "11"]
@@ -31,7 +33,7 @@ def test_the_top_users_and_columns_say_how_many_there_are(mill: Any) -> None:
     assert "Users" not in mill("usage", FLOUR, *WEEK, "--top", "0").out
 
 
-def test_dates_bound_what_is_read_and_include_both_days(mill: Any) -> None:
+def test_dates_bound_what_is_read_and_include_both_days(mill: Run) -> None:
     def days(*words: Any) -> Any:
         return [day["date"] for day in mill("usage", FLOUR, *words, "--json").json["days"]]
 
@@ -42,7 +44,7 @@ def test_dates_bound_what_is_read_and_include_both_days(mill: Any) -> None:
     assert "no use was measured from 2025-01-01 to 2025-01-31" in nothing.err
 
 
-def test_programs_read_json_and_csv(mill: Any) -> None:
+def test_programs_read_json_and_csv(mill: Run) -> None:
     found = mill("usage", FLOUR, *WEEK, "--json").json
     assert (found["total"], found["measure"], found["truncated"]) == (12, "queries", False)
     assert found["users"][0] == {"user": "urn:li:corpuser:anna", "count": 11}
@@ -56,13 +58,13 @@ def test_programs_read_json_and_csv(mill: Any) -> None:
     ]
 
 
-def test_charts_are_viewed_and_tags_are_not_measured(mill: Any) -> None:
+def test_charts_are_viewed_and_tags_are_not_measured(mill: Run) -> None:
     found = mill("usage", SACKS, *WEEK, "--json").json
     assert (found["total"], found["measure"]) == (7, "views")
     assert mill("usage", "urn:li:tag:Finance").code == 1
 
 
-def test_days_that_cannot_be_meant_are_refused(mill: Any) -> None:
+def test_days_that_cannot_be_meant_are_refused(mill: Run) -> None:
     assert mill("usage", FLOUR, "--days", "3", "--from", "2026-01-01").code == 2
     assert mill("usage", FLOUR, "--from", "2026-01-02", "--to", "2026-01-01").code == 2
     assert mill("usage", FLOUR, "--from", "yesterday").code == 2

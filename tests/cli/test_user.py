@@ -12,6 +12,7 @@ import pytest
 from explorer import instance
 from explorer.client import Catalog
 from explorer.metadata import Urn
+from tests.cli.conftest import Run
 
 TABLE = Urn.dataset("hive", "users.edited")
 
@@ -52,12 +53,12 @@ def test_an_edit_is_by_who_works_here(local: Any, name: str | None, actor: str) 
 
 
 def test_who_works_here_is_named_by_a_profile_while_the_service_runs(
-    local: Any, catalog: Any, tmp_path: Path
+    local: Any, catalog: Run, tmp_path: Path
 ) -> None:
     directory = tmp_path / "catalog"
     with local("before") as opened:
         opened.put(TABLE, "datasetProperties", {"name": "edited"})
-        own = {"url": None, "CATALOG_CONFIG_DIR": str(tmp_path / "config")}
+        own: dict[str, Any] = {"url": None, "CATALOG_CONFIG_DIR": str(tmp_path / "config")}
         catalog("profile", "add", "mine", "--data-dir", str(directory), **own)
         done = catalog("profile", "use", "mine", "--user", "Ada", **own)
         assert (done.code, done.err.splitlines()[0]) == (

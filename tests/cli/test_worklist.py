@@ -22,6 +22,7 @@ from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
+from tests.cli.conftest import Run
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("snowflake", "stock"))
@@ -97,7 +98,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def worklist(catalog: Any, site: Any) -> Any:
+def worklist(catalog: Run, site: Any) -> Any:
     return lambda *arguments, stdin=b"": catalog("worklist", *arguments, url=site, stdin=stdin)
 
 
@@ -149,7 +150,7 @@ def test_an_owner_is_given_by_name_id_or_urn(worklist: Any, owner: str) -> None:
 
 
 def test_mine_is_what_the_user_of_this_machine_owns(
-    catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    catalog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = tmp_path / "catalog"
     monkeypatch.setenv("CATALOG_USER", "ann")
@@ -164,7 +165,7 @@ def test_mine_is_what_the_user_of_this_machine_owns(
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}
 
 
-def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog: Any, tmp_path: Path) -> None:
+def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog: Run, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     token, _ = create_token(file, "ann", "urn:li:corpuser:ann")
     with serving(tmp_path, Gate(Keyring(file))) as address:

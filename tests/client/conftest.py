@@ -133,7 +133,7 @@ async def _awaited(given: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Site]]:
     """The one catalog, served in either dialect: `sites["plain"]`, `sites["datahub"]`."""
     catalog = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     running, found = [], {}
@@ -156,7 +156,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module", params=FORMS)
-def client(request: pytest.FixtureRequest, sites: Any) -> Iterator[Any]:
+def client(request: pytest.FixtureRequest, sites: dict[str, Site]) -> Iterator[Any]:
     """A client in one of its forms; every test that asks for it runs over all of them."""
     face, carrier, dialect = request.param.split()
     site = sites[dialect]
@@ -171,6 +171,6 @@ def client(request: pytest.FixtureRequest, sites: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def site(sites: Any) -> Any:
+def site(sites: dict[str, Site]) -> Site:
     """The service in the specification's dialect."""
     return sites["plain"]

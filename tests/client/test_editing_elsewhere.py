@@ -16,6 +16,7 @@ from explorer.client.edits import EditMethods
 from explorer.client.http import HttpTransport
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "elsewhere.orders")
 COLUMN = "a/b~c.d"
@@ -26,7 +27,7 @@ LABELS = {
 
 
 @pytest.fixture
-def run(site: Any) -> Any:
+def run(site: Site) -> Any:
     """Runs what is given a client of the service, on which the table is."""
 
     def go(work: Any) -> Any:
@@ -317,7 +318,7 @@ class Elsewhere:
 
 
 def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(
-    run: Any, site: Any
+    run: Any, site: Site
 ) -> None:
     async def work(catalog: Any) -> None:
         wire = Elsewhere(site.address)
@@ -341,7 +342,7 @@ def test_a_server_that_counts_versions_is_told_the_version_that_a_text_stood_in(
 
 @pytest.mark.parametrize("lacks", ["versions", "rewrites"])
 def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(
-    run: Any, site: Any, lacks: str
+    run: Any, site: Site, lacks: str
 ) -> None:
     async def work(catalog: Any) -> None:
         wire = Elsewhere(site.address, **{lacks: False})

@@ -10,6 +10,7 @@ from explorer.client import Answer, Catalog, Retry
 from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
+from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "offline.orders")
 URL = "http://half-there.example"
@@ -50,7 +51,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=list(EDITS))
 def test_no_edit_is_made_from_a_kept_answer(
-    site: Any, edit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    site: Site, edit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
     settings: dict[str, Any] = {"offline": "fallback", "retry": Retry(1)}

@@ -26,6 +26,7 @@ from explorer.errors import (
     UnknownName,
     Unreachable,
 )
+from tests.client.conftest import Site
 
 pytestmark = pytest.mark.anyio
 
@@ -174,7 +175,7 @@ def test_a_server_that_tells_little_offers_little_and_fails_nobody(told: Any) ->
     assert not found.patch
 
 
-async def test_abilities_and_fields_are_found_out_once(site: Any) -> None:
+async def test_abilities_and_fields_are_found_out_once(site: Site) -> None:
     asked = []
 
     class Counted(HttpTransport):

@@ -9,6 +9,7 @@ from explorer.client.records import Folder, Match, Named
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata import Proposal, Urn
 from explorer.query import Criterion, all_of
+from tests.client.conftest import Site
 
 TAGS = [Urn.of("tag", f"finding{at:03}") for at in range(230)]
 DATASETS = [Urn.dataset("hive", f"shelf.book{at:03}") for at in range(120)]
@@ -18,7 +19,7 @@ NAMED_FINDING = all_of(Criterion("name", ("finding",), "START_WITH"))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _shelves(site: Any) -> None:
+def _shelves(site: Site) -> None:
     proposals = [
         Proposal(urn, "tagProperties", {"name": urn.name, "description": "findable"})
         for urn in (*TAGS, HIDDEN)

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from tests.client.conftest import InProcess
+from tests.client.conftest import InProcess, Site
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ class Recorded(InProcess):
 
 
 @pytest.fixture
-async def elsewhere(sites: Any, people: Any) -> AsyncIterator[Any]:
+async def elsewhere(sites: dict[str, Site], people: Any) -> AsyncIterator[Any]:
     """A client that takes the service for a DataHub, and what it sends."""
     transport = Recorded(sites["datahub"].service)
     async with AsyncCatalog(transport=transport) as catalog:
@@ -113,7 +113,7 @@ async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere: A
 
 
 async def test_a_text_that_the_server_proposes_is_searched_for_where_nothing_is_found(
-    sites: Any, people: Any
+    sites: dict[str, Site], people: Any
 ) -> None:
     class Proposing(InProcess):
         async def send(self, request: Any) -> Any:

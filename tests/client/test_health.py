@@ -8,6 +8,7 @@ import pytest
 
 from explorer.client import AsyncCatalog
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "health.orders")
 SOUND = Urn.dataset("hive", "health.sound")
@@ -67,7 +68,7 @@ def number(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _stored(site: Any) -> None:
+def _stored(site: Site) -> None:
     between = {"minValue": number(0), "maxValue": number(10)}
     proposals = [
         Proposal(TABLE, "datasetProperties", {"name": "orders"}),

@@ -12,6 +12,7 @@ from explorer.client import AsyncCatalog, LoadInterrupted, NeverSent, Retry
 from explorer.client.http import HttpTransport
 from explorer.errors import TimedOut, Unreachable
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 FAILED = (500, b'{"message": "it broke"}')
 REFUSED = (400, b'{"message": "no"}')
@@ -138,7 +139,7 @@ class FailsAfterwards:
 
 
 @pytest.fixture
-def fresh(site: Any) -> Any:
+def fresh(site: Site) -> Any:
     """An entity that is not there, and is gone again afterwards."""
     urn = Urn.of("tag", "load-again")
 
@@ -165,7 +166,7 @@ def test_what_can_be_made_once_only_and_was_made_is_not_said_to_be_refused(fresh
     assert len(wire.sent) == 4
 
 
-def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site: Any) -> None:
+def test_a_creation_of_another_value_than_the_stored_one_stays_refused(site: Site) -> None:
     urn = Urn.of("tag", "load-theirs")
 
     class Failing(FailsAfterwards):
@@ -212,7 +213,7 @@ def test_a_patch_that_may_be_stored_is_not_sent_twice_but_after_what_it_starts_f
     assert orjson.loads(singly[1]["aspect"]["value"]) == tags
 
 
-def test_values_of_a_property_that_is_defined_later_go_in(site: Any) -> None:
+def test_values_of_a_property_that_is_defined_later_go_in(site: Site) -> None:
     """As a file has them that is sorted by URN, when they are more than one batch holds."""
     prop = Urn.of("structuredProperty", "io.loaded")
     value = {"properties": [{"propertyUrn": str(prop), "values": [{"string": "v"}]}]}

@@ -10,6 +10,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import InvalidInput, Misuse
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TAGS = [str(Urn.of("tag", f"t{at:05}")) for at in range(60)]
 
@@ -391,7 +392,7 @@ def test_a_loop_may_outlive_its_client() -> None:
             pass
 
 
-def test_what_changes_in_the_catalog_meanwhile_is_said(site: Any) -> None:
+def test_what_changes_in_the_catalog_meanwhile_is_said(site: Site) -> None:
     tags = [Urn.of("tag", f"shifting{at:02}") for at in range(30)]
     with Catalog(site.address) as catalog:
         catalog.ingest_batch(

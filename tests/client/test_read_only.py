@@ -12,6 +12,7 @@ from explorer.client import AsyncCatalog, Catalog, Edit, JournalEntry, JournalSa
 from explorer.errors import ReadOnly
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import Status
+from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "readonly.orders")
 TAG = "urn:li:tag:readonly"
@@ -73,7 +74,7 @@ ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _written(site: Any) -> None:
+def _written(site: Site) -> None:
     write_what_is_asked_about(site.address)
 
 
@@ -105,7 +106,7 @@ def write_what_is_asked_about(address: Any) -> None:
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=list(WRITES))
-def test_no_method_writes_by_a_client_that_only_reads(site: Any, write: Any) -> None:
+def test_no_method_writes_by_a_client_that_only_reads(site: Site, write: Any) -> None:
     with Catalog(site.address, read_only=True) as catalog:
         before = catalog.changes(limit=0).head
         with pytest.raises(ReadOnly, match="nothing was sent"):
@@ -119,7 +120,7 @@ def test_every_method_is_known_to_read_or_to_write() -> None:
     assert asked == WRITES.keys() | READS | ELSEWHERE
 
 
-def test_what_would_happen_may_still_be_asked(site: Any) -> None:
+def test_what_would_happen_may_still_be_asked(site: Site) -> None:
     with Catalog(site.address, read_only=True) as catalog:
         assert not catalog.soft_delete(TABLE, dry_run=True).written
         assert not catalog.delete(TABLE, dry_run=True).done
@@ -129,11 +130,12 @@ def test_what_would_happen_may_still_be_asked(site: Any) -> None:
 
 
 def test_a_profile_that_is_only_read_keeps_from_writing_by_name_and_by_address(
-    site: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
     profile = config.Profile(url=site.address, read_only=True)
     config.change_profiles(lambda _: config.Profiles(None, {"looked-at": profile}))
-    for named in ({"profile": "looked-at"}, {"url": site.address}):
-        with Catalog(**named) as catalog, pytest.raises(ReadOnly):
+    named: tuple[dict[str, Any], ...] = ({"profile": "looked-at"}, {"url": site.address})
+    for one in named:
+        with Catalog(**one) as catalog, pytest.raises(ReadOnly):
             catalog.soft_delete(TABLE)

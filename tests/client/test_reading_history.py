@@ -13,6 +13,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.client.transport import Answer
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TEXTS = "abcdefg"
 
@@ -157,7 +158,7 @@ class Real:
 
 
 @pytest.fixture(params=[True, False], ids=["counting back", "counting up"])
-def older(request: pytest.FixtureRequest, site: Any) -> Iterator[Any]:
+def older(request: pytest.FixtureRequest, site: Site) -> Iterator[Any]:
     wire = Elsewhere(Real(site.address), counts_back=request.param)
     with Catalog(transport=wire) as made:
         yield made, wire
@@ -196,7 +197,7 @@ def test_one_version_is_found_to_be_alone(older: Any) -> None:
     assert looked_up == ["0", "-1", "1"]
 
 
-def test_counting_back_reads_no_version_that_was_not_asked_for(site: Any) -> None:
+def test_counting_back_reads_no_version_that_was_not_asked_for(site: Site) -> None:
     wire = Elsewhere(Real(site.address), counts_back=True)
     with Catalog(transport=wire) as client:
         urn = write(client, fresh())
@@ -207,7 +208,7 @@ def test_counting_back_reads_no_version_that_was_not_asked_for(site: Any) -> Non
         assert looked_up == ["0", "-1", "5"]
 
 
-def test_dropped_versions_end_the_walk(site: Any) -> None:
+def test_dropped_versions_end_the_walk(site: Site) -> None:
     wire = Elsewhere(Real(site.address), counts_back=True, dropped=3)
     with Catalog(transport=wire) as client:
         urn = write(client, fresh())
@@ -286,7 +287,7 @@ def test_blame_names_the_change_that_gave_each_column_its_text(client: Any, desc
     assert client.blame(fresh()) == {}
 
 
-def test_blame_goes_back_no_further_than_it_takes(site: Any) -> None:
+def test_blame_goes_back_no_further_than_it_takes(site: Site) -> None:
     asked = []
 
     class Counting(Real):
@@ -307,7 +308,7 @@ def test_blame_goes_back_no_further_than_it_takes(site: Any) -> None:
         assert sum(path.startswith("/versions/") for path in asked) == 4
 
 
-def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site: Any) -> None:
+def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site: Site) -> None:
     from explorer.client.history import parse_versions
     from explorer.errors import ServerFault
 
@@ -328,7 +329,7 @@ def test_versions_that_came_odd_are_the_servers_fault_and_never_another(site: An
     assert (found.versions[0].value, found.versions[0].created, found.total) == ({}, None, 1)
 
 
-def test_two_may_ask_at_once(site: Any) -> None:
+def test_two_may_ask_at_once(site: Site) -> None:
     async def both() -> Any:
         async with AsyncCatalog(site.address) as client:
             urn = fresh()

@@ -10,6 +10,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TAG = "urn:li:tag:PII"
 ORDERS = Urn.dataset("hive", "orders")
@@ -108,7 +109,7 @@ def test_long_urns_are_asked_for_in_lists_that_fit_a_request_line() -> None:
 
 
 def test_what_was_kept_of_an_earlier_reading_says_how_old_it_is(
-    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
     urn = Urn.dataset("hive", "limits.kept")

@@ -12,6 +12,7 @@ from explorer.client.lineage import parse_relationships
 from explorer.client.records import Edge, Edges
 from explorer.errors import Forbidden, InvalidInput
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 ORDERS = Urn.dataset("hive", "relating.orders")
 OWNERS = [f"urn:li:corpuser:relating{at}" for at in range(5)]
@@ -71,7 +72,9 @@ def test_every_edge_is_given_however_small_the_pages(written: Any) -> None:
 
 @pytest.mark.parametrize("total", [True, False])
 @pytest.mark.anyio
-async def test_edges_without_names_are_asked_for_name_by_name(sites: Any, total: bool) -> None:
+async def test_edges_without_names_are_asked_for_name_by_name(
+    sites: dict[str, Site], total: bool
+) -> None:
     transport = WithoutNames(sites["plain"].address, total=total)
     plain = AsyncCatalog(sites["plain"].address)
     async with AsyncCatalog(transport=transport) as old:

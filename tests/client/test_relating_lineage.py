@@ -9,6 +9,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.http import HttpTransport
 from explorer.errors import NotFound
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:x"}
 WAYS = ("server", "graphql", "relationships")
@@ -242,7 +243,7 @@ class Foreign:
 )
 @pytest.mark.anyio
 async def test_the_fastest_way_a_server_has_is_found_once(
-    sites: Any, refused: Any, way: str
+    sites: dict[str, Site], refused: Any, way: str
 ) -> None:
     transport = Foreign(HttpTransport(sites["plain"].address), *refused)
     async with AsyncCatalog(transport=transport) as catalog:

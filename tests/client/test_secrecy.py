@@ -15,6 +15,7 @@ from explorer.client import Answer, Catalog, Retry
 from explorer.client.http import HttpTransport
 from explorer.errors import CatalogError
 from explorer.metadata import Urn
+from tests.client.conftest import Site
 
 TOKEN = "s3cret-of-the-secretive"
 PASSWORD = "s3cret-password"
@@ -64,7 +65,7 @@ def use(catalog: Any, path: Any) -> Any:
 
 
 def test_no_file_and_no_text_that_a_client_leaves_holds_its_token(
-    left_behind: Any, site: Any, caplog: pytest.LogCaptureFixture
+    left_behind: Any, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     wire = Forwarding(HttpTransport(site.address))
     said = []

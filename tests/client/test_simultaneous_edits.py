@@ -19,6 +19,7 @@ from explorer.client.edits import EditMethods
 from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "simultaneous.orders")
 TERM = Urn.parse("urn:li:glossaryTerm:simultaneous")
@@ -283,7 +284,7 @@ def schema(paths: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def place(site: Any) -> Iterator[str]:
+def place(site: Site) -> Iterator[str]:
     """The address of a service on which nothing of these tests is yet."""
     yield site.address
     with Catalog(site.address) as catalog:

@@ -10,6 +10,7 @@ from explorer.client import Catalog, Request
 from explorer.client.http import HttpTransport
 from explorer.client.lineage import parse_relationships
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 MOST = 7
 TAG = Urn.of("tag", "smallpages")
@@ -45,7 +46,7 @@ def cut(body: Any) -> Any:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _written(site: Any) -> None:
+def _written(site: Site) -> None:
     proposals = []
     for at, urn in enumerate(TABLES):
         tags = {"tags": [{"tag": str(TAG)}]}
@@ -95,7 +96,7 @@ READS = {
 
 @pytest.mark.parametrize("read", READS.values(), ids=list(READS))
 def test_everything_comes_once_from_a_server_that_gives_little_at_once(
-    site: Any, read: Any
+    site: Site, read: Any
 ) -> None:
     stingy = Stingy(site.address)
     with Catalog(site.address) as full, Catalog(transport=stingy) as cut_short:
@@ -112,7 +113,7 @@ def without_score(one: Any) -> Any:
     return replace(one, score=None) if hasattr(one, "score") else one
 
 
-def test_a_page_that_was_cut_says_so(site: Any) -> None:
+def test_a_page_that_was_cut_says_so(site: Site) -> None:
     with Catalog(transport=Stingy(site.address)) as catalog:
         edges = catalog.relationships(TAG, "INCOMING", ["TaggedWith"], count=10)
         assert (edges.shown, edges.total > MOST, edges.truncated) == (MOST, True, True)

@@ -8,6 +8,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 TIER = Urn.of("structuredProperty", "io.words.tier")
 DAYS = Urn.of("structuredProperty", "io.words.days")
@@ -15,7 +16,7 @@ TABLES = {"gold": ("Gold", 30), "lead": ("Lead", 400)}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _defined(site: Any) -> None:
+def _defined(site: Site) -> None:
     def definition(urn: Any, kind: Any, *allowed: Any) -> Any:
         return Proposal(
             urn,
@@ -72,7 +73,7 @@ def test_a_filters_text_names_properties(client: Any, text: str, found: Any) -> 
     assert sorted(hit.urn.name for hit in page) == found
 
 
-def test_a_property_that_is_not_defined_is_an_unknown_field(site: Any) -> None:
+def test_a_property_that_is_not_defined_is_an_unknown_field(site: Site) -> None:
     async def ask() -> None:
         async with AsyncCatalog(url=site.address) as catalog:
             await catalog.search("*", narrowed_by="structuredProperties.io.words.teir:Gold")

@@ -31,6 +31,7 @@ from explorer.errors import (
     Unreadable,
     Unsupported,
 )
+from tests.client.conftest import Site
 
 pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
 
@@ -492,7 +493,7 @@ async def test_a_stream_fails_with_the_same_errors(server: Any, fault: str) -> N
     await connection.close()
 
 
-async def test_a_stream_of_the_real_service_tells_what_was_written(site: Any) -> None:
+async def test_a_stream_of_the_real_service_tells_what_was_written(site: Site) -> None:
     from explorer.metadata import Proposal, Urn
 
     tag = Urn.parse("urn:li:tag:streamed")

@@ -14,6 +14,7 @@ from explorer.client.http import HttpTransport
 from explorer.client.transport import Answer, Request, Secret, graphql_request, part_login
 from explorer.errors import CatalogError, InvalidInput, NotSignedIn, ReadOnly
 from explorer.metadata import Proposal, Urn
+from tests.client.conftest import Site
 
 pytestmark = pytest.mark.anyio
 
@@ -184,7 +185,7 @@ def test_a_change_is_told_from_a_question_however_it_is_written(
     assert (request.writes, request.repeatable) == (writes, repeatable)
 
 
-async def test_an_application_in_this_process_may_be_asked(site: Any) -> None:
+async def test_an_application_in_this_process_may_be_asked(site: Site) -> None:
     transport = HttpTransport("http://127.0.0.1", carrier=httpx.ASGITransport(site.service))
     async with AsyncCatalog(transport=transport) as catalog:
         assert (await catalog.info()).product == "catalog"

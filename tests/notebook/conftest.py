@@ -129,7 +129,7 @@ def read() -> Any:
 
 
 @pytest.fixture(scope="session")
-def cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """A catalog of this machine that holds the sample; gone afterwards."""
     directory = tmp_path_factory.mktemp("notebook") / "catalog"
     with Catalog(data_dir=directory) as catalog:
@@ -138,7 +138,7 @@ def cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def own_cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def own_cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """A catalog as `cat`, for the tests of one module that write into it."""
     directory = tmp_path_factory.mktemp("own") / "catalog"
     with Catalog(data_dir=directory) as catalog:

@@ -56,7 +56,7 @@ EXPRESSIONS = {
 
 
 @pytest.fixture(scope="module")
-def names(cat: Any) -> Any:
+def names(cat: Catalog) -> Any:
     from datetime import UTC, datetime
 
     from explorer.client.records import Edit
@@ -76,7 +76,7 @@ def test_an_object_is_the_same_as_its_copy_and_its_pickle(names: Any, name: Any)
             assert again.df.equals(frame)
 
 
-def test_what_was_unpickled_asks_the_same_catalog_again(cat: Any, names: Any) -> None:
+def test_what_was_unpickled_asks_the_same_catalog_again(cat: Catalog, names: Any) -> None:
     results = pickle.loads(pickle.dumps(cat.search("fct_orders")))
     assert results.question.catalog is not cat
     assert results["fct_orders"] == names["orders"]
@@ -101,7 +101,7 @@ def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind: Any) -> 
             one.close()
 
 
-def test_an_explorer_gives_an_entity_that_can_be_pickled(cat: Any) -> None:
+def test_an_explorer_gives_an_entity_that_can_be_pickled(cat: Catalog) -> None:
     explorer = cat.explore(urn=cat.urn_of("fct_orders"))
     assert explorer.wait(20)
     assert pickle.loads(pickle.dumps(explorer.entity)) == explorer.entity

@@ -30,7 +30,7 @@ def methods(kind: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("method", [*methods(Catalog), *methods(Entity)])
 def test_the_example_of_a_method_runs(
-    own_cat: Any, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    own_cat: Catalog, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(inspect.getdoc(method) or "")

@@ -31,7 +31,7 @@ STRING: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
 
 
 @pytest.fixture
-def table(cat: Any, request: pytest.FixtureRequest) -> Any:
+def table(cat: Catalog, request: pytest.FixtureRequest) -> Any:
     """A table of two columns, with a text from ingestion, of this test alone."""
     urn = Urn.dataset("hive", f"written.{request.node.name}")
     fields = [
@@ -52,7 +52,7 @@ def table(cat: Any, request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def explorer(cat: Any, table: Any) -> Iterator[Any]:
+def explorer(cat: Catalog, table: Any) -> Iterator[Any]:
     made = Explorer(cat, urn=table)
     assert made.wait(WAIT_SECONDS)
     yield made
@@ -78,7 +78,7 @@ def write(explorer: Any, text: Any, path: Any = None) -> None:
 
 
 def test_a_description_is_written_previewed_compared_and_saved(
-    cat: Any, table: Any, explorer: Any
+    cat: Catalog, table: Any, explorer: Any
 ) -> None:
     hear(explorer, "edit")
     assert explorer.typed["text"] == "as *ingested*"
@@ -100,7 +100,7 @@ def test_a_description_is_written_previewed_compared_and_saved(
 
 
 def test_a_column_is_written_and_the_table_of_columns_says_so(
-    cat: Any, table: Any, explorer: Any
+    cat: Catalog, table: Any, explorer: Any
 ) -> None:
     hear(explorer, "tab", tab="columns")
     write(explorer, "the postal code", "zip")
@@ -112,7 +112,7 @@ def test_a_column_is_written_and_the_table_of_columns_says_so(
     assert (zip_row["text"], zip_row["mark"]) == (["the postal code"], "✎")
 
 
-def test_a_text_that_was_not_compared_is_not_saved(cat: Any, table: Any, explorer: Any) -> None:
+def test_a_text_that_was_not_compared_is_not_saved(cat: Catalog, table: Any, explorer: Any) -> None:
     write(explorer, "hasty")
     for kind in ("save", "mine", "theirs"):
         hear(explorer, kind)
@@ -144,7 +144,7 @@ def test_a_text_left_as_it_was_is_no_draft(table: Any, explorer: Any) -> None:
 
 
 def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
-    cat: Any, table: Any, explorer: Any
+    cat: Catalog, table: Any, explorer: Any
 ) -> None:
     write(explorer, "mine")
     cat.describe(table, "theirs")
@@ -163,7 +163,7 @@ def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
     assert explorer.editor == {}
 
 
-def test_theirs_may_be_taken(cat: Any, table: Any, explorer: Any) -> None:
+def test_theirs_may_be_taken(cat: Catalog, table: Any, explorer: Any) -> None:
     write(explorer, "mine", "zip")
     cat.describe(table, "theirs", column="zip")
     hear(explorer, "compare")
@@ -176,7 +176,7 @@ def test_theirs_may_be_taken(cat: Any, table: Any, explorer: Any) -> None:
     assert cat.entity(table).schema["zip"].edited == "theirs and mine"
 
 
-def test_a_failed_save_is_said_and_the_draft_stays(cat: Any, table: Any, explorer: Any) -> None:
+def test_a_failed_save_is_said_and_the_draft_stays(cat: Catalog, table: Any, explorer: Any) -> None:
     write(explorer, "kept", "zip")
     hear(explorer, "compare")
     cat.delete(table, with_references=True)
@@ -186,7 +186,7 @@ def test_a_failed_save_is_said_and_the_draft_stays(cat: Any, table: Any, explore
     assert explorer.typed["text"] == "kept"
 
 
-def test_a_read_only_catalog_refuses_and_says_so(cat: Any, table: Any) -> None:
+def test_a_read_only_catalog_refuses_and_says_so(cat: Catalog, table: Any) -> None:
     with Catalog(cat.address, read_only=True) as catalog:
         explorer = Explorer(catalog, urn=table)
         try:
@@ -218,7 +218,9 @@ def test_characters_that_cannot_be_seen_are_counted(table: Any, explorer: Any) -
     assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
 
 
-def test_a_draft_on_disk_is_gone_on_with_and_marked(cat: Any, table: Any, explorer: Any) -> None:
+def test_a_draft_on_disk_is_gone_on_with_and_marked(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
     write(explorer, "half a sentence\n")
     kept = Drafts.of(cat.identity)
     assert [(one.draft.path, one.draft.text) for one in kept.all()] == [(None, "half a sentence\n")]
@@ -243,7 +245,7 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(cat: Any, table: Any, explor
         other.close()
 
 
-def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Any, table: Any) -> None:
+def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Catalog, table: Any) -> None:
     def explore() -> Any:
         made = Explorer(cat, urn=table)
         assert made.wait(WAIT_SECONDS)
@@ -270,7 +272,7 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Any, table: A
 
 
 def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
-    cat: Any, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch
+    cat: Catalog, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     describe = type(cat).describe
 
@@ -297,7 +299,7 @@ def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
 
 
 def test_an_older_text_that_comes_late_replaces_nothing(
-    cat: Any, table: Any, explorer: Any
+    cat: Catalog, table: Any, explorer: Any
 ) -> None:
     write(explorer, "newer")
     known = dict(explorer.typed)
@@ -308,7 +310,7 @@ def test_an_older_text_that_comes_late_replaces_nothing(
 
 
 def test_a_draft_that_cannot_be_kept_is_told(
-    cat: Any, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cat: Catalog, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "file"))

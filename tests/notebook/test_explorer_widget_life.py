@@ -62,7 +62,9 @@ def threads() -> Any:
     return [one for one in threading.enumerate() if one.name.startswith("catalog-explorer-")]
 
 
-def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat: Any, in_cell: Any) -> None:
+def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(
+    cat: Catalog, in_cell: Any
+) -> None:
     in_cell("again")
     first = cat.explore("orders", urn=ORDERS)
     assert first.wait(WAIT_SECONDS)
@@ -93,7 +95,7 @@ def test_a_cell_run_again_goes_on_where_it_was_and_leaks_nothing(cat: Any, in_ce
     other.close()
 
 
-def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat: Any) -> None:
+def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat: Catalog) -> None:
     old = Explorer(cat, urn=ORDERS)
     assert old.wait(WAIT_SECONDS)
     hear(old, "edit")
@@ -111,7 +113,7 @@ def test_a_draft_on_its_way_when_the_cell_runs_again_is_not_stuck(cat: Any) -> N
         new.close()
 
 
-def test_cells_of_their_own_have_explorers_of_their_own(cat: Any, in_cell: Any) -> None:
+def test_cells_of_their_own_have_explorers_of_their_own(cat: Catalog, in_cell: Any) -> None:
     in_cell("one")
     one = cat.explore("orders")
     in_cell("two")
@@ -123,7 +125,7 @@ def test_cells_of_their_own_have_explorers_of_their_own(cat: Any, in_cell: Any) 
         explorer.close()
 
 
-def test_closing_hangs_up_and_nothing_is_read_afterwards(cat: Any) -> None:
+def test_closing_hangs_up_and_nothing_is_read_afterwards(cat: Catalog) -> None:
     explorer = Explorer(cat, "orders")
     explorer.close()
     assert explorer.wait(WAIT_SECONDS)
@@ -134,7 +136,7 @@ def test_closing_hangs_up_and_nothing_is_read_afterwards(cat: Any) -> None:
     assert cat.exists(ORDERS)
 
 
-def test_from_other_threads_at_once_the_last_question_is_answered(cat: Any) -> None:
+def test_from_other_threads_at_once_the_last_question_is_answered(cat: Catalog) -> None:
     explorer = Explorer(cat)
     words = ["orders", "customers", "revenue", "payments"]
 
@@ -161,7 +163,7 @@ def test_from_other_threads_at_once_the_last_question_is_answered(cat: Any) -> N
         explorer.close()
 
 
-def test_a_saved_notebook_keeps_what_was_found_and_open(cat: Any, page: Any) -> None:
+def test_a_saved_notebook_keeps_what_was_found_and_open(cat: Catalog, page: Any) -> None:
     explorer = Explorer(cat, "fct_orders", urn=ORDERS)
     try:
         data, _ = explorer._repr_mimebundle_()
@@ -189,7 +191,7 @@ def test_it_needs_no_answer_to_show_itself() -> None:
             explorer.close()
 
 
-def test_hostile_texts_are_told_as_text(cat: Any) -> None:
+def test_hostile_texts_are_told_as_text(cat: Catalog) -> None:
     urn = Urn.dataset("hive", "explorer.hostile")
     cat.ingest(Proposal(urn, "datasetProperties", {"name": PAYLOAD, "description": PAYLOAD}))
     cat.describe(urn, PAYLOAD)
@@ -217,7 +219,7 @@ def addresses(told: Any) -> Any:
     return [*here, *(one for value in told for one in addresses(value))]
 
 
-def test_no_token_is_in_what_it_tells(cat: Any) -> None:
+def test_no_token_is_in_what_it_tells(cat: Catalog) -> None:
     with Catalog(cat.address, token="very-secret-token") as catalog:
         explorer = Explorer(catalog, "orders", urn=ORDERS)
         try:

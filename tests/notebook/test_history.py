@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from explorer import Catalog
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -12,7 +13,7 @@ ASPECT = "datasetProperties"
 
 
 @pytest.fixture(scope="module")
-def entity(cat: Any) -> Any:
+def entity(cat: Catalog) -> Any:
     urn = Urn.dataset("hive", "notebook.versions")
     for text in ("First.", "Second.", "Second,\nand more."):
         cat.ingest(Proposal(urn, ASPECT, {"description": text}))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from explorer import Catalog
 from explorer.errors import CatalogError
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -38,7 +39,7 @@ def bad(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture(scope="module")
-def entity(cat: Any, bad: Any) -> Any:
+def entity(cat: Catalog, bad: Any) -> Any:
     """A dataset in which every text that can be hostile is."""
     urn = Urn.dataset("hive", f"hostile.{sorted(PAYLOADS).index(_name_of(bad))}")
     stamp = {"time": 0, "actor": "urn:li:corpuser:eve"}
@@ -102,7 +103,7 @@ def entity(cat: Any, bad: Any) -> Any:
 
 
 def test_no_repr_lets_a_catalogs_text_be_more_than_text(
-    cat: Any, entity: Any, bad: Any, read: Any
+    cat: Catalog, entity: Any, bad: Any, read: Any
 ) -> None:
     found = cat.search("hostile", entity="dataset", count=3 * len(PAYLOADS))
     assert entity.urn in found.urns
@@ -187,7 +188,7 @@ def test_no_chart_lets_a_catalogs_text_be_more_than_text(entity: Any, bad: Any, 
         assert not shown[name].chart().is_empty, name
 
 
-def test_errors_hold_no_more_than_text(cat: Any, entity: Any, bad: Any) -> None:
+def test_errors_hold_no_more_than_text(cat: Catalog, entity: Any, bad: Any) -> None:
     asked: tuple[Callable[[], Any], ...] = (
         lambda: cat[f"{bad} nowhere"],
         lambda: entity.schema[f"{bad} nowhere"],
@@ -203,7 +204,7 @@ def test_errors_hold_no_more_than_text(cat: Any, entity: Any, bad: Any) -> None:
         assert not set(str(caught.value)) & set(CONTROLS)
 
 
-def test_completion_offers_nothing_that_is_more_than_text(cat: Any, entity: Any) -> None:
+def test_completion_offers_nothing_that_is_more_than_text(cat: Catalog, entity: Any) -> None:
     offered = cat._ipython_key_completions_()
     assert str(entity.urn) in offered
     assert not [key for key in offered if set(key) & set(CONTROLS)]
@@ -219,7 +220,7 @@ def test_markdown_gives_no_more_than_what_reads(name: Any, page: Any) -> None:
 
 
 def test_what_an_object_brings_of_html_besides_sets_no_formula_either(
-    cat: Any, entity: Any
+    cat: Catalog, entity: Any
 ) -> None:
     widgets = (entity.lineage(hops=1).widget(), cat.explore(urn=entity.urn))
     bundles = [entity.usage(days=None)._repr_mimebundle_()]

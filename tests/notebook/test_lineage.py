@@ -5,6 +5,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from explorer import Catalog
 from explorer.errors import InvalidInput, UnknownName
 from explorer.graph.nodes import named_apart
 from explorer.metadata.proposal import Proposal
@@ -15,7 +16,7 @@ STAGED = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.staging.stg_or
 
 
 @pytest.fixture(scope="module")
-def orders(cat: Any) -> Any:
+def orders(cat: Catalog) -> Any:
     return cat.dataset(ORDERS)
 
 
@@ -60,7 +61,7 @@ def test_lineage_as_text_is_a_tree(lineage: Any) -> None:
     assert any(line.endswith("↑ above") for line in lines)
 
 
-def test_one_direction_and_no_lineage_are_said(cat: Any, orders: Any, read: Any) -> None:
+def test_one_direction_and_no_lineage_are_said(cat: Catalog, orders: Any, read: Any) -> None:
     below = orders.lineage(hops=1, direction="DOWNSTREAM")
     assert "1 hop downstream" in repr(below)
     assert (below.df["hops"] == 1).all()

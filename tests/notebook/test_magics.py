@@ -18,7 +18,7 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def shell(cat: Any) -> Any:
+def shell(cat: Catalog) -> Any:
     made: Any = InteractiveShell()
     made.extension_manager.load_extension("explorer.notebook")
     made.user_ns["cat"] = cat
@@ -26,7 +26,7 @@ def shell(cat: Any) -> Any:
 
 
 @pytest.fixture
-def table(cat: Any) -> Any:
+def table(cat: Catalog) -> Any:
     """A table of its own, whose name is unique, with a column."""
     urn = Urn.dataset("hive", f"magic.t{next(NUMBERS)}")
     field = {
@@ -51,7 +51,7 @@ def describe(shell: Any, line: Any, text: Any) -> Any:
     return shell.run_cell_magic("describe", line, f"{text}\n")
 
 
-def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Any) -> None:
+def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Catalog) -> None:
     found = shell.run_line_magic(
         "catalog", "search orders --type dataset --platform snowflake --platform hive --count 3"
     )
@@ -73,7 +73,7 @@ def test_other_questions_give_their_objects(shell: Any) -> None:
     assert "embedded" in list(shell.run_line_magic("catalog", "profile list"))
 
 
-def test_it_asks_the_catalog_it_was_connected_to(shell: Any, cat: Any) -> None:
+def test_it_asks_the_catalog_it_was_connected_to(shell: Any, cat: Catalog) -> None:
     del shell.user_ns["cat"]
     connected = shell.run_line_magic("catalog", f"connect {cat.address}")
     assert isinstance(connected, Catalog)
@@ -104,7 +104,7 @@ def test_a_mistake_is_told_in_a_sentence_without_a_trace(
     assert "Traceback" not in shown.out + shown.err
 
 
-def test_a_dry_run_shows_and_writes_nothing(shell: Any, cat: Any, table: Any) -> None:
+def test_a_dry_run_shows_and_writes_nothing(shell: Any, cat: Catalog, table: Any) -> None:
     tried = describe(shell, f"{table} --dry-run", "A *table*.\n\nOf numbers.")
     assert tried.state == "tried"
     assert "not saved: this was a dry run" in repr(tried)
@@ -113,7 +113,9 @@ def test_a_dry_run_shows_and_writes_nothing(shell: Any, cat: Any, table: Any) ->
     assert not cat.dataset(table).edited_description
 
 
-def test_a_cell_is_saved_as_it_is_and_again_is_nothing(shell: Any, cat: Any, table: Any) -> None:
+def test_a_cell_is_saved_as_it_is_and_again_is_nothing(
+    shell: Any, cat: Catalog, table: Any
+) -> None:
     text = "A *table*.\n\n  Of numbers."
     assert describe(shell, str(table), text).state == "saved"
     assert cat.dataset(table).edited_description == text
@@ -125,7 +127,7 @@ def test_a_cell_is_saved_as_it_is_and_again_is_nothing(shell: Any, cat: Any, tab
 
 
 def test_what_somebody_else_wrote_is_shown_and_kept(
-    shell: Any, cat: Any, table: Any, capsys: pytest.CaptureFixture[str]
+    shell: Any, cat: Catalog, table: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cat.dataset(table)
     with Catalog(cat.address) as colleague:
@@ -141,7 +143,9 @@ def test_what_somebody_else_wrote_is_shown_and_kept(
     assert cat.dataset(table).edited_description == "Mine."
 
 
-def test_having_read_what_they_wrote_it_may_be_changed(shell: Any, cat: Any, table: Any) -> None:
+def test_having_read_what_they_wrote_it_may_be_changed(
+    shell: Any, cat: Catalog, table: Any
+) -> None:
     cat.dataset(table)
     with Catalog(cat.address) as colleague:
         colleague.describe(table, "Theirs.")
@@ -149,7 +153,7 @@ def test_having_read_what_they_wrote_it_may_be_changed(shell: Any, cat: Any, tab
     assert describe(shell, str(table), "Theirs and mine.").state == "saved"
 
 
-def test_an_entity_knows_what_it_was_read_with(cat: Any, table: Any) -> None:
+def test_an_entity_knows_what_it_was_read_with(cat: Catalog, table: Any) -> None:
     before = cat.dataset(table)
     before.describe("Mine.", column="a")
 
@@ -178,7 +182,7 @@ def test_what_cannot_be_described_says_why(
         describe(shell, line.format(table), text)
 
 
-def test_a_read_only_catalog_writes_nothing(cat: Any, table: Any) -> None:
+def test_a_read_only_catalog_writes_nothing(cat: Catalog, table: Any) -> None:
     shell: Any = InteractiveShell()
     shell.extension_manager.load_extension("explorer.notebook")
     with Catalog(cat.address, read_only=True) as reading:

@@ -22,7 +22,7 @@ from explorer.errors import InvalidInput
     ],
 )
 def test_a_mistake_in_a_cell_is_told_in_one_line(
-    cat: Any, capsys: pytest.CaptureFixture[str], cell: str, said: str
+    cat: Catalog, capsys: pytest.CaptureFixture[str], cell: str, said: str
 ) -> None:
     shell = InteractiveShell()
     shell.user_ns["cat"] = cat

@@ -33,7 +33,7 @@ def interrupt_when(happened: Any) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def test_what_is_quick_shows_nothing(cat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_quick_shows_nothing(cat: Catalog, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(cat.search("orders", count=1).all(limit=3)) == 3
     assert len(cat.dataset(cat.search("fct_orders", entity="dataset").urns[0]).lineage(1))
     shown = capsys.readouterr()
@@ -41,7 +41,7 @@ def test_what_is_quick_shows_nothing(cat: Any, capsys: pytest.CaptureFixture[str
 
 
 def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(
-    cat: Any, at_once: Any, capsys: pytest.CaptureFixture[str]
+    cat: Catalog, at_once: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def work(tell: Any) -> str:
         for done in range(1, 4):
@@ -59,7 +59,7 @@ def test_what_takes_long_shows_how_far_it_is_and_leaves_nothing(
     assert "reading" in capsys.readouterr().err
 
 
-def test_errors_come_through(cat: Any, at_once: Any) -> None:
+def test_errors_come_through(cat: Catalog, at_once: Any) -> None:
     async def work(tell: Any) -> None:
         raise NotFound("there is nothing")
 
@@ -67,7 +67,7 @@ def test_errors_come_through(cat: Any, at_once: Any) -> None:
         progress.with_progress(cat, work, "looking")
 
 
-def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat: Any) -> None:
+def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat: Catalog) -> None:
     begun, ended = threading.Event(), threading.Event()
 
     async def work(tell: Any) -> None:
@@ -85,7 +85,7 @@ def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat: Any) -> No
     assert not [one for one in threading.enumerate() if one.name.startswith("catalog-waiting")]
 
 
-def test_a_scroll_can_be_left_and_begun_again(cat: Any) -> None:
+def test_a_scroll_can_be_left_and_begun_again(cat: Catalog) -> None:
     pages = cat.hits(page_size=10)
     read = progress.each(pages, "reading", total=lambda: pages.total)
     first = next(read)
@@ -97,7 +97,7 @@ def test_a_scroll_can_be_left_and_begun_again(cat: Any) -> None:
 
 
 def test_an_interrupted_reading_of_names_keeps_what_was_read(
-    cat: Any, monkeypatch: pytest.MonkeyPatch
+    cat: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met = threading.Event()
     taken = iter(range(10_000))
@@ -120,7 +120,7 @@ def test_an_interrupted_reading_of_names_keeps_what_was_read(
 
 
 def test_a_load_tells_how_many_were_sent(
-    cat: Any, at_once: Any, capsys: pytest.CaptureFixture[str]
+    cat: Catalog, at_once: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proposals = [
         Proposal(Urn.dataset("hive", f"load.t{at}"), "datasetProperties", {"description": "x"})
@@ -132,7 +132,7 @@ def test_a_load_tells_how_many_were_sent(
 
 
 def test_a_bar_in_a_notebook_is_told_how_far_it_is_and_ends_as_nothing(
-    cat: Any, at_once: Any, monkeypatch: pytest.MonkeyPatch
+    cat: Catalog, at_once: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = []
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from explorer import Catalog
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
@@ -135,7 +136,7 @@ def test_values_of_a_column_are_those_measured_last(read: Any) -> None:
     assert "profiling counted no values of this column" in repr(nothing)
 
 
-def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat: Any) -> None:
+def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat: Catalog) -> None:
     measured = {
         "fieldPath": "a",
         "quantiles": [{"quantile": "0.25", "value": "-3"}, {"quantile": "0.5", "value": "4.5"}],
@@ -240,7 +241,7 @@ def test_drift_compares_the_profiles_asked_for(read: Any) -> None:
         shown.drift(days=0)
 
 
-def test_the_samples_drift_is_noticed(cat: Any) -> None:
+def test_the_samples_drift_is_noticed(cat: Catalog) -> None:
     marts = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.{},PROD)"
     customers = cat.dataset(marts.format("dim_customers")).profile().drift()
     assert [(one.path, one.measure) for one in customers] == [("country_code", "nulls")]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from explorer import Catalog
 from explorer.errors import CatalogError, InvalidInput
 from explorer.notebook.timeseries import Usage
 
@@ -14,7 +15,7 @@ PLOTLY = "application/vnd.plotly.v1+json"
 
 
 @pytest.fixture
-def controls(cat: Any) -> Iterator[Any]:
+def controls(cat: Catalog) -> Iterator[Any]:
     made = cat.dataset(ORDERS).usage(30).controls()
     yield made
     assert made.wait(20)
