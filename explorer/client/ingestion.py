@@ -62,7 +62,7 @@ def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
 
 
 def size_bytes(proposal: Proposal) -> int:
-    """What a proposal takes in a request's body, or a little more."""
+    """Return the length of a proposal in a request's body, or a little more."""
     wire = proposal.to_wire()
     value: str = wire["aspect"]["value"] if "aspect" in wire else ""
     # The value is JSON within JSON: its quotes and backslashes take two bytes each.
@@ -78,31 +78,31 @@ def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, A
 
 
 def delete_request(urn: Urn) -> Request:
-    """Take an entity out for good."""
+    """The request that deletes an entity for good."""
     return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
 
 
 def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
-    """Take what points at an entity out of the others' aspects, or tell what that would be."""
+    """The request that removes references to an entity from others' aspects, or lists them."""
     body = {"urn": str(urn), "dryRun": dry_run}
     return action("/entities", "deleteReferences", body, writes=not dry_run)
 
 
 def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
-    """The runs of ingestion, newest first."""
+    """The request for the runs of ingestion, newest first."""
     body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
     return action("/runs", "list", body)
 
 
 def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
-    """Undo everything that a run of ingestion brought."""
+    """The request that rolls back a run of ingestion."""
     body = {"runId": run_id, "dryRun": dry_run, "safe": False}
     return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
 
 
 def _repeatable(proposal: Proposal) -> bool:
-    # Writing the same value twice makes no version, so an unanswered write may be sent again. One
-    # with a condition may not: it would be refused for what it did itself.
+    # Writing the same value twice makes no new version, so an unanswered write may be sent again. A
+    # conditional one may not: the first one would make the condition of the second fail.
     return proposal.change == "UPSERT" and not proposal.headers
 
 
@@ -110,9 +110,9 @@ _ABSENT = -1
 
 
 class Stored(NamedTuple):
-    """What is stored of an entity right now.
+    """The aspects of an entity as they are stored now.
 
-    `versions` are those that a conditional write names; none where the server keeps none. `stamps`
+    `versions` are those that a conditional write names; None where the server counts none. `stamps`
     say who wrote each aspect last and when, where the server says so.
     """
 
@@ -126,12 +126,12 @@ class Stored(NamedTuple):
         return self.values.get(aspect, {})
 
     def version(self, aspect: str) -> int | None:
-        """The version that a write of the aspect may depend on."""
+        """Return the version for a conditional write of the aspect; None where there is none."""
         return None if self.versions is None else self.versions.get(aspect, _ABSENT)
 
 
 def parse_stored(body: Any) -> Stored:
-    """Endpoint 3, as a basis for a write."""
+    """Parse endpoint 3, as the basis of a write."""
     entity = parse_entity(body)
     values = {name: aspect.value for name, aspect in entity.aspects.items()}
     wrappers = as_object(as_object(body, "an entity").get("aspects") or {}, "an entity")
@@ -146,7 +146,7 @@ def parse_stored(body: Any) -> Stored:
 
 @read_as("rollback")
 def parse_rollback(body: Any) -> Rollback:
-    """What undoing a run did."""
+    """Return what a rollback did."""
     value = value_of(body, "rollback")
     return Rollback(
         int(value.get("aspectsReverted", 0)),
@@ -173,14 +173,14 @@ def parse_runs(body: Any) -> tuple[Run, ...]:
 
 @read_as("delete")
 def parse_deleted(body: Any) -> tuple[int, int]:
-    """How many versions and how many points in time went."""
+    """Return how many versions and how many points in time were deleted."""
     value = value_of(body, "delete")
     return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
 
 
 @read_as("references")
 def parse_references(body: Any) -> tuple[int, tuple[Reference, ...]]:
-    """How many references there are, and some of them."""
+    """Return how many references there are, and some of them."""
     value = value_of(body, "references")
     listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
     found = tuple(
@@ -205,7 +205,7 @@ _ROOM_BYTES = MAX_BODY_BYTES - 4096
 
 @dataclass(frozen=True)
 class Batch:
-    """Changes that follow one another; `start` is the place of the first among all."""
+    """Consecutive changes; `start` is the place of the first among all."""
 
     start: int
     proposals: tuple[Proposal, ...]
@@ -217,22 +217,22 @@ class Batch:
 
     @cached_property
     def urns(self) -> frozenset[Urn]:
-        """Whose changes they are."""
+        """The entities that are changed."""
         return frozenset(proposal.urn for proposal in self.proposals)
 
     def must_follow(self, other: "Batch") -> bool:
-        """Whether this one may only be sent when the other is stored."""
+        """Return whether this batch may only be sent when the other is stored."""
         return not self.urns.isdisjoint(other.urns)
 
 
 def cut(
     proposals: Iterable[Proposal], *, usual: int = _USUAL, room_bytes: int = _ROOM_BYTES
 ) -> Iterator[Batch]:
-    """The changes in order, `usual` at a time.
+    """Yield the changes in order, in batches of about `usual`.
 
-    A batch takes up to 200 so as not to part what belongs to one entity, and never more than one
-    request has room for; a single change that is longer goes alone. Reads no further ahead than
-    the batch that it gives.
+    A batch takes up to 200 so as not to split the changes of one entity, and never more than fits
+    into one request; a single change that is longer goes alone. Reads no further ahead than the
+    batch that it yields.
     """
     held: list[Proposal] = []
     start, size = 0, 0
@@ -254,10 +254,10 @@ def cut(
 class LoadInterrupted(Unreachable):
     """The server stopped answering while changes were sent to it; some of them are stored.
 
-    `report` tells of the changes whose fate is known, and `stored` which of them went in, by their
-    places among those given, from 0. Those at the places `unanswered` were sent and may have gone
-    in or not. `not_tried` counts the rest, which did not; None where the changes were an iterator,
-    of which nobody knows how many are left. `cause` is what ended it.
+    `report` counts the changes whose outcome is known, and `stored` holds the places of those that
+    were written, counted from 0. Those at the places `unanswered` were sent and may have been
+    written. `not_tried` counts the rest, which were not sent; None where the changes were an
+    iterator of unknown length. `cause` is the error that ended the load.
     """
 
     def __init__(
@@ -286,15 +286,15 @@ class LoadInterrupted(Unreachable):
         return type(self), held, self.__dict__
 
 
-# Every time that one came too late another was in time, so many who write one aspect all come
-# through; the pauses keep them from meeting again.
+# Of several writers of one aspect one succeeds each time, so that all do in the end; the random
+# pauses keep them from colliding again.
 _ATTEMPTS = 30
 _LONGEST_PAUSE_SECONDS = 0.2
-# Aspects that nearly every entity has, which tell that it is there. A server gives the key of any
-# URN, stored or not, and not every server says when a key was stored.
+# Aspects that nearly every entity has, by which its existence is known. Servers return the key of
+# any URN, stored or not, and not every server says when a key was stored.
 _SIGNS = ("status", "dataPlatformInstance", "browsePaths")
 _CONDITION = "If-Version-Match"
-# Servers that answer a condition that does not hold with 422 say so in these words only.
+# Some servers answer a failed condition with 422, told from other refusals by these words.
 _NOT_HELD = "expected version"
 
 
@@ -302,7 +302,7 @@ class ConditionalWrites(CatalogMethods):
     """What writing and editing have in common."""
 
     async def _stored(self, urn: Urn, *aspects: str) -> Stored:
-        """The entity as the server has it now, with these aspects. One request.
+        """Return the entity as the server has it now, with these aspects. One request.
 
         Raises `NotFound` for an entity that was never written.
         """
@@ -311,7 +311,7 @@ class ConditionalWrites(CatalogMethods):
         signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
         names = list(dict.fromkeys((*aspects, *signs)))
         request = entity_request(urn, names)
-        # What is written from must be what is there now, never an answer kept from earlier.
+        # The basis of a write never comes out of the cache.
         reply = await self._connection.ask(request, fresh=True)
         found = parse_stored(reply.body)
         if not found.exists:
@@ -324,9 +324,9 @@ class ConditionalWrites(CatalogMethods):
         """Write what `change` makes of an aspect's value; nothing when that is what it was.
 
         Where the server counts versions (ours, DataHub's since 0.14) the write carries
-        `If-Version-Match`: somebody who wrote in between makes it start anew from what they wrote,
-        which `change` may refuse. On other servers what they wrote in between is lost. Two
-        requests. Raises `NotFound`, and `Conflict` when it came too late again and again.
+        `If-Version-Match`: after another write in between it starts anew from that value, which
+        `change` may refuse. On other servers a write in between is lost. Two requests. Raises
+        `NotFound`, and `Conflict` when others wrote in between again and again.
         """
         for attempt in range(_ATTEMPTS):
             found = await self._stored(urn, aspect)
@@ -346,7 +346,7 @@ class ConditionalWrites(CatalogMethods):
                 return
 
     async def _put(self, proposal: Proposal, version: int | None) -> None:
-        """Write, and with a version only over that one; raises `Conflict` where it is another."""
+        """Write a proposal, with a version only over that version. Raises `Conflict`."""
         if version is not None:
             headers = {**(proposal.headers or {}), _CONDITION: str(version)}
             proposal = replace(proposal, headers=headers)
@@ -361,7 +361,7 @@ class ConditionalWrites(CatalogMethods):
 def aspect_value(
     name: str | None, value: Mapping[str, Any] | msgspec.Struct
 ) -> tuple[str, dict[str, Any]]:
-    """An aspect's name and its value as JSON."""
+    """Return an aspect's name and its value as JSON."""
     if isinstance(value, Mapping):
         if name is None:
             raise InvalidInput("name the aspect; only a typed record knows its own")
@@ -384,13 +384,13 @@ def _without_nulls(value: Any) -> Any:
 
 _AT_ONCE = 2
 _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
-"""What concerns one change rather than all of them."""
+"""Errors that concern one change and not the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What became of a batch, as far as it came: the places of what is stored, and of what may
-    be. Of what was refused, `again` are the changes that may go in once all others are."""
+    """The outcome of a batch: the places of the changes that were stored, and of those that may
+    have been. `again` are refused changes that may succeed once all others are stored."""
 
     stored: Sequence[int]
     refused: Sequence[RefusedChange] = ()
@@ -401,7 +401,7 @@ class _Loaded:
 
 @dataclass(slots=True)
 class _Tally:
-    """What became of all batches so far."""
+    """The outcome of all batches so far."""
 
     stored: list[Sequence[int]] = field(default_factory=list)
     refused: list[RefusedChange] = field(default_factory=list)
@@ -419,12 +419,12 @@ class _Tally:
 
     @property
     def report(self) -> LoadReport:
-        """What is known."""
+        """The report of the changes whose outcome is known."""
         refused = tuple(sorted(self.refused, key=lambda one: one.position))
         return LoadReport(sum(map(len, self.stored)), refused)
 
     def interruption(self, cause: Unreachable, proposals: Iterable[Proposal]) -> LoadInterrupted:
-        """The error that tells what is known."""
+        """Return the error with the outcome so far."""
         report, left = self.report, None
         if isinstance(proposals, Sized):
             known = report.written + len(report.refused) + len(self.unanswered)
@@ -466,7 +466,7 @@ class IngestionMethods(ConditionalWrites):
                 tally.count(task.result())
             if tally.failure is None:
                 return
-            # What is on its way may still arrive, and counts too.
+            # Batches in progress may still be stored, and count too.
             for task in tuple(under_way):
                 tally.count(await task)
                 del under_way[task]
@@ -489,8 +489,8 @@ class IngestionMethods(ConditionalWrites):
         return tally.report
 
     async def _load_again(self, tally: _Tally, proposals: Iterable[Proposal]) -> None:
-        """Send once more what was refused for what may have come after it: values of a structured
-        property before its definition, as files have them that are sorted by URN."""
+        """Send again what may have been refused because it came too early: values of a structured
+        property before its definition, as in files that are sorted by URN."""
         for position, proposal in tally.again:
             try:
                 reason = await self._refusal(proposal, None)
@@ -518,7 +518,8 @@ class IngestionMethods(ConditionalWrites):
         return await self._load_singly(batch, fault)
 
     async def _load_singly(self, batch: Batch, fault: ServerFault | None) -> _Loaded:
-        """Each by itself; with the fault of the server's that all may be stored already."""
+        """Send each change by itself. `fault` is the failure of the batch, after which some may be
+        stored already."""
         stored: list[int] = []
         refused: list[RefusedChange] = []
         again: list[tuple[int, Proposal]] = []
@@ -539,10 +540,10 @@ class IngestionMethods(ConditionalWrites):
                 continue
             stored.append(position)
             if proposal.change != "PATCH":
-                # A patch of this one starts from what was just sent.
+                # A patch of the same aspect starts from what was just written.
                 whole.add(place)
         if len(batch.proposals) > 1 and not refused:
-            # It was the batch itself: a server that takes none is not sent another.
+            # The batch itself was refused: a server without batches gets no other.
             try:
                 self._in_batches = (await self.abilities()).batch_writes
             except Unreachable as error:
@@ -550,8 +551,8 @@ class IngestionMethods(ConditionalWrites):
         return _Loaded(stored, refused, again=again)
 
     async def _refusal(self, proposal: Proposal, fault: ServerFault | None) -> str | None:
-        """Why a change did not go in; nothing where it did. With the fault of the server's that it
-        may have been stored before."""
+        """Send one change, and return why it was refused; None where it was stored. `fault` is the
+        failure of a batch with which it may have been stored before."""
         if fault is not None and proposal.change == "PATCH":
             return (
                 f"it may be stored, for the server failed then; a patch is not sent twice: {fault}"
@@ -565,7 +566,7 @@ class IngestionMethods(ConditionalWrites):
         return None
 
     async def _is_stored(self, proposal: Proposal) -> bool:
-        """Whether a change that can be made once only, and is refused, was made already."""
+        """Return whether a refused change, of a kind that succeeds only once, was made already."""
         is_removal = proposal.change == "DELETE"
         if proposal.change == "UPSERT" and not proposal.headers:
             return False

@@ -1,6 +1,6 @@
-"""Drafts: what was typed and not yet saved, on disk at every pause in typing.
+"""Drafts: texts that were typed and not saved, written to disk at every pause in typing.
 
-The terminal and the notebook keep them in one place, so that each goes on with the other's.
+The terminal and the notebook store them in one place, so that each can continue the other's.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ class _Session(Protocol):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """A text on its way: of which entity and column, and the edited text that it started from.
+    """An unsaved text, its entity and column, and the edited text that it started from.
 
-    `name` is what people call the entity, `column` what they call the column.
+    `name` and `column` are the display names of the entity and the column.
     """
 
     urn: str
