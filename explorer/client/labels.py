@@ -362,7 +362,7 @@ class LinkMethods(EditMethods):
         found = await self._stored(target.urn, target.aspect)
         held = _elements_of(found.value(target.aspect))
         before, link = links_of({"elements": held}), f"{url} {label}"
-        if link in before:
+        if any(link_parts(element) == (url, label) for element in held):
             return Edit.now(target.urn, "links", before, before)
         seen = None if instead_of is None else tuple(instead_of)
         expected = self._expect(target, found, seen, (*(seen or ()), link))
@@ -403,25 +403,29 @@ class LinkMethods(EditMethods):
         before = links_of({"elements": held})
         seen = None if instead_of is None else tuple(instead_of)
 
-        def is_meant(link: str) -> bool:
-            return link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
+        def is_meant(element: Json) -> bool:
+            found_url, found_label = link_parts(element)
+            return found_url == url and label in (None, found_label)
 
-        gone = frozenset(filter(is_meant, before))
+        left = [element for element in held if not is_meant(element)]
+        gone = [link_parts(element) for element in held if is_meant(element)]
         if not gone:
-            if any(map(is_meant, seen or ())):
+            if any(
+                link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
+                for link in seen or ()
+            ):
                 return Edit.now(target.urn, "links", before, before)
             called = f" called {label!r}" if label else ""
             raise NotFound(f"{target.urn} has no link to {url}{called}")
-        after = tuple(link for link in before if link not in gone)
+        after = links_of({"elements": left})
         expected = self._expect(target, found, seen, after)
         fields = {"linkUrl": url, "resourceUrn": str(target.urn)}
-        if any(link.startswith(f"{url} ") for link in after):
+        if any(element.get("url") == url for element in left):
             fields["label"] = label or ""
 
         def change(value: Json) -> Json:
-            elements = value.get("elements") or ()
-            left = [one for one in elements if not gone.intersection(links_of({"elements": [one]}))]
-            return {**value, "elements": left}
+            elements = [one for one in _elements_of(value) if link_parts(one) not in gone]
+            return {**value, "elements": elements}
 
         async def write() -> None:
             await self._mutate_or_rewrite(

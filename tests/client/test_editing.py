@@ -240,6 +240,20 @@ def test_a_deprecation_says_why_until_when_and_what_instead(client: Any, table: 
 # Links.
 
 
+def test_a_link_is_removed_and_not_one_whose_address_begins_so(
+    client: Any, table: Any
+) -> None:
+    stamp = {"time": 1, "actor": "urn:li:corpuser:ann"}
+    elements = [
+        {"url": url, "description": "how", "createStamp": stamp}
+        for url in ("https://x.example/a", "https://x.example/a b")
+    ]
+    client.put(table, "institutionalMemory", {"elements": elements})
+    edit = client.remove_link(table, "https://x.example/a")
+    assert edit.after == ("https://x.example/a b how",)
+    assert [link.url for link in client.links(table)] == ["https://x.example/a b"]
+
+
 def test_links_are_added_one_by_one_and_removed_by_address_and_label(
     client: Any, table: Any
 ) -> None:
