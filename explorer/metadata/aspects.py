@@ -59,6 +59,7 @@ __all__ = [
     "UserUsage",
     "ValueFrequency",
     "aspect_of",
+    "measured_number",
     "moment_of",
     "read_aspect",
 ]
@@ -369,7 +370,7 @@ class FieldProfile(Camel, frozen=True):
 
     def number(self, summary: Summary) -> float | None:
         """A summary as a number; nothing for one that is no finite number, `N/A` or a date."""
-        return _number(getattr(self, summary))
+        return measured_number(getattr(self, summary))
 
 
 class DatasetProfile(Camel, frozen=True):
@@ -405,7 +406,8 @@ class Operation(Camel, frozen=True):
         return moment_of(self.timestamp_millis)
 
 
-def _number(text: str | None) -> float | None:
+def measured_number(text: str | None) -> float | None:
+    """Return a number that profiling wrote as text, None for `N/A`, a date, or an infinite one."""
     # Python reads 1_000 as a number; no database writes one so.
     if text is None or "_" in text:
         return None

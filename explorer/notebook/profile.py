@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from explorer.client.display import moment
+from explorer.metadata.aspects import measured_number
 from explorer.metadata.fieldpath import FieldPath
 from explorer.notebook.chart import Chart, Charted, Zone
 from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Title, tabulated
@@ -18,7 +19,6 @@ from explorer.views.profile import (
     Profiles,
     TableMeasures,
     moves_between,
-    number,
 )
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def quantiles(profiles: Profiles, column: str) -> Chart:
     bars = tuple(
         Bar(_part(each.quantile), value)
         for each in found
-        if (value := number(each.value)) is not None
+        if (value := measured_number(each.value)) is not None
     )
 
-    rows = [(number(each.quantile), each.value) for each in found]
+    rows = [(measured_number(each.quantile), each.value) for each in found]
     frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling measured no quantiles of this column"
     if found and not bars:
@@ -154,12 +154,12 @@ def _at(at: datetime) -> str:
 
 
 def _part(quantile: str) -> str:
-    part = number(quantile)
+    part = measured_number(quantile)
     return quantile if part is None else f"{part * 100:g}%"
 
 
 def _short(text: str) -> str:
-    value = number(text)
+    value = measured_number(text)
     return text[:_LONGEST_RANGE] if value is None else compact(value)
 
 

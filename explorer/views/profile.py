@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from explorer.client.display import line
@@ -30,7 +29,6 @@ __all__ = [
     "column_profile_table",
     "column_values_table",
     "moves_between",
-    "number",
     "profile_table",
     "read_profiles",
     "row_counts_table",
@@ -250,18 +248,6 @@ def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] |
     """Return the newest point a week or more older than the last."""
     last = points[-1][0]
     return next((one for one in reversed(points) if last - one[0] >= _WEEK), None)
-
-
-def number(text: str | None) -> float | None:
-    """Return a number that profiling wrote as text, None for `N/A`, a date, or an infinite one."""
-    # Python reads 1_000 as a number; no database writes one so.
-    if text is None or "_" in text:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if isfinite(found) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,9 +240,7 @@ def test_a_deprecation_says_why_until_when_and_what_instead(client: Any, table: 
 # Links.
 
 
-def test_a_link_is_removed_and_not_one_whose_address_begins_so(
-    client: Any, table: Any
-) -> None:
+def test_a_link_is_removed_and_not_one_whose_address_begins_so(client: Any, table: Any) -> None:
     stamp = {"time": 1, "actor": "urn:li:corpuser:ann"}
     elements = [
         {"url": url, "description": "how", "createStamp": stamp}

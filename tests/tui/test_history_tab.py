@@ -11,6 +11,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.screens.history import HistoryRows
+from explorer.tui.session import Session
 from explorer.tui.widgets.rows import wrapped_parts
 
 pytestmark = pytest.mark.anyio
@@ -202,6 +203,19 @@ async def test_what_holds_no_description_is_not_put_back(sample: Any, at: Any) -
         await move_to(reader, "ownership")
         await reader.press("R")
         await reader.sees("No description is in this one")
+
+
+async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: Any) -> None:
+    jordan, nobody = (Urn.parse(f"urn:li:corpuser:{one}") for one in ("jdoe", "nobody.at.all"))
+    session = Session(lambda: AsyncCatalog(data_dir=sample), lambda *_, **__: None, lambda: None)
+    await session.catalog()
+    before = session.exchanges.count
+    await session.read_names([jordan, nobody, jordan])
+    assert session.names == {jordan: "Jordan Doe", nobody: "nobody.at.all"}
+    assert session.exchanges.count == before + 1
+    await session.read_names([nobody, jordan])
+    assert session.exchanges.count == before + 1
+    await session.close()
 
 
 async def test_where_nothing_is_written_nothing_is_put_back(desk: Any, at: Any) -> None:

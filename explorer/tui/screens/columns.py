@@ -49,6 +49,7 @@ from explorer.views.columns import (
     parse_column_filter,
     schema_of,
 )
+from explorer.views.history import actors_of
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -571,12 +572,9 @@ class ColumnsView(Vertical, Tab):
             except CatalogError:
                 # Shown beside other things, and not asked for by the reader: History asks.
                 return
-            actors = Urn.parse_all(
-                dict.fromkeys(one.created.actor for one in written.values() if one.created)
-            )
-            known = await catalog.summaries(actors[:_NAMED_AT_MOST]) if actors else {}
+            await self._session.read_names(actors_of(one.created for one in written.values()))
             if entity is self._entity:
-                names = {**self._known.names, **{urn: one.name for urn, one in known.items()}}
+                names = {**self._known.names, **self._session.names}
                 self._known = replace(self._known, changes=written, names=names)
                 self._tell()
 

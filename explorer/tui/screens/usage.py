@@ -1,7 +1,7 @@
 """The usage tab: queries by day, users, columns and the queries themselves."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -44,13 +44,7 @@ _NAMED_AT_MOST = 50
 _QUERY_LINES_AT_MOST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    use: Usage
-    names: Mapping[Urn, str]
-
-
-class UsageTab(SeriesTab[_Read]):
+class UsageTab(SeriesTab[Usage]):
     """Use a day as bars; below, the columns, users and queries, most used first."""
 
     WHAT: ClassVar[str] = "usage"
@@ -71,17 +65,16 @@ class UsageTab(SeriesTab[_Read]):
         if not keep:
             self._unfolded.clear()
 
-    async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> _Read:
+    async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> Usage:
         """The use, and what its users are called: two requests."""
         series = await catalog.usage(entity.urn, days=days)
         use = await asyncio.to_thread(usage_of, series)
         users = Urn.parse_all(user for user, _ in use.users[:_NAMED_AT_MOST])
-        known = await catalog.summaries(users) if users else {}
-        return _Read(use, {urn: one.name for urn, one in known.items()})
+        await self._session.read_names(users)
+        return use
 
-    def draw(self, data: _Read) -> None:
+    def draw(self, use: Usage) -> None:
         """Show it as a chart over a list, or as a table of its days."""
-        use = data.use
         if not use.days:
             self.say_nothing_measured("No use")
             return
@@ -92,7 +85,7 @@ class UsageTab(SeriesTab[_Read]):
         if self._as_table:
             self._show_table(use)
         else:
-            self.show_lines(list(self._list(data)))
+            self.show_lines(list(self._list(use)))
 
     def table(self) -> "Table | None":
         """What is shown of the use: what was used and by whom, or the days."""
@@ -101,9 +94,9 @@ class UsageTab(SeriesTab[_Read]):
             return None
         name = self._entity.name
         return (
-            usage_by_day_table(name, held.use)
+            usage_by_day_table(name, held)
             if self._as_table
-            else usage_table(name, held.use, held.names)
+            else usage_table(name, held, self._session.names)
         )
 
     def _plot(self, use: Usage) -> Plot:
@@ -144,8 +137,7 @@ class UsageTab(SeriesTab[_Read]):
         heading = Text(f"  {'day, UTC':<14}  {use.measure:>{digits}}  {'users':>6}")
         self.show_lines([row(day) for day in reversed(use.days)], heading=heading)
 
-    def _list(self, data: _Read) -> Iterator[MeasurementRow]:
-        use = data.use
+    def _list(self, use: Usage) -> Iterator[MeasurementRow]:
         if use.columns:
             yield self._columns_heading(use)
             most = use.columns[0][1] or 1
@@ -156,7 +148,7 @@ class UsageTab(SeriesTab[_Read]):
             yield heading_row("Users", f"{len(use.users):,}")
             most = use.users[0][1] or 1
             for user, count in use.users:
-                yield ranked_row(said(name_of(user, data.names)), count, most)
+                yield ranked_row(said(name_of(user, self._session.names)), count, most)
         if use.queries:
             yield heading_row("Queries", f"{len(use.queries):,} among the most asked of a day")
             for query, days in use.queries:
