@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -29,6 +29,7 @@ from explorer.sample import sample_proposals
 from explorer.server.app import Service
 from explorer.server.consistency import check
 from explorer.server.data_directory import open_catalog
+from explorer.server.store import SurveyedStore
 
 _TESTS = Path(__file__).resolve().parents[1] / "server"
 _MEGABYTE = 1024 * 1024
@@ -54,7 +55,7 @@ def main() -> int:
         failures = hostile.bombard(Service(catalog), given.requests, given.seed)
         took = time.perf_counter() - begin
         changes = catalog.store.log_bounds().head - head
-        findings = check(catalog.store, catalog.index, registry)
+        findings = check(cast(SurveyedStore, catalog.store), catalog.index, registry)
         catalog.close()
     print(f"{given.requests:,} requests, seed {given.seed}, {took:.0f} s, {changes:,} changes")
     print(f"{len(failures)} failures, {len(findings)} findings of the check")

@@ -126,7 +126,7 @@ async def trace_save(
     )
     saved = await traced.of(
         lambda: app.post_message(events.Key("ctrl+s", None)),
-        lambda: not app._editing._saves.titles and app.screen is not screen,
+        lambda: not (app._editing and app._editing._saves.titles) and app.screen is not screen,
         follow_seconds,
     )
     await asyncio.sleep(QUIET_SECONDS)

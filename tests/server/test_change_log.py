@@ -24,10 +24,11 @@ from explorer.server import catalog as catalog_module
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token, revoke_token
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import SurveyedStore, check
+from explorer.server.consistency import check
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits
 from explorer.server.routes import changes
+from explorer.server.store import SurveyedStore
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import Finding, SurveyedStore, check, check_directory
+from explorer.server.consistency import Finding, check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
 from explorer.server.search.listing import Listing, SortedListing
+from explorer.server.store import SurveyedStore, Transaction
 
 ORDERS = Urn.dataset("hive", "shop.orders")
 USERS = Urn.dataset("hive", "shop.users")
@@ -160,11 +161,12 @@ def test_versions_taken_back_leave_holes_that_are_no_fault(fresh: Callable[[], C
         write(catalog, ORDERS, "datasetProperties", {"description": f"{run} wrote"}, run=run)
         write(catalog, ORDERS, "datasetProperties", {"description": f"{run} again"}, run=run)
     write(catalog, ORDERS, "datasetProperties", {"description": "last"})
-    catalog.store.write(
-        lambda tx: [
-            tx.remove_version(str(ORDERS), "datasetProperties", n, (), 1, "x") for n in (3, 4, 7, 8)
-        ]
-    ).result()
+
+    def remove(transaction: Transaction) -> None:
+        for version in (3, 4, 7, 8):
+            transaction.remove_version(str(ORDERS), "datasetProperties", version, (), 1, "x")
+
+    catalog.store.write(remove).result()
     assert found(catalog) == []
     newest = catalog.store.aspect(str(ORDERS), "datasetProperties", -1)
     before = catalog.store.aspect(str(ORDERS), "datasetProperties", -3)

@@ -29,11 +29,11 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.app import Service
 from explorer.server.catalog import Catalog
-from explorer.server.consistency import SurveyedStore, check, check_directory
+from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.engine import EngineFailed, Searcher
 from explorer.server.search.query import SearchQuery
-from explorer.server.store import Transaction
+from explorer.server.store import SurveyedStore, Transaction
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -61,15 +61,13 @@ def build(directory: Path, count: int = TABLES) -> None:
             catalog.index.flush()
     for number in range(count, count + 4):
         urn = str(table(number))
-        catalog.store.write(
-            lambda tx, urn=urn: tx.remove_entity(urn, "datasetKey", 1, "x")
-        ).result()
+        catalog.store.write(erase(urn)).result()
     catalog.close()
 
 
 def erase(urn: str) -> Callable[[Transaction], object]:
     """A job that takes an entity's key away."""
-    return lambda transaction: transaction.erase(urn, "datasetKey", 1, "x")
+    return lambda transaction: transaction.remove_entity(urn, "datasetKey", 1, "x")
 
 
 @contextmanager

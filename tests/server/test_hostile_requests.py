@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 import orjson
@@ -21,6 +21,7 @@ from explorer.server.app import Service
 from explorer.server.catalog import Catalog
 from explorer.server.consistency import check
 from explorer.server.restli import Endpoint
+from explorer.server.store import SurveyedStore
 
 DATASETS = [f"urn:li:dataset:(urn:li:dataPlatform:hive,hostile.t{n},PROD)" for n in range(5)]
 URNS = [*DATASETS, "urn:li:tag:hostile", "urn:li:corpuser:h", "urn:li:dataPlatform:hive"]
@@ -563,7 +564,7 @@ def test_no_request_makes_it_fail_or_leaves_the_catalog_in_pieces(service: Servi
     failures = bombard(service, 1_500, 5)
     assert not failures, f"{len(failures)} failures:\n" + "\n\n".join(failures[:10])
     assert catalog.store.log_bounds().head > before + 50
-    assert check(catalog.store, catalog.index, catalog.registry) == []
+    assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 
 
 def test_what_is_no_http_is_answered_or_hung_up_on(

@@ -23,9 +23,10 @@ from explorer.views.columns import (
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 TOPIC = Urn.dataset("kafka", "shop.order-placed.v1")
-TEXT, NUMBER, RECORD = (
+KINDS: list[dict[str, Any]] = [
     {"type": {f"com.linkedin.schema.{kind}Type": {}}} for kind in ("String", "Number", "Record")
-)
+]
+TEXT, NUMBER, RECORD = KINDS
 
 
 def a_field(path: str, kind: dict[str, Any] = TEXT, **more: Any) -> dict[str, Any]:

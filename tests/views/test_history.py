@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def terminal(catalog: Catalog, data_dir: Path) -> dict[str, str]:
                 track.folded = False
         return VersionsList(tracks, stamps)
 
-    lists = {
+    lists: dict[str, Any] = {
         "history": asyncio.run(read()),
         "blame": BlameList(entity, catalog.blame(URN), stamps),
         "column": ColumnList("weight", catalog.column_history(URN, "weight"), stamps),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -60,7 +61,7 @@ def words_of(table: Table) -> list[str]:
 
 @pytest.mark.parametrize("by", [None, "platform", "owner"])
 def test_coverage_has_the_same_rows_in_every_front_end(
-    catalog: Catalog, data_dir: Path, by: str | None
+    catalog: Catalog, data_dir: Path, by: Literal["platform", "owner"] | None
 ) -> None:
     shown = catalog.stewardship.coverage([ORDERS, STOCK], by=by)
     words = words_of(views.coverage_page(shown))
@@ -88,8 +89,8 @@ def test_the_worklist_has_the_same_rows_in_every_front_end(
 def test_changes_have_the_same_rows_in_every_front_end(
     catalog: Catalog, data_dir: Path, tmp_path: Path
 ) -> None:
-    rows = catalog.stewardship.documentation([ORDERS, STOCK])
-    rows = [replace(rows[0], edited="Mine."), *rows[1:], replace(rows[0], column="nowhere")]
+    held = catalog.stewardship.documentation([ORDERS, STOCK])
+    rows = [replace(held[0], edited="Mine."), *held[1:], replace(held[0], column="nowhere")]
     file = tmp_path / "all.csv"
     file.write_bytes(write_rows(rows, "csv"))
     shown = catalog.stewardship.changeset(Entry(f"row {at}", row) for at, row in enumerate(rows, 2))

@@ -6,8 +6,8 @@ import pytest
 
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.notebook.widgets.explorer.markup import difference_lines, marked, marked_line
-from explorer.notebook.widgets.explorer.search import ORDERS as ORDERINGS
 from explorer.views.diff import text_diff
+from explorer.views.search import SORT_ORDERS
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",
@@ -85,7 +85,7 @@ def show(open_widget: Any) -> Any:
             "preview": [],
             **{key: {} for key in ("offers", "page", "tab", "editor", "typed")},
             **dict.fromkeys(("busy", "problem", "said"), ""),
-            "orders": [[order, words] for order, words in ORDERINGS.items()],
+            "orders": [[order, words] for order, words in SORT_ORDERS.items()],
             **told,
         }
         return open_widget(Explorer._esm, Explorer._css, state, **options)
