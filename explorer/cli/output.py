@@ -138,13 +138,13 @@ _DIFF_STYLES: Final[dict[LineKind, str]] = {
 }
 
 
-def print_diff(diff: Diff, console: Console | None = None) -> None:
-    """Print the lines of a diff, by default as results."""
+def print_diff(diff: Diff, console: Console | None = None, *, indent: int = 0) -> None:
+    """Print the lines of a diff, by default as results; those below a place are indented."""
     console = console or results()
     for one in diff:
         style = _DIFF_STYLES.get(one.kind, "")
         is_place = one.kind in ("place", "minor")
-        text = Text(f"{one.mark} " if is_place else f"  {one.mark}", style)
+        text = Text(f"{one.mark} " if is_place else f"{' ' * indent}{one.mark}", style)
         for segment, is_changed in one.cleaned(visible).segments():
             text.append(Text(segment, "bold underline" if is_changed else ""))
         console.print(text, soft_wrap=True)

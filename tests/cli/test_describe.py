@@ -172,10 +172,8 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(
     shop("describe", table, "--text", "One.\nTwo.", **state)
     ran = shop("describe", table, "--text", "One.\r\nTwo.\nThree.", "--dry-run", **state)
     lines = ran.out.splitlines()
-    assert ("  -One." in lines, "  +One.␍" in lines, "  +Three." in lines) == (True, True, True), (
-        ran
-    )
-    assert "   Two." in lines
+    assert ("-One." in lines, "+One.␍" in lines, "+Three." in lines) == (True, True, True), ran
+    assert " Two." in lines
     as_json = shop("describe", table, "--text", "x", "--dry-run", "--json", **state).json
     assert (as_json["before"], as_json["edited"]) == ("One.\nTwo.", "x")
     assert (as_json["changed"], as_json["dry_run"]) == (True, True)

@@ -47,7 +47,7 @@ _STORIES = {
         ["2"],
     ),
     "diff": (
-        f"catalog diff '{FLOUR}' --aspect schemaMetadata | grep -c '^/fields'",
+        f"catalog diff '{FLOUR}' --aspect schemaMetadata | grep -c '^[-+~] fields'",
         ["3"],
     ),
 }

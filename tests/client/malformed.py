@@ -95,6 +95,7 @@ READS = {
     "entity": lambda c: c.entity(TABLE),
     "legacy_entity": lambda c: c.legacy_entity(TABLE),
     "exists": lambda c: c.exists(TABLE),
+    "me": lambda c: c.me(),
     "entities": lambda c: c.entities([TABLE, TAG]),
     "summaries": lambda c: c.summaries([TABLE, TAG]),
     "aspect": lambda c: c.aspect(TABLE, "schemaMetadata"),

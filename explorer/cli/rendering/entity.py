@@ -335,7 +335,7 @@ def print_column(
                     ]
                 )
             )
-            print_diff(text_diff(change.before, change.after))
+            print_diff(text_diff(change.before, change.after), indent=2)
     if not changes:
         note("nobody ever described it")
     elif len(kept) < len(changes):
@@ -386,7 +386,7 @@ def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputForma
         console = results()
         console.print(Text("--- ", "red") + _headed(found.aspect, found.older, names))
         console.print(Text("+++ ", "green") + _headed(found.aspect, found.newer, names))
-        print_diff(value_diff(found.changes))
+        print_diff(value_diff(found.changes), indent=2)
     if found.changes:
         note(f"{len(found):,} {'places differ' if len(found) != 1 else 'place differs'}")
     else:

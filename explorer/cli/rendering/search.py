@@ -343,7 +343,7 @@ def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     console = results()
     for rank, row in enumerate(result_rows(page, summaries), page.start + 1):
         score = f"  {row.score_label}" if row.score_label else ""
-        head = (f"{rank:>4}  ", said(row.name, "bold"), "  ", said(row.kind), (score, "dim"))
+        head = (f"{rank:>4}  ", said(row.name, "bold"), "  ", said(row.kind_label), (score, "dim"))
         lines = [Text.assemble(*head)]
         if row.reason:
             lines.append(Text("      ") + said(row.reason))
@@ -428,7 +428,7 @@ def _row(row: ResultRow) -> _Row:
     matched = said(", ".join(row.matched_fields), "dim")
     shown = said(row.first_line, missing="no description")
     description = Text(f"{EDITED} ") + shown if row.is_edited else shown
-    return _Row((name, said(row.kind), said(row.platform), matched), description)
+    return _Row((name, said(row.kind_label), said(row.platform), matched), description)
 
 
 def _as_json(row: ResultRow) -> dict[str, Any]:

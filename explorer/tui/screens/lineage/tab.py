@@ -284,7 +284,6 @@ class ImpactRows(Rows):
         entity = self.view.entities[row.urn]
         apart = entity.distinction if entity.distinction != entity.platform else ""
         facts = [
-            said(apart),
             said(entity.platform, "" if entity.distinction else "dim"),
             Text(hop_count(row.hops), "dim"),
             Text(f"{row.queries:,} queries" if row.queries is not None else ""),
@@ -296,7 +295,8 @@ class ImpactRows(Rows):
             rest = len(entity.owners) - _OWNERS
             facts.append(said(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
         right = min(max(width // 2, _FACTS), width - 20)
-        text = Text("     ").append_text(padded(said(entity.name), width - right - 8))
+        name = said(f"{entity.name} ({apart})" if apart else entity.name)
+        text = Text("     ").append_text(padded(name, width - right - 8))
         return (text.append("  ").append_text(padded(join(facts), right)),)
 
 
