@@ -26,9 +26,9 @@ from explorer.server.lineage_walk import (
     EVERY_HOP,
     Graph,
     KnownUrn,
+    LineageLimits,
     LineageLists,
     Truncation,
-    WalkLimits,
     WalkResult,
     list_lineage,
     walk,
@@ -45,8 +45,8 @@ __all__ = [
     "Candidate",
     "ColumnForm",
     "LineageFilter",
-    "LineagePage",
     "LineageQuestion",
+    "LineageResults",
     "LineageService",
     "ReachedEntity",
     "platform_of",
@@ -404,7 +404,7 @@ PATHS_EACH = 100
 # An answer's paths name this many nodes at most; what is left without any is marked.
 _PATH_NODES = 100_000
 _NAMED_AT_ONCE = 5_000
-_LIMITS = WalkLimits()
+_LIMITS = LineageLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +421,7 @@ class LineageQuestion:
     upstream: bool
     start: int = 0
     count: int = 100
-    limits: WalkLimits = _LIMITS
+    limits: LineageLimits = _LIMITS
     narrowing: LineageFilter | None = None
     edges: bool = False
     candidates: bool = False
@@ -465,7 +465,7 @@ class WalkedEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class LineagePage:
+class LineageResults:
     """A page of what was reached, nearest first, equally near ones in the order in which the
     catalog first saw them (columns in the order of their URNs).
 
@@ -491,7 +491,7 @@ class LineageService:
         self.registry = registry
         self.vocabulary = _vocabulary(registry)
 
-    def answer(self, question: LineageQuestion) -> LineagePage:
+    def answer(self, question: LineageQuestion) -> LineageResults:
         """Walk, choose, and fill in a page. A URN that nothing knows has no lineage.
 
         One query a hop and a few for the page; about 3 µs an edge walked. What a narrowing costs
@@ -505,7 +505,7 @@ class LineageService:
             return self._answer(question, urn, columns)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
-            return LineagePage(0, ())
+            return LineageResults(0, ())
         return self._answer(question, handle, Tables(self._store, upstream=question.upstream))
 
     def lists(
@@ -555,7 +555,7 @@ class LineageService:
             truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
         )
 
-    def _answer(self, question: LineageQuestion, start: N, graph: "_Named[N]") -> LineagePage:
+    def _answer(self, question: LineageQuestion, start: N, graph: "_Named[N]") -> LineageResults:
         narrowing = question.narrowing
         walked, limits = _walk(question, start, graph)
         nodes = walked.reached()
@@ -573,7 +573,7 @@ class LineageService:
             nodes, candidates = list(compress(nodes, shown)), list(compress(candidates, shown))
         page = nodes[question.start : question.start + question.count]
         reached = self._fill_in(walked, page, graph)
-        return LineagePage(
+        return LineageResults(
             len(nodes),
             reached,
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
@@ -584,7 +584,7 @@ class LineageService:
 
     def _answer_with_via(
         self, question: LineageQuestion, start: str, graph: ColumnGraph
-    ) -> LineagePage:
+    ) -> LineageResults:
         walked, limits = _walk(question, start, graph)
         met = _met(walked, graph, owners=question.columns == "owners")
         stored = self._store.existing(sorted({owner_of(one.urn) for one in met}))
@@ -613,7 +613,7 @@ class LineageService:
         shown = self._shown(question, list(first.values()))
         kept = list(compress(first.values(), shown))
         page = kept[question.start : question.start + question.count]
-        return LineagePage(
+        return LineageResults(
             len(kept),
             self._fill_in_with_via(walked, page, groups, graph),
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
@@ -778,11 +778,13 @@ class _Named(Graph[N], Protocol[N]):
     def named(self, nodes: Sequence[N]) -> dict[N, KnownUrn]: ...
 
 
-def _walk(question: LineageQuestion, start: N, graph: Graph[N]) -> tuple[WalkResult[N], WalkLimits]:
+def _walk(
+    question: LineageQuestion, start: N, graph: Graph[N]
+) -> tuple[WalkResult[N], LineageLimits]:
     """The walk that answers a question, and the limits that it had."""
     limits, narrowing = question.limits, question.narrowing
     if narrowing is not None and narrowing.furthest < limits.hops:
-        limits = WalkLimits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
+        limits = LineageLimits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
     return walk(start, graph, limits), limits
 
 
@@ -807,7 +809,7 @@ def _named(graph: _Named[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
     return found
 
 
-def _why(met: Truncation | None, limits: WalkLimits, *, looked_at_all: bool) -> str | None:
+def _why(met: Truncation | None, limits: LineageLimits, *, looked_at_all: bool) -> str | None:
     match met:
         case "nodes":
             return f"only the nearest {limits.nodes} entities were walked to"

@@ -17,9 +17,9 @@ __all__ = [
     "MOST",
     "Graph",
     "KnownUrn",
+    "LineageLimits",
     "LineageLists",
     "Truncation",
-    "WalkLimits",
     "WalkResult",
     "list_lineage",
     "walk",
@@ -32,7 +32,7 @@ EVERY_HOP = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class WalkLimits:
+class LineageLimits:
     """How far a walk may go before it stops and says so; only `hops` is what was asked for."""
 
     hops: int = EVERY_HOP
@@ -42,7 +42,7 @@ class WalkLimits:
 
 
 # The most that may be asked for.
-MOST = WalkLimits(nodes=250_000, edges=2_000_000, seconds=30.0)
+MOST = LineageLimits(nodes=250_000, edges=2_000_000, seconds=30.0)
 
 
 class KnownUrn(Struct, frozen=True):
@@ -137,7 +137,7 @@ class Trace(Generic[N]):
         return found
 
 
-def walk(start: N, graph: Graph[N], limits: WalkLimits) -> WalkResult[N]:
+def walk(start: N, graph: Graph[N], limits: LineageLimits) -> WalkResult[N]:
     """Go from a node hop by hop until there is nothing new, or a limit is met.
 
     A node is visited once, so cycles end. Every hop is one question to the graph. The time limit

@@ -435,6 +435,7 @@ EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
 
 async def _unbound(_request: RestliRequest) -> Response:
+    """Stand for the handler of an endpoint until its `Routes` object exists."""
     raise NotImplementedError("Routes.endpoints gives endpoints their handlers")
 
 

@@ -34,8 +34,8 @@ from explorer.server.timeseries import Use, read_use, use_from
 __all__ = [
     "GROUPINGS",
     "PATIENCE_SECONDS",
+    "CoverageCount",
     "DatasetFacts",
-    "DescribedCount",
     "Grouping",
     "Lacking",
     "Ledger",
@@ -616,7 +616,7 @@ class WorklistPage(Struct, frozen=True):
     items: list[UndescribedItem]
 
 
-class DescribedCount(Struct):
+class CoverageCount(Struct):
     """How many of `total` are described: by people, by ingestion, or by both."""
 
     total: int = 0
@@ -632,20 +632,20 @@ class DescribedCount(Struct):
         self.ingested += counts[3]
 
 
-class DescribedGroup(Struct):
+class CoverageGroup(Struct):
     """The counts of datasets that share something, whose `key` is empty where they have none."""
 
     key: str
-    tables: DescribedCount
-    columns: DescribedCount
+    tables: CoverageCount
+    columns: CoverageCount
 
 
 class DescribedCoverage(Struct, frozen=True):
     """The counts over all datasets, and of each group: most undescribed columns first."""
 
-    tables: DescribedCount
-    columns: DescribedCount
-    groups: list[DescribedGroup]
+    tables: CoverageCount
+    columns: CoverageCount
+    groups: list[CoverageGroup]
 
 
 def rank(
@@ -695,19 +695,19 @@ def rank(
 
 def cover(entries: Iterable[WorklistDataset], by: Grouping | None) -> DescribedCoverage:
     """Return how much of some datasets is described; about 5 µs each."""
-    tables, columns = DescribedCount(), DescribedCount()
-    groups: dict[str, DescribedGroup] = {}
+    tables, columns = CoverageCount(), CoverageCount()
+    groups: dict[str, CoverageGroup] = {}
     for entry in entries:
         facts = entry.facts
         tables.add(facts.table)
         columns.add(facts.columns)
         for key in _keys(facts, by) if by else ():
             if key not in groups:
-                groups[key] = DescribedGroup(key, DescribedCount(), DescribedCount())
+                groups[key] = CoverageGroup(key, CoverageCount(), CoverageCount())
             groups[key].tables.add(facts.table)
             groups[key].columns.add(facts.columns)
 
-    def left(group: DescribedGroup) -> tuple[int, str]:
+    def left(group: CoverageGroup) -> tuple[int, str]:
         return group.columns.documented - group.columns.total, group.key
 
     return DescribedCoverage(tables, columns, sorted(groups.values(), key=left))

@@ -9,7 +9,7 @@ import pytest
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import Catalog
 from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
-from explorer.server.lineage_walk import WalkLimits
+from explorer.server.lineage_walk import LineageLimits
 from tests.server.conftest import Caller
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}
@@ -328,7 +328,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
 
     def answer(**limits: Any) -> Any:
         urn = Urn.parse(hive("lim"))
-        return lineage.answer(LineageQuestion(urn, upstream=True, limits=WalkLimits(**limits)))
+        return lineage.answer(LineageQuestion(urn, upstream=True, limits=LineageLimits(**limits)))
 
     whole = answer()
     assert (whole.total, whole.truncated) == (5, None)

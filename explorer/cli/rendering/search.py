@@ -41,7 +41,7 @@ _TREE: Final = tuple(map(output.Column, ("path", "name", "type", "depth", "entit
 
 
 @dataclass(frozen=True, slots=True)
-class FolderListing:
+class FolderOutput:
     """What lies at a path: folders and entities with their type, of `total` entries; `below`
     counts the entities in it and in all folders below."""
 
@@ -83,14 +83,14 @@ def fitting(shown_as: OutputFormat | None) -> int:
 
 def read_folder(
     catalog: Catalog, path: str, entities: Sequence[str], count: int | None
-) -> FolderListing:
+) -> FolderOutput:
     """What lies at a path, at most `count` entries, folders first. Raises `NotFound` where there
     is no such folder."""
     path = _whole(path)
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
         raise NotFound(f"there is no folder {path} here; catalog browse shows those at the top")
-    found = FolderListing(
+    found = FolderOutput(
         path,
         total=sum(entries for entries, _ in pages.values()),
         below=sum(total for _, total in pages.values()),
@@ -117,7 +117,7 @@ def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) 
 
 
 def print_folder(
-    found: FolderListing, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
+    found: FolderOutput, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
 ) -> None:
     """What lies at a path, in one of the forms; totals go to standard error."""
     if shown_as == "urns":
@@ -178,7 +178,7 @@ def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -
     return found
 
 
-def _table(found: FolderListing, summaries: Mapping[Urn, Entity]) -> output.Table:
+def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Table:
     rows: list[list[output.Cell]] = []
     base = found.path.rstrip("/")
     for entity, folder in found.folders:
@@ -213,7 +213,7 @@ def _shortened_description(summary: Entity | None) -> str:
     return f"{EDITED} {first}" if summary.edited_description else first
 
 
-def _place_as_json(found: FolderListing, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
+def _place_as_json(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
     base = found.path.rstrip("/")
     entities = []
     for entity, named in found.entities:
@@ -277,7 +277,7 @@ def _entities(number: int) -> str:
     return "1 entity" if number == 1 else f"{number:,} entities"
 
 
-def _say_how_many_entries(found: FolderListing, *, only_entities: bool) -> None:
+def _say_how_many_entries(found: FolderOutput, *, only_entities: bool) -> None:
     if not found.total:
         note("nothing is filed in folders here")
         return

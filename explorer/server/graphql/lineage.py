@@ -20,13 +20,13 @@ from explorer.server.lineage import (
     Candidate,
     ColumnForm,
     LineageFilter,
-    LineagePage,
     LineageQuestion,
+    LineageResults,
     LineageService,
     ReachedEntity,
     platform_of,
 )
-from explorer.server.lineage_walk import WalkLimits
+from explorer.server.lineage_walk import LineageLimits
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.parser import names_field
 from explorer.server.store import Store
@@ -149,7 +149,7 @@ def _column_form(asked: Given, info: Info) -> ColumnForm:
 
 async def _across(
     info: Info, asked: Given, bounds: tuple[int, int], form: ColumnForm
-) -> LineagePage:
+) -> LineageResults:
     catalog = info.context.catalog
     lineage = LineageService(catalog.store, catalog.registry)
     known = symbols(catalog.registry)
@@ -186,7 +186,7 @@ async def _across(
     return await catalog.offload(lineage.answer, question)
 
 
-def _results(answer: LineagePage) -> dict[str, Any]:
+def _results(answer: LineageResults) -> dict[str, Any]:
     return {
         "count": len(answer.reached),
         "total": answer.total,
@@ -260,7 +260,7 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         upstream=asked["direction"] == "UPSTREAM",
         start=0 if timed else start,
         count=_ALL if timed else count,
-        limits=WalkLimits(hops=1),
+        limits=LineageLimits(hops=1),
         include_missing=asked.get("includeGhostEntities") is True,
         include_removed=asked.get("includeSoftDelete") is True,
         columns="via" if info.context.dialect == "datahub" else "columns",

@@ -10,7 +10,7 @@ from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
 from explorer.server.catalog import Catalog
 from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
-from explorer.server.lineage_walk import EVERY_HOP, MOST, WalkLimits
+from explorer.server.lineage_walk import EVERY_HOP, MOST, LineageLimits
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,
@@ -133,7 +133,7 @@ def _direction(text: str) -> Direction:
 
 
 _DEFAULT_COUNT = 100
-_USUAL = WalkLimits()
+_USUAL = LineageLimits()
 _READ_ONE_BY_ONE = 500
 _EVERY_REMOVED = SearchQuery(
     text="",
@@ -345,9 +345,9 @@ def _reads_lists(parameters: Parameters) -> bool:
     return form == "lists"
 
 
-def _limits(parameters: Parameters, hops: int) -> WalkLimits:
+def _limits(parameters: Parameters, hops: int) -> LineageLimits:
     usual_millis, most_millis = round(_USUAL.seconds * 1000), round(MOST.seconds * 1000)
-    return WalkLimits(
+    return LineageLimits(
         hops,
         parameters.count("maxEntities", _USUAL.nodes, MOST.nodes),
         parameters.count("maxEdges", _USUAL.edges, MOST.edges),

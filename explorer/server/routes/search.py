@@ -208,7 +208,7 @@ _SEARCHED = (
 
 
 class SearchRoutes(Routes):
-    """`/entities` where it finds"""
+    """The actions of `/entities` that search."""
 
     @Endpoint(
         "POST",

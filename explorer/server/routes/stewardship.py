@@ -28,8 +28,8 @@ from explorer.server.search_request import forgive_query, read_filter
 from explorer.server.stewardship import (
     GROUPINGS,
     PATIENCE_SECONDS,
+    CoverageCount,
     DatasetFacts,
-    DescribedCount,
     Grouping,
     UndescribedItem,
     WorklistDataset,
@@ -234,7 +234,7 @@ def _some(
     return ((urn, entries[urn]) for urn in chosen if urn in entries)
 
 
-def _count(count: DescribedCount) -> dict[str, int]:
+def _count(count: CoverageCount) -> dict[str, int]:
     return {
         "total": count.total,
         "documented": count.documented,
