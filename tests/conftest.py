@@ -1,10 +1,15 @@
 """What every test needs: one event loop, and nothing of the reader's own catalog."""
 
+import gc
 import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# A test process keeps the tests and several catalogs alive, and each full collection visits all of
+# them: with Python's own thresholds that is a third of the time that the tests take.
+gc.set_threshold(10_000, 10, 20)
 
 
 @pytest.fixture

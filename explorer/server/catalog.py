@@ -101,8 +101,9 @@ class Catalog:
         self.ledger = Ledger(store, counts)
         self._projection = Projection(store, index, registry, self.ledger)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
-        # For work of seconds, one after another.
+        # For work of seconds, one after another: what people ask for, and what follows a move.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
+        self._follower = ThreadPoolExecutor(1, thread_name_prefix="catalog-follower")
         self._one_at_a_time = asyncio.Lock()
         self.commits = Commits(store, self._projection)
         self.feed = Feed(store, self.commits)
@@ -152,6 +153,7 @@ class Catalog:
         self.feed.end()
         self._threads.shutdown()
         self._worker.shutdown()
+        self._follower.shutdown()
         for thread in self._tasks:
             thread.join()
         self.ledger.close()
@@ -542,7 +544,7 @@ class Catalog:
 
     def _follow_moved(self) -> None:
         if not self._is_closing.is_set():
-            self._worker.submit(self._projection.follow_moved)
+            self._follower.submit(self._projection.follow_moved)
 
     def _check_element(
         self,

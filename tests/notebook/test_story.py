@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from explorer.client import Catalog
@@ -56,6 +55,9 @@ def outputs(notebook: Any) -> Any:
 
 
 def kept(name: Any) -> Any:
+    # Three seconds to import, of each process that reads the tests.
+    import nbformat
+
     return nbformat.read(STORIES[name], as_version=4)
 
 

@@ -91,22 +91,23 @@ def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
 
     async def run() -> tuple[Any, Any]:
         await fill(catalog)
-        hold = asyncio.Event()
+        # A container was moved, and the writer is held: what is in it waits for the writer.
+        await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+        held, go = asyncio.Event(), threading.Event()
         loop = asyncio.get_running_loop()
-        go = threading.Event()
 
         def busy(_: object) -> None:
-            loop.call_soon_threadsafe(hold.set)
-            go.wait(30)
+            loop.call_soon_threadsafe(held.set)
+            go.wait()
 
         writing = asyncio.ensure_future(catalog.write(busy))
-        await hold.wait()
+        await held.wait()
         try:
-            # The writer is held: a rehearsal is answered all the same.
-            told = await (
+            told = await asyncio.wait_for(
                 catalog.delete_references(TAG, dry_run=True)
                 if name == "references"
-                else catalog.roll_back("large", dry_run=True, safe=True)
+                else catalog.roll_back("large", dry_run=True, safe=True),
+                60,
             )
         finally:
             go.set()

@@ -147,7 +147,9 @@ async def test_lineage_opens_with_what_fits(sample: Any, at: Any) -> None:
 async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
-        await reader.press("3", "plus")
+        await reader.press("3")
+        await reader.sees("all 15 shown")
+        await reader.press("plus")
         await reader.sees("all 45 shown")
         for key in ("l", "j", "j", "j", "l", "j", "j", "h", "k", "L", "J"):
             await reader.press(key)

@@ -144,7 +144,7 @@ def test_names_are_completed(caller: Caller, shelf: Any) -> None:
 
 def test_folders_are_walked_down_to_the_entity(caller: Caller, shelf: Any) -> None:
     query = """query($p: [String!], $u: String!) {
-      browse(input: { type: DATASET, path: $p, count: 5 }) {
+      browse(input: { type: DATASET, path: $p, count: 100 }) {
         total groups { name count } entities { urn } metadata { path totalNumEntities }
       }
       browsePaths(input: { type: DATASET, urn: $u }) { path }
