@@ -1,7 +1,7 @@
 """What is worth documenting first: by how much it is used and how much is made from it."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Item",
+    "Key",
     "Reach",
     "TableUse",
     "UseSource",
+    "WorkQueue",
     "Worklist",
     "ask_worklist",
+    "documented_meanwhile",
     "rank",
     "read_worklist",
     "use_of",
@@ -48,6 +51,9 @@ _MOST_REACHED: Final = 10_000
 _AT_ONCE: Final = 8
 _PAGE: Final = 10_000
 _REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
+
+Key = tuple[str, str | None]
+"""Which description: the URN of a table, and the raw field path of its column or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,11 @@ class Item:
     place: int = 0
 
     @property
+    def key(self) -> Key:
+        """Which description is missing."""
+        return self.urn, self.column.raw if self.column else None
+
+    @property
     def weight(self) -> int:
         """What the order goes by: (use + 1) × (downstream + 1)."""
         return (self.use + 1) * (self.downstream + 1)
@@ -115,6 +126,85 @@ class Worklist:
     def truncated(self) -> bool:
         """Whether there is more to do than is listed."""
         return len(self.items) < self.total
+
+
+class WorkQueue:
+    """A worklist while it is worked through: what is written leaves it, whoever wrote it."""
+
+    def __init__(self, worklist: Worklist) -> None:
+        self._worklist = worklist
+        self._order = {item.key: at for at, item in enumerate(worklist.items)}
+        self._written: set[Key] = set()
+        self._gone: set[Key] = set()
+
+    @property
+    def worklist(self) -> Worklist:
+        """What is left, in its order."""
+        left = tuple(item for item in self._worklist.items if self._is_left(item.key))
+        return replace(self._worklist, items=left, total=self.left)
+
+    @property
+    def left(self) -> int:
+        """How many are left, also of those beyond what is listed."""
+        return self._worklist.total - len(self._written | self._gone)
+
+    @property
+    def written(self) -> int:
+        """How many were written here."""
+        return len(self._written)
+
+    def extend(self, worklist: Worklist) -> None:
+        """Take a longer list of the same; what was written stays out of it."""
+        self._worklist = worklist
+        self._order = {item.key: at for at, item in enumerate(worklist.items)}
+
+    def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
+        """Return what is to be written after something, from the top again after the last; none of
+        `but`. None where nothing else is left."""
+        items = self._worklist.items
+        at = self._order.get(key, -1) + 1
+        ahead = (item.key for item in (*items[at:], *items[: max(at - 1, 0)]))
+        return next((one for one in ahead if one not in but and self._is_left(one)), None)
+
+    def place(self, key: Key) -> str:
+        """Return how many are left and were written, in words."""
+        del key
+        return f"{self.left:,} left" + (f", {self.written:,} written" if self._written else "")
+
+    def wrote(self, key: Key, text: str) -> None:
+        """Note that a description was saved from here; an empty one puts it back."""
+        if key in self._order and text.strip():
+            self._written.add(key)
+        else:
+            self._written.discard(key)
+
+    def drop(self, keys: Iterable[Key]) -> int:
+        """Take out what others documented meanwhile, or removed; returns how many were left."""
+        found = {key for key in keys if key in self._order and self._is_left(key)}
+        self._gone |= found
+        return len(found)
+
+    def keys_of(self, urns: Container[str]) -> list[Key]:
+        """Return what is left of some tables."""
+        keys = (item.key for item in self._worklist.items)
+        return [key for key in keys if key[0] in urns and self._is_left(key)]
+
+    def _is_left(self, key: Key) -> bool:
+        return key not in self._written and key not in self._gone
+
+
+async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> list[Key]:
+    """Return those of some descriptions that are written by now, or whose column or table is gone.
+    What `AsyncCatalog.entities` of the tables costs."""
+    urns = Urn.parse_all(dict.fromkeys(urn for urn, _ in keys))
+    found = {entity.urn: entity async for entity in read_datasets(catalog, urns, _ASPECTS)}
+    missing = {
+        (str(urn), column.path.raw if column else None)
+        for urn, entity in found.items()
+        if not entity.removed
+        for column in _undocumented(entity)
+    }
+    return [key for key in keys if key not in missing]
 
 
 def use_of(series: Timeseries) -> TableUse:

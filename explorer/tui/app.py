@@ -31,7 +31,7 @@ from explorer.tui.key_queue import KeyQueue, import_first
 from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import Changes
+from explorer.tui.session import Changes, Hearing
 from explorer.tui.settings import Appearance
 from explorer.tui.state import TerminalState
 from explorer.tui.themes import ATTRIBUTES
@@ -39,9 +39,11 @@ from explorer.tui.widgets.bars import Header, KeyLine
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.stewardship.worklist import WorkQueue
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
     from explorer.tui.screens.undo import UndoActions
+    from explorer.tui.screens.worklist import DatasetQuestion
 
 __all__ = ["CatalogApp", "ControlFilter"]
 
@@ -413,6 +415,9 @@ class CatalogApp(BaseApp):
             view.hear(changes)
         if self._furnished:
             self._entity_view.hear(changes)
+        for screen in self.screen_stack[1:]:
+            if isinstance(screen, Hearing):
+                screen.hear(changes)
 
     def _missed_changes(self) -> None:
         if not self._is_open:
@@ -520,6 +525,57 @@ class CatalogApp(BaseApp):
     def action_drafts(self) -> None:
         """Show what was typed and not saved."""
         self._write(lambda editing: editing.show_drafts())
+
+    def action_worklist(self) -> None:
+        """Show what is worth documenting next; of what was searched for, where that is shown."""
+        if self._is_page_free():
+            self._show_worklist(self._question_here())
+
+    def action_coverage(self) -> None:
+        """Show how much is documented, and where most is missing."""
+        if self._is_page_free():
+            self._show_coverage(self._question_here())
+
+    def _question_here(self) -> str:
+        """What was searched for, as it is typed, where the results are shown."""
+        shown = self._desk.query_one("#page", ContentSwitcher).current == "find"
+        return self._desk.query_one(SearchView).text if shown else ""
+
+    def _show_worklist(self, text: str) -> None:
+        def go_on() -> None:
+            from explorer.tui.screens.worklist import DatasetQuestion
+
+            self._push_worklist(DatasetQuestion(text))
+
+        reporting = self._session.reporting("opening the worklist")
+        import_first(self, "explorer.tui.screens.worklist", go_on, reporting)
+
+    def _push_worklist(self, question: "DatasetQuestion") -> None:
+        from explorer.tui.screens.worklist import WorklistScreen
+
+        def left(urn: Urn | None) -> None:
+            if urn is not None:
+                while self.screen is not self._desk:
+                    self.pop_screen()
+                self._open(urn)
+
+        def edit(
+            queue: "WorkQueue", urn: Urn, path: str | None, done: Callable[[], object]
+        ) -> None:
+            self._write(lambda editing: editing.edit_queued(queue, urn, path, done))
+
+        self.push_screen(WorklistScreen(self._session, question, edit), left)
+
+    def _show_coverage(self, text: str) -> None:
+        def go_on() -> None:
+            from explorer.tui.screens.coverage import CoverageScreen
+            from explorer.tui.screens.worklist import DatasetQuestion
+
+            screen = CoverageScreen(self._session, DatasetQuestion(text), self._push_worklist)
+            self.push_screen(screen)
+
+        reporting = self._session.reporting("opening the coverage")
+        import_first(self, "explorer.tui.screens.coverage", go_on, reporting)
 
     def action_take_back(self) -> None:
         """Undo the last save, whatever page is open."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from explorer import config
 from explorer.client.transport import Secret
@@ -344,6 +344,16 @@ def _keep_trace(doing: str) -> str:
 
 Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
 """What was heard together: the changes of each entity, in the order of the log."""
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A screen that shows what others have changed."""
+
+    def hear(self, changes: Changes) -> None:
+        """Bring what is shown up to date."""
+        ...
+
 
 # An edit is often several aspects; they are told as one.
 _TOGETHER_SECONDS = 0.3

@@ -181,8 +181,10 @@ class AskLine(TypedLine):
     class Left(Message):
         """The line was left without an answer."""
 
-    def __init__(self) -> None:
-        super().__init__(placeholder="platform:snowflake, type:chart, tags:PII, hops<2 …")
+    def __init__(
+        self, placeholder: str = "platform:snowflake, type:chart, tags:PII, hops<2 …"
+    ) -> None:
+        super().__init__(placeholder=placeholder)
         self.cursor_blink = False
 
     def ask(self, value: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -10,10 +10,27 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["DescriptionTarget", "Descriptions", "Key", "is_describable"]
+__all__ = ["DescriptionQueue", "DescriptionTarget", "Descriptions", "Key", "is_describable"]
 
 Key = tuple[str, str | None]
 """Which description: the URN of its entity, and the field path of its column or None."""
+
+
+class DescriptionQueue(Protocol):
+    """Descriptions to be written one after another, of any number of entities."""
+
+    def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
+        """Return the description that follows, from the top again after the last; none of `but`
+        and none that is written. None where no other is left."""
+        ...
+
+    def place(self, key: Key) -> str:
+        """Return how much is left to be written, in words."""
+        ...
+
+    def wrote(self, key: Key, text: str) -> None:
+        """Take `text` for what the server holds of a description."""
+        ...
 
 
 def is_describable(urn: Urn) -> bool:

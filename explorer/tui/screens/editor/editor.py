@@ -29,7 +29,12 @@ from explorer.tui.screens.editor.conflict import (
     ConflictScreen,
     DifferenceScreen,
 )
-from explorer.tui.screens.editor.descriptions import Descriptions, DescriptionTarget
+from explorer.tui.screens.editor.descriptions import (
+    DescriptionQueue,
+    Descriptions,
+    DescriptionTarget,
+    Key,
+)
 from explorer.tui.screens.editor.drafts import DraftKeeper, Failure, Save, Saves
 from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, suggestions
 from explorer.tui.screens.editor.text_area import DescriptionArea
@@ -46,6 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.worker import WorkType
+
+    from explorer.client.entity import Entity
 
 __all__ = ["EditorOutcome", "EditorScreen", "editor_heading"]
 
@@ -126,7 +133,8 @@ class EditorScreen(ModalScreen[EditorOutcome]):
     with another text, to which all that is typed from then on belongs.
 
     `next_table` finds the next entity with columns to be described. `measured` is what is known of
-    the use and the values of the columns, where it was read before.
+    the use and the values of the columns, where it was read before. With a `queue` that gives what
+    comes after a text, in whichever entity; `subject_of` makes the texts of another one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
@@ -160,10 +168,16 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         saves: Saves,
         next_table: "Callable[[Urn], Awaitable[Descriptions | None]]",
         measured: ColumnMeasurements | None = None,
+        queue: DescriptionQueue | None = None,
+        subject_of: "Callable[[Entity], Descriptions]" = Descriptions,
     ) -> None:
         super().__init__()
         self._session = session
         self._subject = subject
+        self._queue = queue
+        self._subject_of = subject_of
+        self._queued: set[Key] = set()
+        self._ahead: tuple[Urn, asyncio.Task[Entity]] | None = None
         self._keeper = keeper
         self._saves = saves
         self._find_next = next_table
@@ -242,9 +256,10 @@ class EditorScreen(ModalScreen[EditorOutcome]):
             case "look", _:
                 return self.has_class("-narrow")
             case "save_and_next", _ if self._is_done:
-                return bool(self._left_out)
+                return self._first_left_out is not None
             case "save_and_next", _:
-                return path is not None and not self._session.read_only
+                is_one_of_many = path is not None or self._queue is not None
+                return is_one_of_many and not self._session.read_only
             case "to_failed", _:
                 return bool(self._failed_paths)
             case "move", (int(step),):
@@ -265,18 +280,80 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         """Save, and on to the next column without a description at once; after the last one to
         the first that was left out."""
         if self._is_done:
-            self._begin(self._left_out[0])
+            self._queued.clear()
+            if self._first_left_out is not None:
+                self._turn_to(self._first_left_out)
             return
         if self._refuses_unseen():
             return
         target = self._target
         left_out = self._save() is None and not self._area.text.strip()
         skipped = f"{said(target.title).plain} is left without a description." if left_out else ""
-        following = self._subject.undocumented_after(target.path, self._passed)
+        following = self._following
         if following is not None:
-            self._begin(following, skipped)
+            self._turn_to(following, skipped)
         else:
             self._finish()
+
+    @property
+    def _following(self) -> Key | None:
+        """What ^n goes to from the text at hand."""
+        if self._queue is not None:
+            return self._queue.after(self._target.key, self._queued)
+        path = self._subject.undocumented_after(self._target.path, self._passed)
+        return None if path is None else (str(self.urn), path)
+
+    @property
+    def _first_left_out(self) -> Key | None:
+        """The first text that was left without a description."""
+        if self._queue is not None:
+            return self._queue.after(self._target.key)
+        left_out = self._left_out
+        return (str(self.urn), left_out[0]) if left_out else None
+
+    def _turn_to(self, key: Key, message: str = "") -> None:
+        """Turn to another text, also of another entity: at once where that is read, and else what
+        is pressed waits for it."""
+        urn, path = key
+        if urn == str(self.urn):
+            self._begin(path, message)
+            return
+        self._area.hold()
+        self._cross(Urn.parse(urn), path, message)
+
+    @work(exclusive=True, group="cross")
+    async def _cross(self, urn: Urn, path: str | None, message: str) -> None:
+        entity: Entity | None = None
+        with self._session.reporting(f"reading {urn.name}"):
+            entity = await self._read_ahead(urn)
+        if self._is_gone:
+            return
+        if entity is None:
+            # What was pressed since was meant for the other text.
+            self._ahead = None
+            self._area.drop_held()
+            self._go_on()
+            return
+        self._subject, self._measured, self._passed = self._subject_of(entity), None, set()
+        self._begin(path, message)
+
+    def _read_ahead(self, urn: Urn) -> "asyncio.Task[Entity]":
+        """Return the reading of another entity, which is under way where it was begun before."""
+        if self._ahead is None or self._ahead[0] != urn:
+
+            async def read() -> "Entity":
+                return await (await self._session.catalog()).entity(urn)
+
+            task = asyncio.create_task(read())
+            # It may fail before anybody wants it; then it is tried again.
+            task.add_done_callback(self._forget_failed)
+            self._ahead = (urn, task)
+        return self._ahead[1]
+
+    def _forget_failed(self, task: "asyncio.Task[Entity]") -> None:
+        is_failed = task.cancelled() or task.exception() is not None
+        if is_failed and self._ahead is not None and self._ahead[1] is task:
+            self._ahead = None
 
     def action_move(self, step: int) -> None:
         """To a column some steps further; what was typed stays as a draft."""
@@ -400,6 +477,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self._buffer.is_asking = path is not None
         self._is_done = False
         self._passed.add(path or "")
+        self._queued.add(self._target.key)
         self.remove_class("-done")
         self._opened.clear()
         area.hold()
@@ -414,6 +492,9 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         if self._measured is None and path is not None:
             self._measured = ColumnMeasurements()
             self._measure(self._subject)
+        following = self._following if self._queue is not None else None
+        if following is not None and following[0] != str(self.urn):
+            self._read_ahead(Urn.parse(following[0]))
 
     @work(group="open")
     async def _open_draft(self, buffer: _Buffer) -> None:
@@ -613,9 +694,10 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self.add_class("-done")
         self.remove_class("-looking")
         self.set_focus(self.query_one(AllDone))
-        self._next, self._is_looking, self._wants_next = None, True, False
+        self._next, self._is_looking, self._wants_next = None, self._queue is None, False
         self._tell()
-        self._look_for_next(self.urn)
+        if self._queue is None:
+            self._look_for_next(self.urn)
         self.refresh_bindings()
 
     @work(exclusive=True, group="next")
@@ -735,6 +817,9 @@ class EditorScreen(ModalScreen[EditorOutcome]):
     def _tell(self, draft: str = "") -> None:
         """Say above the text what it is of, and how it and what was saved before stand."""
         place = self._subject.place(self._target.path)
+        if self._queue is not None:
+            left = self._queue.place(self._target.key)
+            place = " · ".join(filter(None, (left, place.partition(",")[0])))
         read_only, width = self._session.read_only, self.size.width - 2
         titles = self._saves.titles
         saving = f"saving {', '.join(titles)} …" if titles else ""
@@ -767,6 +852,9 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         return said(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
 
     def _tell_done(self) -> None:
+        if self._queue is not None:
+            self.query_one(AllDone).update(self._told_queue_done())
+            return
         missing = self._left_out
         name = said(self._subject.entity.name, "bold")
         if self._failed_paths:
@@ -792,6 +880,18 @@ class EditorScreen(ModalScreen[EditorOutcome]):
             text.append("⏎", "bold").append("  back: no other result has an undocumented column")
         text.append("\n").append("esc", "bold").append(" leave")
         self.query_one(AllDone).update(text)
+
+    def _told_queue_done(self) -> Text:
+        text = Text()
+        if self._saves.failed:
+            text.append("That was the last one, and not every description was saved.")
+        elif self._first_left_out is not None:
+            text.append("That was the last one. Some were left without a description; ")
+            text.append("^n", "bold").append(" goes to the first.")
+        else:
+            text.append("All done", "bold").append(": nothing on the worklist is left.")
+        text.append("\n\n").append("⏎", "bold").append("  back to the worklist")
+        return text
 
 
 def _reason(failure: Failure) -> str:

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.editor.descriptions import Descriptions, is_describable
+from explorer.tui.screens.editor.descriptions import (
+    DescriptionQueue,
+    Descriptions,
+    is_describable,
+)
 from explorer.tui.screens.editor.drafts import DraftKeeper, DraftsScreen, Failure, Save, Saves
 from explorer.tui.screens.editor.editor import EditorOutcome, EditorScreen
 from explorer.tui.screens.editor.links import LinksScreen
@@ -59,6 +63,8 @@ class EditorLauncher:
         )
         self._saved: list[Save] = []
         self._is_warned = False
+        self._queue: DescriptionQueue | None = None
+        self._queue_changed: Callable[[], object] | None = None
 
     def edit(self, entity: "Entity", path: str | None) -> None:
         """Edit a description: a column's, or with no `path` the entity's own."""
@@ -80,6 +86,44 @@ class EditorLauncher:
             self._view().columns.measured_of(entity),
         )
         self._app.push_screen(screen, left)
+
+    def edit_queued(
+        self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
+    ) -> None:
+        """Edit the descriptions of a queue, from one on: one request. `changed` is called when the
+        editor is left, and at the end of every save."""
+        if not self._session.refuses_to_write():
+            # Given as it is, for it may be told to end before it has begun.
+            opening: WorkType[None] = partial(self._open_queued, queue, urn, path, changed)
+            self._app.run_worker(opening, LEADING, "edit", exclusive=True)
+
+    async def _open_queued(
+        self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
+    ) -> None:
+        entity: Entity | None = None
+        with self._session.reporting(f"reading {urn.name}"):
+            entity = await (await self._session.catalog()).entity(urn)
+        if entity is None:
+            return
+        self._queue, self._queue_changed = queue, changed
+
+        def done(how: EditorOutcome | None) -> None:
+            self._drafts_changed()
+            changed()
+            if how is not None and how.message:
+                self._session.say(how.message, error=how.error)
+
+        screen = EditorScreen(
+            self._session,
+            self._subject_of(entity),
+            path,
+            self._keeper,
+            self._saves,
+            self._next_table,
+            queue=queue,
+            subject_of=self._subject_of,
+        )
+        self._app.push_screen(screen, done)
 
     def _subject_of(self, entity: "Entity") -> Descriptions:
         """The texts of an entity with those that were saved after it was read, or are on their
@@ -142,6 +186,9 @@ class EditorLauncher:
         """A save has come to its end: tell it where the reader is."""
         if failure is None:
             self._saved.append(save)
+            if self._queue is not None and self._queue_changed is not None:
+                self._queue.wrote(save.key, save.text)
+                self._queue_changed()
         editors = self._editors
         for screen in editors:
             screen.told(save, failure)
