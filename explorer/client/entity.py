@@ -355,7 +355,7 @@ class Entity:
     @property
     def deprecation(self) -> str | None:
         """The note of its deprecation; None where it is not deprecated."""
-        held = self.aspect("deprecation", typed.Deprecation)
+        held = self.aspect("deprecation", typed.DeprecationRecord)
         return (held.note or "deprecated") if held and held.deprecated else None
 
     @property

@@ -34,7 +34,7 @@ __all__ = [
     "DatasetProfile",
     "DatasetProperties",
     "DatasetUsageStatistics",
-    "Deprecation",
+    "DeprecationRecord",
     "EditableContainerProperties",
     "EditableDatasetProperties",
     "EditableSchemaField",
@@ -170,7 +170,7 @@ class Status(Camel, frozen=True):
     removed: bool = False
 
 
-class Deprecation(Camel, frozen=True):
+class DeprecationRecord(Camel, frozen=True):
     """Whether an entity should no longer be used, and why."""
 
     deprecated: bool = False
@@ -533,7 +533,7 @@ RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "datasetProfile": DatasetProfile,
     "datasetProperties": DatasetProperties,
     "datasetUsageStatistics": DatasetUsageStatistics,
-    "deprecation": Deprecation,
+    "deprecation": DeprecationRecord,
     "editableContainerProperties": EditableContainerProperties,
     "editableDatasetProperties": EditableDatasetProperties,
     "editableSchemaMetadata": EditableSchemaMetadata,

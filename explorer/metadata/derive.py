@@ -18,7 +18,7 @@ import msgspec
 
 from explorer.metadata.registry import (
     Aspect,
-    Entity,
+    EntityType,
     Field,
     Record,
     Registry,
@@ -63,7 +63,7 @@ def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, A
         if "keyForEntity" in model.about
     }
     entities = {
-        name: Entity(model.about["name"], tuple(model.about.get("entityAspects", ())))
+        name: EntityType(model.about["name"], tuple(model.about.get("entityAspects", ())))
         for name, model in sorted(
             keys.items(), key=lambda item: (place.get(item[0], len(place)), item[0])
         )

@@ -262,7 +262,7 @@ class ValueShape:
     def place(self, value: Any, kind: str | None, path: tuple[str, ...]) -> PatchTarget:
         """A value of a type, found at a path of names, as a place."""
         if isinstance(value, dict):
-            return _Named(self, value, kind, path)
+            return _NamedParts(self, value, kind, path)
         if isinstance(value, list):
             element = _element(kind)
             if self._is_fine_grained(element):
@@ -343,7 +343,7 @@ class ValueShape:
         return not self._generic and (element or "").rpartition(".")[2] == _FINE_GRAINED
 
 
-class _Named:
+class _NamedParts:
     """A record, map or union: parts by name."""
 
     def __init__(
@@ -527,7 +527,7 @@ class _Listed:
     def into(self, step: str, *, make: bool) -> PatchTarget | None:
         at = self._at(step)
         if at is not None and at < len(self._elements) and isinstance(self._elements[at], dict):
-            return _Named(self._shape.unknown(), self._elements[at], None, ())
+            return _NamedParts(self._shape.unknown(), self._elements[at], None, ())
         if make:
             raise Misplaced(f"there is no element {step}")
         return None

@@ -29,7 +29,7 @@ from explorer.metadata.urn import Urn
 __all__ = [
     "Aspect",
     "Edge",
-    "Entity",
+    "EntityType",
     "Field",
     "Record",
     "Registry",
@@ -283,16 +283,16 @@ class Aspect(msgspec.Struct, frozen=True, omit_defaults=True):
     relationships: tuple[Relationship, ...] = ()
 
 
-class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
+class EntityType(msgspec.Struct, frozen=True, omit_defaults=True):
     """An entity type: its key aspect and every other aspect it may carry."""
 
     key: str
     aspects: tuple[str, ...] = ()
 
 
-class _File(msgspec.Struct):
+class _RegistryFile(msgspec.Struct):
     source: str = ""
-    entities: dict[str, Entity] = {}
+    entities: dict[str, EntityType] = {}
     aspects: dict[str, Aspect] = {}
     records: dict[str, Record] = {}
 
@@ -302,7 +302,7 @@ class Registry:
 
     def __init__(
         self,
-        entities: dict[str, Entity],
+        entities: dict[str, EntityType],
         aspects: dict[str, Aspect],
         records: dict[str, Record],
     ) -> None:
@@ -314,7 +314,7 @@ class Registry:
     def from_json(cls, data: bytes, source: str = "registry") -> "Registry":
         """Read a file of the form above; raises `InvalidInput` with the place that is wrong."""
         try:
-            file = msgspec.json.decode(data, type=_File)
+            file = msgspec.json.decode(data, type=_RegistryFile)
         except msgspec.DecodeError as error:
             raise InvalidInput(f"{source} is not a registry file: {error}") from error
         return cls(file.entities, file.aspects, file.records)
@@ -329,12 +329,12 @@ class Registry:
         for name, entity in other.entities.items():
             ours = entities.get(name)
             names = (*(ours.aspects if ours else ()), *entity.aspects)
-            entities[name] = Entity(
+            entities[name] = EntityType(
                 entity.key or (ours.key if ours else ""), tuple(dict.fromkeys(names))
             )
         return Registry(entities, self.aspects | other.aspects, self.records | other.records)
 
-    def entity(self, name: str) -> Entity:
+    def entity(self, name: str) -> EntityType:
         """The entity type of that name; raises `UnknownName` naming those that would do."""
         try:
             return self.entities[name]

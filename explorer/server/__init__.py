@@ -55,7 +55,7 @@ def serve(
     On loopback, and without tokens, requests must name this machine, `host`, or one of
     `allowed_hosts` as their host; elsewhere only when some are named. With `log_format` every
     request is logged on standard error. Changes older than `keep_changes_days` are dropped from the
-    change log, see `Catalog.keep_changes`; None keeps all.
+    change log, see `CatalogEngine.keep_changes`; None keeps all.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
@@ -183,9 +183,9 @@ def create_app(
 
     from explorer.metadata.registry import load_registry
     from explorer.server.app import Service
-    from explorer.server.catalog import Catalog
+    from explorer.server.catalog import CatalogEngine
 
-    catalog = Catalog(store, index, registry or load_registry())
+    catalog = CatalogEngine(store, index, registry or load_registry())
     catalog.catch_up()
     service = Service(catalog, base_path=base_path, dialect=dialect)
     return Starlette(routes=[Mount("/", app=service)])

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from explorer.errors import Busy, CatalogError
 from explorer.server.access_log import AccessLog
 from explorer.server.authentication import Gate
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.failures import RequestRefusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
@@ -51,7 +51,7 @@ class Service:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: CatalogEngine,
         *,
         base_path: str = "",
         dialect: Dialect | None = None,

@@ -84,7 +84,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
         return "valid"
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _TokenFile(msgspec.Struct, frozen=True):
     format: int
     tokens: tuple[Token, ...]
 
@@ -108,7 +108,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
             f"run: chmod 600 '{path}'"
         )
     try:
-        kept = msgspec.json.decode(data, type=_Kept)
+        kept = msgspec.json.decode(data, type=_TokenFile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidFile(
             f"the token file {path} is damaged ({error}); put back a copy of it, "
@@ -221,7 +221,7 @@ def write_uses(path: Path, uses: Mapping[str, int]) -> None:
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
-    data = msgspec.json.format(msgspec.json.encode(_Kept(_FORMAT, tokens)))
+    data = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data + b"\n")

@@ -43,7 +43,7 @@ from explorer.server.ingestion import (
 from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, CheckedProposal
 from explorer.server.projection import Projection
 from explorer.server.removal import (
-    Reference,
+    AspectReference,
     RollbackResult,
     Stamp,
     UnlinkedReferences,
@@ -56,7 +56,7 @@ from explorer.server.search.index import SearchIndex
 from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reader, Store, Transaction
 
-__all__ = ["Catalog"]
+__all__ = ["CatalogEngine"]
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -87,7 +87,7 @@ _RECOUNT_EVERY_SECONDS = 3_600.0
 _DAY_MILLIS = 86_400_000
 
 
-class Catalog:
+class CatalogEngine:
     """A store and its search index under one registry. Any thread may call what is not async."""
 
     def __init__(
@@ -381,11 +381,11 @@ class Catalog:
         text, by = str(urn), actor or self.intake.default_actor
 
         def remove(
-            view: Reader, references: list[Reference], stamp: Stamp | None = None
+            view: Reader, references: list[AspectReference], stamp: Stamp | None = None
         ) -> UnlinkedReferences:
             return unlink(view, text, references, self.registry, stamp)
 
-        def read() -> tuple[list[list[Reference]], UnlinkedReferences]:
+        def read() -> tuple[list[list[AspectReference]], UnlinkedReferences]:
             planned = UnlinkedReferences()
             with self.store.snapshot() as view:
                 found = references_to(view, text)

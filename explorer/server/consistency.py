@@ -16,7 +16,7 @@ from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import default_delimiter
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_only, open_store
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN
@@ -175,7 +175,7 @@ def _check_opened(
     except BaseException:
         store.close()
         raise
-    catalog = Catalog(store, index, registry)
+    catalog = CatalogEngine(store, index, registry)
     try:
         catalog.catch_up()
         catalog.recount_use()

@@ -18,7 +18,7 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import TOKENS_FILE
 from explorer.server.browse import default_delimiter
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
@@ -104,7 +104,7 @@ def is_read_only(data_dir: Path) -> bool:
     return engine.is_read_only(data_dir / FILE)
 
 
-def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
+def open_catalog(data_dir: Path, registry: Registry) -> CatalogEngine:
     """The catalog kept in a directory, its search index brought up to date.
 
     An index of more than 2,000 entities that has to be made anew is made in the background;
@@ -117,7 +117,7 @@ def open_catalog(data_dir: Path, registry: Registry) -> Catalog:
     except BaseException:
         store.close()
         raise
-    catalog = Catalog(store, index, registry, data_dir / COUNTS)
+    catalog = CatalogEngine(store, index, registry, data_dir / COUNTS)
     catalog.ledger.open()
     try:
         if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
@@ -143,7 +143,7 @@ Advance = Callable[[int], None]
 _DRAFT = ".catalog-backup"
 
 
-class Restored(Struct, frozen=True):
+class RestoreResult(Struct, frozen=True):
     """How many entities the restored catalog holds, and where the one before is kept."""
 
     entities: int
@@ -169,7 +169,7 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
             except BaseException:
                 store.close()
                 raise
-            catalog = Catalog(store, index, registry)
+            catalog = CatalogEngine(store, index, registry)
             try:
                 catalog.catch_up()
             finally:
@@ -217,7 +217,7 @@ def back_up(data_dir: Path, target: Path) -> int:
     return (target / FILE).stat().st_size
 
 
-def restore(data_dir: Path, source: Path) -> Restored:
+def restore(data_dir: Path, source: Path) -> RestoreResult:
     """Put a backup in the place of the catalog in a directory, which is made if it is not there.
 
     `source` is a directory that `back_up` made, or the catalog file in one. It is checked first,
@@ -248,7 +248,7 @@ def restore(data_dir: Path, source: Path) -> Restored:
         ) from error
 
 
-def _restore(data_dir: Path, file: Path) -> Restored:
+def _restore(data_dir: Path, file: Path) -> RestoreResult:
     draft = data_dir / f"{FILE}.restored"
     entities = engine.draft_restored_file(file, draft)
     try:
@@ -260,7 +260,7 @@ def _restore(data_dir: Path, file: Path) -> Restored:
         draft.unlink(missing_ok=True)
         raise
     shutil.rmtree(data_dir / INDEX, ignore_errors=True)
-    return Restored(entities, kept)
+    return RestoreResult(entities, kept)
 
 
 class _CountingIndex(SearchIndex):

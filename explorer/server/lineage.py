@@ -35,9 +35,9 @@ from explorer.server.lineage_walk import (
 )
 from explorer.server.search.analysis import AnalysedDocument, analyse
 from explorer.server.search.document import build_document
+from explorer.server.search.evaluator import Names
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.matching import Names
-from explorer.server.search.ranking import read_text
+from explorer.server.search.relevance import read_text
 from explorer.server.store import Store
 
 __all__ = [
@@ -532,7 +532,7 @@ class LineageService:
         self,
         question: LineageQuestion,
         start: N,
-        graph: "_Named[N]",
+        graph: "_NamedGraph[N]",
         find_removed: Callable[[Sequence[str]], Collection[str]],
     ) -> LineageLists:
         walked, limits = _walk(question, start, graph)
@@ -555,7 +555,9 @@ class LineageService:
             truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
         )
 
-    def _answer(self, question: LineageQuestion, start: N, graph: "_Named[N]") -> LineageResults:
+    def _answer(
+        self, question: LineageQuestion, start: N, graph: "_NamedGraph[N]"
+    ) -> LineageResults:
         narrowing = question.narrowing
         walked, limits = _walk(question, start, graph)
         nodes = walked.reached()
@@ -685,7 +687,7 @@ class LineageService:
         return shown
 
     def _fill_in(
-        self, walked: WalkResult[N], page: Sequence[N], graph: "_Named[N]"
+        self, walked: WalkResult[N], page: Sequence[N], graph: "_NamedGraph[N]"
     ) -> tuple[ReachedEntity, ...]:
         trace = walked.trace(page)
         paths: dict[N, list[tuple[N, ...]]] = {}
@@ -728,7 +730,7 @@ class LineageService:
         }
 
     def _edges(
-        self, walked: WalkResult[N], graph: "_Named[N]", *, upstream: bool
+        self, walked: WalkResult[N], graph: "_NamedGraph[N]", *, upstream: bool
     ) -> tuple[WalkedEdge, ...]:
         named = {node: one.urn for node, one in _named(graph, list(walked.degrees)).items()}
         if upstream:
@@ -772,7 +774,7 @@ def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_
     return sorted(found, key=lambda one: (one.degree, one.urn, one.column))
 
 
-class _Named(Graph[N], Protocol[N]):
+class _NamedGraph(Graph[N], Protocol[N]):
     """A graph whose nodes have URNs."""
 
     def named(self, nodes: Sequence[N]) -> dict[N, KnownUrn]: ...
@@ -802,7 +804,7 @@ def _vocabulary(registry: Registry) -> Vocabulary:
     return Vocabulary(registry)
 
 
-def _named(graph: _Named[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
+def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
     found: dict[N, KnownUrn] = {}
     for begin in range(0, len(nodes), _NAMED_AT_ONCE):
         found |= graph.named(nodes[begin : begin + _NAMED_AT_ONCE])

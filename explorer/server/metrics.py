@@ -19,7 +19,7 @@ from prometheus_client import (
 )
 
 from explorer import __version__
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import RequestContext
 
 __all__ = ["MEDIA_TYPE", "Metrics", "resident_bytes"]
@@ -43,7 +43,7 @@ class _Registry(CollectorRegistry):
 class Metrics:
     """The metrics of one service: of its requests, its catalog and its process."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogEngine) -> None:
         self._catalog = catalog
         self._registry = registry = _Registry()
         self._requests = Counter(

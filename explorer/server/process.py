@@ -63,7 +63,7 @@ class ConnectionLimits(Struct, frozen=True):
     ignored_bytes: int = 64 * 1024 * 1024
 
 
-class _Waiting:
+class _WaitingConnections:
     """The connections of one server that wait for their next request, longest first: `unused` ones
     never completed a request head, `idle` ones did."""
 
@@ -83,7 +83,7 @@ class _Waiting:
 
 def connection_factory(limits: ConnectionLimits) -> "partial[LimitedConnection]":
     """Return the protocol class of one server, for uvicorn's setting `http`."""
-    return partial(LimitedConnection, limits, _Waiting())
+    return partial(LimitedConnection, limits, _WaitingConnections())
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -94,7 +94,9 @@ class LimitedConnection(HttpToolsProtocol):
     that has waited longest without a request is closed, so that a new client always gets in.
     """
 
-    def __init__(self, limits: ConnectionLimits, waiting: _Waiting, **uvicorn: Any) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, waiting: _WaitingConnections, **uvicorn: Any
+    ) -> None:
         super().__init__(**uvicorn)
         self._limits = limits
         self._waiting = waiting

@@ -19,7 +19,7 @@ from explorer.server.ingestion_rules import SUMMARIES, fill_derived, own_write
 from explorer.server.store import Reader, RunRow, Transaction, Write
 
 __all__ = [
-    "Reference",
+    "AspectReference",
     "RollbackResult",
     "Stamp",
     "UnlinkedReferences",
@@ -41,7 +41,7 @@ class Stamp(NamedTuple):
     actor: str
 
 
-class Reference(Struct, frozen=True, order=True):
+class AspectReference(Struct, frozen=True, order=True):
     """That an aspect of an entity points at another."""
 
     urn: str
@@ -53,8 +53,8 @@ class UnlinkedReferences(Struct):
     """What was done about the references to an entity, or would be: those taken out, and those in
     aspects that cannot be without them."""
 
-    taken: list[Reference] = []
-    left: list[Reference] = []
+    taken: list[AspectReference] = []
+    left: list[AspectReference] = []
 
     def add(self, other: "UnlinkedReferences") -> None:
         """Count what was done about others too."""
@@ -71,12 +71,14 @@ class UnlinkedReferences(Struct):
         }
 
 
-def references_to(view: Reader, urn: str) -> list[list[Reference]]:
+def references_to(view: Reader, urn: str) -> list[list[AspectReference]]:
     """Return the references to a URN, those of one aspect of an entity together, sorted."""
     _, pointing = view.edges([urn], "INCOMING")
-    by_aspect: dict[tuple[str, str], list[Reference]] = {}
+    by_aspect: dict[tuple[str, str], list[AspectReference]] = {}
     for reference in sorted(
-        Reference(one.urn, aspect, one.relationship) for one in pointing for aspect in one.aspects
+        AspectReference(one.urn, aspect, one.relationship)
+        for one in pointing
+        for aspect in one.aspects
     ):
         by_aspect.setdefault((reference.urn, reference.aspect), []).append(reference)
     return list(by_aspect.values())
@@ -85,7 +87,7 @@ def references_to(view: Reader, urn: str) -> list[list[Reference]]:
 def unlink(
     view: Reader,
     urn: str,
-    references: list[Reference],
+    references: list[AspectReference],
     registry: Registry,
     stamp: Stamp | None,
 ) -> UnlinkedReferences:
@@ -177,13 +179,13 @@ def _inner(kind: str) -> str:
     return arguments[0] if shape in ("array", "map") else kind
 
 
-def _paths(registry: Registry, aspect: str, references: Sequence[Reference]) -> list[str]:
+def _paths(registry: Registry, aspect: str, references: Sequence[AspectReference]) -> list[str]:
     names = {reference.relationship for reference in references}
     declared = registry.aspect(aspect).relationships
     return list(dict.fromkeys(one.path for one in declared if one.name in names))
 
 
-def _listed(references: Sequence[Reference]) -> list[dict[str, str]]:
+def _listed(references: Sequence[AspectReference]) -> list[dict[str, str]]:
     return [
         {"entity": one.urn, "relationship": one.relationship, "aspect": one.aspect}
         for one in references[:_MAX_LISTED]

@@ -28,7 +28,7 @@ from starlette.types import Receive, Scope, Send
 
 from explorer.errors import InvalidInput
 from explorer.server.authentication import ANONYMOUS, Access, Role
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
 
@@ -501,7 +501,7 @@ class Endpoint(Struct, frozen=True):
 class Routes:
     """A family of endpoints of one catalog: the methods that an `Endpoint` decorates."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogEngine) -> None:
         self._catalog = catalog
 
     def endpoints(self) -> Iterator[Endpoint]:

@@ -114,7 +114,7 @@ class _Field(msgspec.Struct, frozen=True):
         return self.native
 
 
-class _Schema(msgspec.Struct, frozen=True):
+class _SchemaColumns(msgspec.Struct, frozen=True):
     fields: tuple[_Field, ...] = ()
 
 
@@ -122,7 +122,7 @@ class _Edited(msgspec.Struct, frozen=True):
     fields: tuple[_Field, ...] = msgspec.field(default=(), name="editableSchemaFieldInfo")
 
 
-_schema = msgspec.json.Decoder(_Schema)
+_schema = msgspec.json.Decoder(_SchemaColumns)
 _edited = msgspec.json.Decoder(_Edited)
 
 
@@ -166,7 +166,7 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
 
 def _columns(stored: Mapping[str, bytes]) -> Iterator[tuple[int, _Field, str | None]]:
     """The columns in the order of the tree, each with its place and what people wrote of it."""
-    fields = _decoded(_schema, stored.get("schemaMetadata"), _Schema()).fields
+    fields = _decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields
     edited = _decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
     written = {one.path: one.text for one in edited}
     ordered = list(_in_tree_order(fields))
@@ -343,7 +343,7 @@ class WorklistDataset(msgspec.Struct, gc=False, array_like=True):
         return _facts.decode(self.packed)
 
 
-class _File(msgspec.Struct, array_like=True):
+class _LedgerFile(msgspec.Struct, array_like=True):
     format: int
     catalog: str
     offset: int
@@ -352,7 +352,7 @@ class _File(msgspec.Struct, array_like=True):
 
 
 _facts = msgspec.msgpack.Decoder(DatasetFacts)
-_file = msgspec.msgpack.Decoder(_File)
+_file = msgspec.msgpack.Decoder(_LedgerFile)
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -553,7 +553,7 @@ class Ledger:
             if found is not None:
                 found.downstream = counts[handle]
 
-    def _read(self) -> _File | None:
+    def _read(self) -> _LedgerFile | None:
         """What is kept of this catalog as it was, or nothing."""
         try:
             kept = _file.decode(self._file.read_bytes()) if self._file else None
@@ -569,7 +569,7 @@ class Ledger:
         file, mark = self._file, log_mark(self._store, self._offset)
         if file is None or mark is None:
             return
-        kept = _File(_FORMAT, self._store.catalog_id(), self._offset, mark, self._entries)
+        kept = _LedgerFile(_FORMAT, self._store.catalog_id(), self._offset, mark, self._entries)
         draft = file.with_name(f"{file.name}.new")
         try:
             draft.touch(mode=0o600)

@@ -77,15 +77,15 @@ class Use(msgspec.Struct, frozen=True):
         return found, "column"
 
 
-class _Counted(msgspec.Struct, frozen=True):
+class _ColumnCount(msgspec.Struct, frozen=True):
     path: str = msgspec.field(default="", name="fieldPath")
     count: int = 0
 
 
-class _Window(msgspec.Struct, frozen=True):
+class _UsageWindow(msgspec.Struct, frozen=True):
     at_millis: int = msgspec.field(default=0, name="timestampMillis")
     queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
-    columns: tuple[_Counted, ...] | None = msgspec.field(default=None, name="fieldCounts")
+    columns: tuple[_ColumnCount, ...] | None = msgspec.field(default=None, name="fieldCounts")
 
 
 class _Queries(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class _Queries(msgspec.Struct, frozen=True):
 
 
 _queries_of = msgspec.json.Decoder(_Queries)
-_window = msgspec.json.Decoder(_Window)
+_window = msgspec.json.Decoder(_UsageWindow)
 
 
 def use_from(days: int = USE_DAYS) -> int:

@@ -15,7 +15,7 @@ import uvicorn
 
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits, connection_factory, listen_on_tcp
 
@@ -26,7 +26,7 @@ STAMP = {"time": 0, "actor": ACTOR}
 class Caller:
     """Calls of the resource API and GraphQL over one connection."""
 
-    def __init__(self, http: httpx.Client, catalog: Catalog) -> None:
+    def __init__(self, http: httpx.Client, catalog: CatalogEngine) -> None:
         self.http = http
         self.catalog = catalog
 
@@ -140,7 +140,7 @@ def serve() -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture(scope="session")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogEngine]:
     """One catalog for every test that names its own entities."""
     opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
     yield opened
@@ -148,19 +148,19 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
 
 
 @pytest.fixture(scope="session")
-def caller(catalog: Catalog, serve: Callable[[Service], str]) -> Iterator[Caller]:
+def caller(catalog: CatalogEngine, serve: Callable[[Service], str]) -> Iterator[Caller]:
     """Calls that catalog over a real socket."""
     with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
         yield Caller(http, catalog)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Callable[[], Catalog]]:
+def fresh(tmp_path: Path) -> Iterator[Callable[[], CatalogEngine]]:
     """Open the catalog of this test's own directory; opened again, it is the same one."""
-    opened: list[Catalog] = []
+    opened: list[CatalogEngine] = []
     (tmp_path / "data").mkdir()
 
-    def reopen() -> Catalog:
+    def reopen() -> CatalogEngine:
         if opened:
             opened.pop().close()
         opened.append(open_catalog(tmp_path / "data", load_registry()))

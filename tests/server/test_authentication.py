@@ -22,7 +22,7 @@ from explorer.server.authentication import (
     read_uses,
     revoke_token,
 )
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.failures import RequestRefusal
 
 ALICE = "urn:li:corpuser:alice"
@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def site(
-    file: Path, catalog: Catalog, serve: Callable[[Service], str]
+    file: Path, catalog: CatalogEngine, serve: Callable[[Service], str]
 ) -> Iterator[Callable[..., httpx.Client]]:
     """Clients of a service that asks for the tokens of this test's file."""
     open_clients: list[httpx.Client] = []
@@ -158,7 +158,7 @@ def test_a_file_that_breaks_leaves_what_was_known(
 
 
 def test_the_token_says_who_writes(
-    file: Path, catalog: Catalog, site: Callable[..., httpx.Client], dataset: str
+    file: Path, catalog: CatalogEngine, site: Callable[..., httpx.Client], dataset: str
 ) -> None:
     token, _ = create_token(file, "a", ALICE, role="admin")
     http = site(token)

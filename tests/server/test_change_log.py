@@ -23,7 +23,7 @@ from explorer.metadata.urn import Urn
 from explorer.server import catalog as catalog_module
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token, revoke_token
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits
@@ -32,16 +32,16 @@ from explorer.server.store import SurveyedStore
 
 
 @pytest.fixture
-def own(fresh: Callable[[], Catalog]) -> Catalog:
+def own(fresh: Callable[[], CatalogEngine]) -> CatalogEngine:
     return fresh()
 
 
 @pytest.fixture
-def site(own: Catalog, serve: Callable[[Service], str]) -> str:
+def site(own: CatalogEngine, serve: Callable[[Service], str]) -> str:
     return serve(Service(own))
 
 
-def write(catalog: Catalog, name: str, text: str, entity: str = "tag") -> None:
+def write(catalog: CatalogEngine, name: str, text: str, entity: str = "tag") -> None:
     aspect = {"tag": "tagProperties", "corpuser": "corpUserEditableInfo"}[entity]
     value = {"name": text} if entity == "tag" else {"aboutMe": text}
     proposal = Proposal(Urn.of(entity, name), aspect, value, system={"runId": "r"})
@@ -94,7 +94,7 @@ def following(
         yield got
 
 
-def test_a_change_says_what_was_and_what_is(own: Catalog, site: str) -> None:
+def test_a_change_says_what_was_and_what_is(own: CatalogEngine, site: str) -> None:
     write(own, "a", "one")
     write(own, "a", "two")
     value = page(site, "after=2")
@@ -124,7 +124,7 @@ def test_a_change_says_what_was_and_what_is(own: Catalog, site: str) -> None:
     assert "previousAspectValue" not in bare
 
 
-def test_pages_join_without_gap_or_overlap(own: Catalog, site: str) -> None:
+def test_pages_join_without_gap_or_overlap(own: CatalogEngine, site: str) -> None:
     for n in range(7):
         write(own, "a", str(n))
     seen: list[int] = []
@@ -137,7 +137,7 @@ def test_pages_join_without_gap_or_overlap(own: Catalog, site: str) -> None:
     assert page(site, "after=8") == {"changes": [], "next": 8, "head": 8}
 
 
-def test_it_is_narrowed_by_entity_type_urn_and_aspect(own: Catalog, site: str) -> None:
+def test_it_is_narrowed_by_entity_type_urn_and_aspect(own: CatalogEngine, site: str) -> None:
     write(own, "a", "one")
     write(own, "b", "one")
     write(own, "u", "one", "corpuser")
@@ -157,7 +157,7 @@ def test_a_wrong_question_is_told_so(site: str, query: str) -> None:
     assert answer.json()["message"]
 
 
-def test_followers_are_told_of_each_commit_once_and_in_order(own: Catalog, site: str) -> None:
+def test_followers_are_told_of_each_commit_once_and_in_order(own: CatalogEngine, site: str) -> None:
     write(own, "a", "before")
     with following(site) as one, following(site, "?after=0&entity=tag") as two:
         for n in range(30):
@@ -171,7 +171,7 @@ def test_followers_are_told_of_each_commit_once_and_in_order(own: Catalog, site:
     assert (last["offset"], last["aspect"]["value"]) == (32, '{"name":"29"}')
 
 
-def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: Catalog, site: str) -> None:
+def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: CatalogEngine, site: str) -> None:
     for n in range(3):
         write(own, "a", str(n))
     headers = {"Last-Event-ID": "3"}
@@ -179,7 +179,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: Catalog, site:
         assert got.get(timeout=10)["id"] == "4"
 
 
-def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: Catalog) -> None:
+def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: CatalogEngine) -> None:
     write(own, "first", "1")
     assert own.feed.read(own.store.log_bounds().head - 1, 10)
     for number in range(30):
@@ -190,7 +190,7 @@ def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: Catalog) ->
     assert [entry.urn for entry in own.feed.read(head, 10) if "news" in entry.urn]
 
 
-def test_the_page_is_a_stream_for_who_accepts_events(own: Catalog, site: str) -> None:
+def test_the_page_is_a_stream_for_who_accepts_events(own: CatalogEngine, site: str) -> None:
     write(own, "a", "one")
     with (
         httpx.Client(timeout=10) as http,
@@ -201,7 +201,7 @@ def test_the_page_is_a_stream_for_who_accepts_events(own: Catalog, site: str) ->
 
 
 def test_silence_is_filled_with_comments(
-    own: Catalog, site: str, monkeypatch: pytest.MonkeyPatch
+    own: CatalogEngine, site: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "_KEEP_ALIVE_SECONDS", 0.05)
     write(own, "a", "one")
@@ -211,14 +211,14 @@ def test_silence_is_filled_with_comments(
         assert got.get(timeout=10) == {"": "keep-alive"}
 
 
-def test_who_has_left_is_forgotten(own: Catalog, site: str) -> None:
+def test_who_has_left_is_forgotten(own: CatalogEngine, site: str) -> None:
     with following(site), following(site):
         assert len(own.feed.followers) == 2
     until(lambda: not own.feed.followers)
 
 
 def test_a_follower_that_takes_nothing_is_disconnected(
-    own: Catalog, serve: Callable[..., str]
+    own: CatalogEngine, serve: Callable[..., str]
 ) -> None:
     site = serve(Service(own), ConnectionLimits(answer_seconds=0.3))
     host, _, port = site.removeprefix("http://").partition(":")
@@ -235,7 +235,7 @@ def test_a_follower_that_takes_nothing_is_disconnected(
 
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_a_stream_ends_when_its_token_is_revoked(
-    own: Catalog,
+    own: CatalogEngine,
     serve: Callable[..., str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -263,7 +263,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
             assert event
 
 
-def test_a_stream_ends_when_the_service_stops(own: Catalog, site: str) -> None:
+def test_a_stream_ends_when_the_service_stops(own: CatalogEngine, site: str) -> None:
     with following(site) as got:
         until(lambda: own.feed.followers)
         own.feed.end()
@@ -287,7 +287,7 @@ def until(holds: Callable[[], object]) -> None:
 
 
 @pytest.fixture
-def trimmed(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+def trimmed(own: CatalogEngine, monkeypatch: pytest.MonkeyPatch) -> CatalogEngine:
     """A catalog that wrote twelve changes, kept three of them, and dropped the rest for age."""
     monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 3)
     for number in range(6):
@@ -299,7 +299,7 @@ def trimmed(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return own
 
 
-def test_old_changes_are_dropped_and_the_newest_are_kept(trimmed: Catalog) -> None:
+def test_old_changes_are_dropped_and_the_newest_are_kept(trimmed: CatalogEngine) -> None:
     head = trimmed.store.log_bounds().head
     assert trimmed.store.log_bounds().floor == head - 3
     assert [row.offset for row in trimmed.store.log(0, 100)] == [head - 2, head - 1, head]
@@ -307,7 +307,7 @@ def test_old_changes_are_dropped_and_the_newest_are_kept(trimmed: Catalog) -> No
     assert trimmed.store.log_bounds().head == head + 2
 
 
-def test_a_young_change_is_kept(own: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_young_change_is_kept(own: CatalogEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 0)
     write(own, "young", "text")
     proposal = Proposal(Urn.of("tag", "young"), "tagProperties", {"name": "now"})
@@ -319,7 +319,7 @@ def test_a_young_change_is_kept(own: Catalog, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_the_index_or_a_follower_has_not_read_is_kept(
-    own: Catalog, monkeypatch: pytest.MonkeyPatch
+    own: CatalogEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 0)
 
@@ -344,7 +344,7 @@ def test_what_the_index_or_a_follower_has_not_read_is_kept(
 
 @pytest.mark.parametrize("path", ["/changes", "/changes/stream"])
 def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
-    trimmed: Catalog, site: str, path: str
+    trimmed: CatalogEngine, site: str, path: str
 ) -> None:
     floor = trimmed.store.log_bounds().floor
     answer = httpx.get(f"{site}{path}?after={floor - 1}")
@@ -355,7 +355,7 @@ def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
     assert page(site, "after=0&limit=0")["head"] == 12
 
 
-def test_a_client_is_told_that_it_missed_changes(trimmed: Catalog, site: str) -> None:
+def test_a_client_is_told_that_it_missed_changes(trimmed: CatalogEngine, site: str) -> None:
     with Client(site) as catalog:
         with pytest.raises(Gone, match="are not kept any more") as gone:
             catalog.changes(2)
@@ -367,7 +367,7 @@ def test_a_client_is_told_that_it_missed_changes(trimmed: Catalog, site: str) ->
 
 
 def test_the_index_is_made_from_the_store_where_the_log_does_not_tell_all(
-    trimmed: Catalog, fresh: Callable[[], Catalog], tmp_path: Path
+    trimmed: CatalogEngine, fresh: Callable[[], CatalogEngine], tmp_path: Path
 ) -> None:
     shutil.rmtree(tmp_path / "data" / "search", ignore_errors=True)
     reopened = fresh()
@@ -376,7 +376,10 @@ def test_the_index_is_made_from_the_store_where_the_log_does_not_tell_all(
 
 
 def test_an_index_that_lacks_what_is_gone_is_made_anew(
-    own: Catalog, fresh: Callable[[], Catalog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: CatalogEngine,
+    fresh: Callable[[], CatalogEngine],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(catalog_module, "_CHANGES_KEPT", 1)
     write(own, "old", "text")

@@ -17,7 +17,7 @@ import pytest
 
 from explorer.instance import find
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.process import ConnectionLimits
 
 MEGABYTE = 1024 * 1024
@@ -173,12 +173,12 @@ def status_of(answer: bytes) -> int:
 
 
 @pytest.fixture(scope="module")
-def site(catalog: Catalog, serve: Callable[..., str]) -> str:
+def site(catalog: CatalogEngine, serve: Callable[..., str]) -> str:
     return serve(Service(catalog))
 
 
 @pytest.fixture(scope="module")
-def hasty(catalog: Catalog, serve: Callable[..., str]) -> str:
+def hasty(catalog: CatalogEngine, serve: Callable[..., str]) -> str:
     """A site that waits half a second for a head, a body, or a reader."""
     limits = ConnectionLimits(head_seconds=0.5, body_seconds=0.5, answer_seconds=0.5)
     return serve(Service(catalog), limits)
@@ -266,7 +266,7 @@ def test_a_large_body_that_keeps_coming_is_taken(hasty: str) -> None:
 
 
 def test_a_new_client_gets_in_past_half_open_connections(
-    catalog: Catalog, serve: Callable[..., str]
+    catalog: CatalogEngine, serve: Callable[..., str]
 ) -> None:
     site = serve(Service(catalog), ConnectionLimits(connections=50))
     host, port = site.removeprefix("http://").split(":")

@@ -18,11 +18,11 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import Finding, check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
-from explorer.server.search.listing import Listing, SortedListing
+from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.store import SurveyedStore, Transaction
 
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -30,13 +30,15 @@ USERS = Urn.dataset("hive", "shop.users")
 SCHEMA_STAMP = {"time": 1, "actor": "urn:li:corpuser:jdoe"}
 
 
-def write(catalog: Catalog, urn: Urn, aspect: str, value: Any, run: str | None = None) -> None:
+def write(
+    catalog: CatalogEngine, urn: Urn, aspect: str, value: Any, run: str | None = None
+) -> None:
     system = {"runId": run} if run else None
     checked = catalog.intake.check(Proposal(urn, aspect, value, "UPSERT", system))
     catalog.store.write(lambda tx: catalog.intake.apply(tx, checked, 7)).result()
 
 
-def fill(catalog: Catalog) -> None:
+def fill(catalog: CatalogEngine) -> None:
     """Two datasets with every kind of thing that is derived."""
     for text in ("first", "second", "third"):
         write(catalog, ORDERS, "datasetProperties", {"description": text})
@@ -48,12 +50,12 @@ def fill(catalog: Catalog) -> None:
         write(catalog, ORDERS, "datasetUsageStatistics", usage)
 
 
-def found(catalog: Catalog) -> list[Finding]:
+def found(catalog: CatalogEngine) -> list[Finding]:
     return check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry)
 
 
 def test_a_catalog_that_was_written_to_in_every_way_is_consistent(
-    fresh: Callable[[], Catalog],
+    fresh: Callable[[], CatalogEngine],
 ) -> None:
     catalog = fresh()
     fill(catalog)
@@ -65,7 +67,7 @@ def test_a_catalog_that_was_written_to_in_every_way_is_consistent(
     assert found(fresh()) == []
 
 
-def test_the_sample_is_consistent(fresh: Callable[[], Catalog]) -> None:
+def test_the_sample_is_consistent(fresh: Callable[[], CatalogEngine]) -> None:
     catalog = fresh()
     catalog.seed(lambda: sample_proposals(date(2026, 1, 31)))
     assert found(catalog) == []
@@ -122,7 +124,7 @@ _OF_ORDERS = f"(SELECT id FROM urns WHERE urn = '{ORDERS}')"
     ],
 )
 def test_a_database_that_was_tampered_with_is_found_out(
-    tmp_path: Path, fresh: Callable[[], Catalog], corruption: str, part: str, words: str
+    tmp_path: Path, fresh: Callable[[], CatalogEngine], corruption: str, part: str, words: str
 ) -> None:
     catalog = fresh()
     fill(catalog)
@@ -138,7 +140,7 @@ def test_a_database_that_was_tampered_with_is_found_out(
 
 @pytest.mark.parametrize("flushed", [False, True])
 def test_a_search_index_that_differs_is_found_out(
-    fresh: Callable[[], Catalog], *, flushed: bool
+    fresh: Callable[[], CatalogEngine], *, flushed: bool
 ) -> None:
     catalog = fresh()
     fill(catalog)
@@ -155,7 +157,9 @@ def test_a_search_index_that_differs_is_found_out(
     assert bool(ahead) == flushed
 
 
-def test_versions_taken_back_leave_holes_that_are_no_fault(fresh: Callable[[], Catalog]) -> None:
+def test_versions_taken_back_leave_holes_that_are_no_fault(
+    fresh: Callable[[], CatalogEngine],
+) -> None:
     catalog = fresh()
     for run in ("a", "b", "c", "b"):
         write(catalog, ORDERS, "datasetProperties", {"description": f"{run} wrote"}, run=run)
@@ -248,7 +252,7 @@ class Crowd:
 
 
 def test_a_crowd_leaves_the_catalog_consistent(
-    fresh: Callable[[], Catalog], serve: Callable[[Service], str]
+    fresh: Callable[[], CatalogEngine], serve: Callable[[Service], str]
 ) -> None:
     catalog = fresh()
     crowd = Crowd(serve(Service(catalog)))
@@ -266,7 +270,7 @@ def test_a_crowd_leaves_the_catalog_consistent(
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its_datasets(
-    fresh: Callable[[], Catalog], tmp_path: Path, gone: bool
+    fresh: Callable[[], CatalogEngine], tmp_path: Path, gone: bool
 ) -> None:
     platform = Urn.of("dataPlatform", "hive")
     catalog = fresh()
@@ -305,7 +309,7 @@ def test_an_index_that_missed_how_a_platform_separates_names_catches_up_with_its
     ],
 )
 def test_what_searches_answer_is_compared_with_what_is_stored(
-    fresh: Callable[[], Catalog],
+    fresh: Callable[[], CatalogEngine],
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     wrong: Callable[[Any], Any],
@@ -314,7 +318,7 @@ def test_what_searches_answer_is_compared_with_what_is_stored(
     catalog = fresh()
     fill(catalog)
     catalog.index.flush()
-    kind = SortedListing if method == "read" else Listing
+    kind = SortedIndexResult if method == "read" else IndexResult
     right = getattr(kind, method)
     monkeypatch.setattr(kind, method, lambda *given: wrong(right(*given)))
     told = found(catalog)

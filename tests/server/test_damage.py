@@ -28,7 +28,7 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.engine import EngineFailed, Searcher
@@ -356,12 +356,12 @@ def test_a_damaged_database_is_told(copy: Path, how: Callable[[random.Random, Pa
     assert look.faults == []
 
 
-def write(catalog: Catalog, urn: Urn, aspect: str, value: Any) -> None:
+def write(catalog: CatalogEngine, urn: Urn, aspect: str, value: Any) -> None:
     change = catalog.intake.check(Proposal(urn, aspect, value))
     catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result(30)
 
 
-def names(catalog: Catalog) -> set[str]:
+def names(catalog: CatalogEngine) -> set[str]:
     """What a search for everything finds, once the index is there."""
     deadline = time.monotonic() + SECONDS
     while catalog.index.is_suspended:
@@ -374,7 +374,7 @@ def names(catalog: Catalog) -> set[str]:
 @pytest.fixture
 def served(
     copy: Path, serve: Callable[[Service], str]
-) -> Iterator[tuple[Catalog, httpx.Client, Path]]:
+) -> Iterator[tuple[CatalogEngine, httpx.Client, Path]]:
     """A catalog that is served, and its directory, to be damaged while it is used."""
     catalog = open_catalog(copy, load_registry())
     with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
@@ -396,7 +396,7 @@ def overwrite(path: Path) -> None:
 
 
 def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
-    served: tuple[Catalog, httpx.Client, Path],
+    served: tuple[CatalogEngine, httpx.Client, Path],
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -447,7 +447,7 @@ def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
 
 
 def test_what_is_written_while_an_index_is_made_anew_is_found(
-    fresh: Callable[[], Catalog], monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], CatalogEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = fresh()
     for number in range(30):
@@ -522,7 +522,7 @@ def test_stored_text_that_is_not_json_is_told_and_stops_no_other(
 
 
 def test_a_search_that_fails_over_a_whole_index_takes_no_other_along(
-    served: tuple[Catalog, httpx.Client, Path], monkeypatch: pytest.MonkeyPatch
+    served: tuple[CatalogEngine, httpx.Client, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog, http, _ = served
     fault = EngineFailed("a panic of the engine")
@@ -620,7 +620,7 @@ def test_a_database_found_damaged_is_only_read_and_says_so(
 
 
 def test_health_says_when_the_writer_does_not_answer(
-    fresh: Callable[[], Catalog],
+    fresh: Callable[[], CatalogEngine],
     serve: Callable[[Service], str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

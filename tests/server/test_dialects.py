@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.docs.page import example_of
 from tests.server.conftest import Caller
 
@@ -135,7 +135,7 @@ def test_every_version_of_the_protocol_is_served_the_same(
 
 
 def test_every_endpoint_is_below_the_base_path_and_nowhere_else(
-    catalog: Catalog, serve: Callable[..., str]
+    catalog: CatalogEngine, serve: Callable[..., str]
 ) -> None:
     service = Service(catalog, base_path="/x/y")
     address = serve(service)

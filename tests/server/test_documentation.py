@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.docs.decisions import DECISIONS
 from explorer.server.docs.page import example_of
 from explorer.server.restli import EXAMPLE_URN
@@ -150,7 +150,9 @@ def test_every_endpoint_says_what_it_takes_and_gives(made: Any) -> None:
         assert len(names) == len(set(names)), endpoint.title
 
 
-def test_every_example_is_answered(fresh: Callable[[], Catalog], serve: Callable[..., str]) -> None:
+def test_every_example_is_answered(
+    fresh: Callable[[], CatalogEngine], serve: Callable[..., str]
+) -> None:
     service = Service(fresh())
     refused = {}
     with httpx.Client(base_url=serve(service), timeout=30) as http:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.metadata import Proposal, Urn
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from tests.server.conftest import Caller
 
 
@@ -359,7 +359,7 @@ def test_what_is_used_more_in_30_days_ranks_first(caller: Caller) -> None:
 
 
 def test_use_is_counted_anew_when_its_days_are_over(
-    fresh: Callable[[], Catalog], monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], CatalogEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = fresh()
     point = {"timestampMillis": millis_ago(29), "totalSqlQueries": 40}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.query.filters import Criterion, all_of
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from tests.server.conftest import Caller
 
 SOURCE = "urn:li:container:"
@@ -156,7 +156,7 @@ def test_removed_entities_are_in_no_folder(caller: Caller) -> None:
 
 
 def test_a_catalog_whose_index_is_lost_has_the_same_folders(
-    fresh: Callable[[], Catalog], tmp_path: Path
+    fresh: Callable[[], CatalogEngine], tmp_path: Path
 ) -> None:
     import shutil
 

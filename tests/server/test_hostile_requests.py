@@ -18,7 +18,7 @@ from graphql import GraphQLInterfaceType, GraphQLObjectType, GraphQLSchema, get_
 
 from explorer.sample import sample_proposals
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check
 from explorer.server.restli import Endpoint
 from explorer.server.store import SurveyedStore
@@ -552,7 +552,7 @@ def bombard(service: Service, count: int, seed: int) -> list[str]:
 
 
 @pytest.fixture
-def service(fresh: Callable[[], Catalog]) -> Service:
+def service(fresh: Callable[[], CatalogEngine]) -> Service:
     catalog = fresh()
     catalog.seed(lambda: sample_proposals(date(2026, 1, 31)))
     return Service(catalog)

@@ -11,7 +11,7 @@ import pytest
 from explorer.errors import ServerFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 
 MANY = 250
 TAG = Urn.parse("urn:li:tag:everywhere")
@@ -19,14 +19,14 @@ FROM, TO = "urn:li:container:from", "urn:li:container:to"
 OTHER = Urn.parse("urn:li:tag:other")
 HALL = Urn.parse("urn:li:container:hall")
 RUN = {"runId": "large", "lastObserved": 1}
-Big = Callable[[Catalog], Coroutine[Any, Any, Any]]
+Big = Callable[[CatalogEngine], Coroutine[Any, Any, Any]]
 
 
 def dataset(number: int) -> Urn:
     return Urn.dataset("hive", f"large.table_{number}")
 
 
-async def fill(catalog: Catalog) -> None:
+async def fill(catalog: CatalogEngine) -> None:
     proposals = [
         Proposal(dataset(number), aspect, value, system=RUN)
         for number in range(MANY)
@@ -42,7 +42,7 @@ async def fill(catalog: Catalog) -> None:
     await catalog.ingest(Proposal(HALL, "container", {"container": FROM}))
 
 
-async def move(catalog: Catalog) -> None:
+async def move(catalog: CatalogEngine) -> None:
     """Put the container of all into another, and wait until they are found there."""
     await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
     # Nothing tells when; a reader looks again.
@@ -50,7 +50,7 @@ async def move(catalog: Catalog) -> None:
         await asyncio.sleep(0.01)
 
 
-def all_moved(catalog: Catalog) -> bool:
+def all_moved(catalog: CatalogEngine) -> bool:
     return catalog.browse_v2(["dataset"], (TO,), 0, 10).total_entities == MANY
 
 
@@ -63,7 +63,7 @@ BIG_JOBS: dict[str, Big] = {
 
 @pytest.mark.parametrize("name", BIG_JOBS)
 def test_others_are_written_before_a_large_job_ends(
-    fresh: Callable[[], Catalog], name: str
+    fresh: Callable[[], CatalogEngine], name: str
 ) -> None:
     catalog = fresh()
 
@@ -85,7 +85,7 @@ def test_others_are_written_before_a_large_job_ends(
 
 @pytest.mark.parametrize("name", ["references", "rollback"])
 def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
-    fresh: Callable[[], Catalog], name: str
+    fresh: Callable[[], CatalogEngine], name: str
 ) -> None:
     catalog = fresh()
 
@@ -121,7 +121,7 @@ def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
 
 @pytest.mark.parametrize("name", ["references", "rollback"])
 def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
-    fresh: Callable[[], Catalog], name: str
+    fresh: Callable[[], CatalogEngine], name: str
 ) -> None:
     catalog = fresh()
 
@@ -144,7 +144,7 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
 
 
 def test_a_move_that_was_ended_is_finished_when_the_catalog_is_opened_again(
-    fresh: Callable[[], Catalog],
+    fresh: Callable[[], CatalogEngine],
 ) -> None:
     catalog = fresh()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
 from explorer.server.lineage_walk import LineageLimits
 from tests.server.conftest import Caller
@@ -321,7 +321,7 @@ def test_a_column_exists_when_the_schema_has_it(
 
 
 def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
-    catalog: Catalog, drawn: Any
+    catalog: CatalogEngine, drawn: Any
 ) -> None:
     drawn({"lim": ["lim.a", "lim.b"], "lim.a": ["lim.c"], "lim.b": ["lim.d"], "lim.c": ["lim.e"]})
     lineage = LineageService(catalog.store, catalog.registry)
@@ -346,7 +346,7 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
     assert answer(hops=1).truncated is None
 
 
-def test_a_filter_that_ran_out_of_time_says_so(catalog: Catalog, drawn: Any) -> None:
+def test_a_filter_that_ran_out_of_time_says_so(catalog: CatalogEngine, drawn: Any) -> None:
     drawn({"slow": ["slow.a"]})
     lineage = LineageService(catalog.store, catalog.registry)
     asked = LineageFilter(catalog.registry, lineage.vocabulary, text="slow")

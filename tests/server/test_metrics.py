@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 
 _LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="[^"\n]*",?)*)\})? (-?[0-9.e+-]+|\+Inf)')
 
 
 @pytest.fixture
-def site(fresh: Callable[[], Catalog], serve: Callable[[Service], str]) -> str:
+def site(fresh: Callable[[], CatalogEngine], serve: Callable[[Service], str]) -> str:
     return serve(Service(fresh()))
 
 

@@ -27,7 +27,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.sample import SAMPLE_RUN_ID
 from explorer.server import serve
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import Heap
 from explorer.server.search.query import SearchQuery
@@ -244,7 +244,7 @@ class TestSeeding:
             for name in names
         ]
 
-    def test_happens_once(self, fresh: Callable[[], Catalog]) -> None:
+    def test_happens_once(self, fresh: Callable[[], CatalogEngine]) -> None:
         catalog = fresh()
         assert catalog.seed(self.seed) is True
         assert catalog.describe()["sample"] is True
@@ -253,7 +253,7 @@ class TestSeeding:
         assert catalog.store.count() == 2
 
     def test_does_not_touch_a_catalog_that_holds_something(
-        self, fresh: Callable[[], Catalog]
+        self, fresh: Callable[[], CatalogEngine]
     ) -> None:
         catalog = fresh()
         change = catalog.intake.check(self.seed()[0])
@@ -263,7 +263,7 @@ class TestSeeding:
         assert catalog.describe()["sample"] is False
 
     def test_that_fails_leaves_nothing_and_may_be_tried_again(
-        self, fresh: Callable[[], Catalog]
+        self, fresh: Callable[[], CatalogEngine]
     ) -> None:
         catalog = fresh()
         bad = Proposal(Urn.of("tag", "bad"), "tagProperties", {})
@@ -274,7 +274,7 @@ class TestSeeding:
 
 
 def test_an_index_that_is_lost_or_of_another_catalog_is_made_again(
-    fresh: Callable[[], Catalog], tmp_path: Path
+    fresh: Callable[[], CatalogEngine], tmp_path: Path
 ) -> None:
     wanted = SearchQuery("one", ("tag",), Filter(), 0, 10)
     catalog = fresh()

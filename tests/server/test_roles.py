@@ -20,7 +20,7 @@ from graphql import (
 
 from explorer.server.app import Service
 from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token, read_tokens
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.docs.page import example_of
 from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
@@ -58,7 +58,9 @@ Site = tuple[Service, dict[Role, httpx.Client]]
 
 @pytest.fixture(scope="module")
 def site(
-    tmp_path_factory: pytest.TempPathFactory, catalog: Catalog, serve: Callable[[Service], str]
+    tmp_path_factory: pytest.TempPathFactory,
+    catalog: CatalogEngine,
+    serve: Callable[[Service], str],
 ) -> Iterator[Site]:
     """A service that asks for tokens, and a client with a token of each role."""
     file = tmp_path_factory.mktemp("roles") / "tokens.json"

@@ -16,7 +16,7 @@ import pytest
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
 from explorer.server import stewardship as ledgers
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import COUNTS, open_catalog
 from explorer.server.stewardship import (
     Lacking,
@@ -78,7 +78,7 @@ def chain(schema: Callable[..., dict[str, Any]]) -> Any:
 
 
 def test_a_change_is_counted_when_somebody_asks_next(
-    fresh: Callable[[], Catalog], chain: Any, schema: Callable[..., dict[str, Any]]
+    fresh: Callable[[], CatalogEngine], chain: Any, schema: Callable[..., dict[str, Any]]
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
@@ -105,7 +105,7 @@ def test_a_change_is_counted_when_somebody_asks_next(
 
 
 @pytest.fixture
-def kept(fresh: Callable[[], Catalog], chain: Any, tmp_path: Path) -> Any:
+def kept(fresh: Callable[[], CatalogEngine], chain: Any, tmp_path: Path) -> Any:
     """The file of a catalog that was counted and closed, and what was counted."""
     catalog = fresh()
     write(catalog, *chain)
@@ -174,7 +174,7 @@ def test_the_file_of_another_catalog_is_not_taken(kept: Any, tmp_path: Path) -> 
 
 
 def test_nothing_is_counted_before_somebody_asks(
-    fresh: Callable[[], Catalog], chain: Any, tmp_path: Path
+    fresh: Callable[[], CatalogEngine], chain: Any, tmp_path: Path
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
@@ -183,7 +183,7 @@ def test_nothing_is_counted_before_somebody_asks(
 
 
 def test_days_that_are_over_do_not_count(
-    fresh: Callable[[], Catalog], chain: Any, monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], CatalogEngine], chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
@@ -268,7 +268,7 @@ def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
 
 
 def test_who_asks_first_is_told_to_wait_while_it_takes_long(
-    fresh: Callable[[], Catalog], chain: Any, monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], CatalogEngine], chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)

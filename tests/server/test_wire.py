@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from explorer.server import create_app
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from tests.server.conftest import Caller
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
@@ -126,7 +126,7 @@ def test_any_protocol_version_is_served(caller: Caller, header: Any) -> None:
 
 
 def test_every_path_hangs_under_the_base_path(
-    catalog: Catalog, serve: Callable[[Service], str]
+    catalog: CatalogEngine, serve: Callable[[Service], str]
 ) -> None:
     address = serve(Service(catalog, base_path="/x/y/"))
     with httpx.Client() as http:
@@ -138,7 +138,7 @@ def test_every_path_hangs_under_the_base_path(
 
 
 def test_a_server_setting_settles_the_dialect(
-    catalog: Catalog, serve: Callable[[Service], str]
+    catalog: CatalogEngine, serve: Callable[[Service], str]
 ) -> None:
     address = serve(Service(catalog, dialect="datahub"))
     with httpx.Client() as http:
@@ -147,7 +147,7 @@ def test_a_server_setting_settles_the_dialect(
 
 
 def test_a_fault_of_the_server_is_logged_and_answered_without_its_trace(
-    catalog: Catalog,
+    catalog: CatalogEngine,
     serve: Callable[[Service], str],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -174,7 +174,7 @@ def test_two_requests_sent_at_once_on_one_connection_are_both_answered(caller: C
             seen += raw.recv(4096)
 
 
-def test_the_application_can_be_called_in_process(catalog: Catalog) -> None:
+def test_the_application_can_be_called_in_process(catalog: CatalogEngine) -> None:
     app = create_app(catalog.store, catalog.index, catalog.registry, base_path="/api")
 
     async def read() -> httpx.Response:

@@ -16,7 +16,7 @@ import orjson
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.graphql.schema import Resolver
 from explorer.server.graphql.session import Info, Node
@@ -31,7 +31,11 @@ class EditTransaction:
     """One edit in the making, by its actor. What raises takes the whole edit back."""
 
     def __init__(
-        self, transaction: Transaction, catalog: Catalog, actor: str, dialect: Dialect = "plain"
+        self,
+        transaction: Transaction,
+        catalog: CatalogEngine,
+        actor: str,
+        dialect: Dialect = "plain",
     ) -> None:
         self._transaction = transaction
         self._catalog = catalog

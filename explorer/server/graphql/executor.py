@@ -50,7 +50,7 @@ from msgspec import Struct
 from explorer.errors import CatalogError
 from explorer.server.authentication import Access
 from explorer.server.cache import ByteCache
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import kind_of, status_of
 from explorer.server.graphql import (
@@ -569,7 +569,7 @@ _LONG = 3_000
 class Executor:
     """A schema with its documents. Making one takes a fifth of a second."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogEngine) -> None:
         self._catalog = catalog
         self.schema = assemble(catalog.registry, _RESOLVERS, entities.type_of)
         mutations.guard(self.schema)

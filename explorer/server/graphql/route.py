@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from explorer.errors import InvalidInput
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.graphql.object_types import DESCRIBED
 from explorer.server.restli import (
     EXAMPLE_URN,
@@ -45,7 +45,7 @@ _OTHER_PATH = "/api/v2/graphql"
 class GraphqlRoute(Routes):
     """`/api/graphql`, and `/api/v2/graphql` for the same."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
         self._executor: Executor | None = None
         self._making = Lock()

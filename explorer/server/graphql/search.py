@@ -13,7 +13,7 @@ from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.browse import browse_paths, components
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
 from explorer.server.graphql.session import GraphQLContext, Info
@@ -184,7 +184,7 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
 
 
 def _page(
-    catalog: Catalog, place: tuple[str, tuple[str, ...], int, int], among: Filter
+    catalog: CatalogEngine, place: tuple[str, tuple[str, ...], int, int], among: Filter
 ) -> StoredFolderPage:
     if not among:
         return catalog.store.browse(*place)

@@ -20,7 +20,7 @@ from msgspec import Struct, ValidationError, convert
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Access
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.object_types import DESCRIBED, kind_of_owner
@@ -250,7 +250,7 @@ class GraphQLContext:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: CatalogEngine,
         access: Access,
         if_current: "IfCurrent | None" = None,
         dialect: Dialect = "plain",
@@ -335,7 +335,7 @@ class Node:
 
     __slots__ = ("_catalog", "_decoded", "_stored", "urn")
 
-    def __init__(self, urn: Urn, catalog: Catalog) -> None:
+    def __init__(self, urn: Urn, catalog: CatalogEngine) -> None:
         self.urn = urn
         self._catalog = catalog
         self._stored: dict[str, StoredAspect] | None = None

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from explorer.errors import CatalogError, InvalidInput
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.failures import RequestRefusal
 from explorer.server.restli import (
     EXAMPLE_URN,
@@ -309,7 +309,7 @@ class ChangeRoutes(Routes):
 
 
 async def _events(
-    request: RestliRequest, catalog: Catalog, after: int, chosen: _ChangeFilter
+    request: RestliRequest, catalog: CatalogEngine, after: int, chosen: _ChangeFilter
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events of one follower, until its token is revoked or the service stops.
 

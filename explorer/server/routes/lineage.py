@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
 from explorer.server.lineage_walk import EVERY_HOP, MOST, LineageLimits
 from explorer.server.restli import (
@@ -151,7 +151,7 @@ _UPSTREAM = {"UPSTREAM": True, "DOWNSTREAM": False, "OUTGOING": True, "INCOMING"
 class LineageRoutes(Routes):
     """`/relationships` where it follows lineage"""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
         self._lineage = LineageService(catalog.store, catalog.registry)
 

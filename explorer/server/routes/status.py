@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, Response
 
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.metrics import MEDIA_TYPE, Metrics
 from explorer.server.restli import Endpoint, JsonResponse, RestliRequest, Routes
 
@@ -33,7 +33,7 @@ class DocumentationRoutes(Routes):
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: CatalogEngine,
         endpoints: Callable[[], Iterable[Endpoint]],
         schema: "Callable[[], GraphQLSchema]",
     ) -> None:
@@ -79,7 +79,7 @@ _SPOKEN_VERSION = "v1.7.0.17"
 class StatusRoutes(Routes):
     """`/config`, `/health` and `/metrics`."""
 
-    def __init__(self, catalog: Catalog, metrics: Metrics) -> None:
+    def __init__(self, catalog: CatalogEngine, metrics: Metrics) -> None:
         super().__init__(catalog)
         self._metrics = metrics
 

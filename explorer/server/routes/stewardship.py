@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
@@ -217,7 +217,7 @@ class StewardshipRoutes(Routes):
 class _UseOf:
     """Gives the facts of a dataset with its use over another number of days than is kept."""
 
-    def __init__(self, catalog: Catalog, days: int) -> None:
+    def __init__(self, catalog: CatalogEngine, days: int) -> None:
         self._store = catalog.store
         self._from_millis = use_from(days)
 

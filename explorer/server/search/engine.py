@@ -57,7 +57,7 @@ class _Boundary:
             raise EngineFailed(str(error)) from error
 
 
-class _Counted(Protocol):
+class _CountedResult(Protocol):
     """What tantivy's own types leave out of a result."""
 
     count: int | None
@@ -65,7 +65,7 @@ class _Counted(Protocol):
 
 def counted(result: tantivy.SearchResult) -> int:
     """Return how many documents were found in all; 0 where they were not counted."""
-    return cast("_Counted", result).count or 0
+    return cast("_CountedResult", result).count or 0
 
 
 boundary = _Boundary()

@@ -37,10 +37,10 @@ from explorer.server.search.analysis import (
 )
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
+from explorer.server.search.evaluator import called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.search.layers import STATE, IndexSnapshot, Layers
-from explorer.server.search.listing import Listing, SortedListing
-from explorer.server.search.matching import called, has_word, is_called
 from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
@@ -57,8 +57,8 @@ from explorer.server.search.query import (
     Word,
     size_bytes,
 )
-from explorer.server.search.ranking import ResolvedSearch, read_text, read_typed, reason
-from explorer.server.search.sorting import SortField, check_key, resolve_sort, urn_of
+from explorer.server.search.relevance import ResolvedSearch, read_text, read_typed, reason
+from explorer.server.search.sort_keys import SortField, check_key, resolve_sort, urn_of
 from explorer.server.search.terms import Terms, read_lines
 from explorer.server.store import Store
 
@@ -572,10 +572,10 @@ class SearchIndex:
             plan = self._plans.get(wanted)
         if plan is not None:
             return plan
-        kind = SortedListing if wanted.sorted_by else Listing
-        listing = kind(view.searcher, layers.terms, self._vocabulary, wanted)
+        kind = SortedIndexResult if wanted.sorted_by else IndexResult
+        index_result = kind(view.searcher, layers.terms, self._vocabulary, wanted)
         facets = (*self._vocabulary.facets(wanted.types), *wanted.also_counted)
-        plan = Plan(wanted, listing, tuple(dict.fromkeys(facets)), self._vocabulary)
+        plan = Plan(wanted, index_result, tuple(dict.fromkeys(facets)), self._vocabulary)
         self._keep(plan, view)
         return plan
 
@@ -606,7 +606,7 @@ class SearchIndex:
     def _document(self, found: FoundDocument, plan: Plan) -> Document:
         if isinstance(found.place, AnalysedDocument):
             return found.place.document
-        return plan.listing.document(found.place)
+        return plan.index_result.document(found.place)
 
     def _labelled(
         self, counts: dict[str, tuple[dict[str, int], bool]], wanted: ResolvedSearch

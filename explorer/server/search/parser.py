@@ -20,8 +20,8 @@ from explorer.server.search.analysis import (
     singulars,
     split,
 )
+from explorer.server.search.evaluator import Names
 from explorer.server.search.fields import Trait, Vocabulary
-from explorer.server.search.matching import Names
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
@@ -356,7 +356,7 @@ def parse(
 
     text = _STRUCTURED.sub("", text, count=1)
     found = list(signs(text[:_MAX_TEXT], is_field))
-    return _Parser(found, vocabulary, known, names).parse()
+    return _QueryParser(found, vocabulary, known, names).parse()
 
 
 def typed_words(text: str, *, named: bool) -> Node:
@@ -369,7 +369,7 @@ def _meant(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[st
     return vocabulary.meant_by(name, known) or vocabulary.meant_by(_SINGULAR.get(name, ""), known)
 
 
-class _Parser:
+class _QueryParser:
     """Descends into the signs; what says nothing (`---`, `()`) is None and left out."""
 
     def __init__(

@@ -19,13 +19,13 @@ import tantivy
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search.analysis import AnalysedDocument, needle
+from explorer.server.search.evaluator import Evidence
 from explorer.server.search.fields import Vocabulary
+from explorer.server.search.index_result import LISTED_VALUES, IndexResult, Key
 from explorer.server.search.layers import Pending
-from explorer.server.search.listing import LISTED_VALUES, Key, Listing
-from explorer.server.search.matching import Evidence
 from explorer.server.search.query import size_bytes
-from explorer.server.search.ranking import ResolvedSearch
-from explorer.server.search.sorting import sort_key
+from explorer.server.search.relevance import ResolvedSearch
+from explorer.server.search.sort_keys import sort_key
 
 __all__ = ["FoundDocument", "Plan"]
 
@@ -50,7 +50,7 @@ class FoundDocument:
 
 
 class Anchors:
-    """Keys of one step of one listing whose position in the index is known."""
+    """Keys of one step of one index result whose position in the index is known."""
 
     def __init__(self) -> None:
         self._known: list[_Anchor] = []
@@ -70,13 +70,13 @@ class MergedResult:
 
     def __init__(
         self,
-        listing: Listing,
+        index_result: IndexResult,
         anchors: Sequence[Anchors],
         old: Sequence[Iterable[Key]],
         new: Sequence[Iterable[FoundDocument]],
     ) -> None:
         """`old` and `new` are, by step, what the index has no more and not yet."""
-        self._listing = listing
+        self._index_result = index_result
         self._anchors = anchors
         self._old = [sorted(keys) for keys in old]
         self._new = [sorted(found, key=_key_of) for found in new]
@@ -84,7 +84,7 @@ class MergedResult:
     def total(self) -> int:
         """How many documents there are."""
         return (
-            self._listing.total()
+            self._index_result.total()
             - sum(map(len, self._old))
             + sum(len(found) for found in self._new)
         )
@@ -110,7 +110,7 @@ class MergedResult:
         return self._from(0, 0, after, count, remember=False)
 
     def _size(self, step: int) -> int:
-        return self._listing.count(step) - len(self._old[step]) + len(self._new[step])
+        return self._index_result.count(step) - len(self._old[step]) + len(self._new[step])
 
     def _window(self, step: int, start: int, count: int) -> list[FoundDocument]:
         position, key = self._come_near(step, start)
@@ -125,7 +125,7 @@ class MergedResult:
         found: list[FoundDocument] = []
         while len(found) < needed:
             limit = needed - len(found)
-            hits = self._listing.read(step, key or None, limit)
+            hits = self._index_result.read(step, key or None, limit)
             is_end = len(hits) < limit
             end = None if is_end else hits[-1][0]
             found += self._put_together(step, key, end, hits)
@@ -164,18 +164,18 @@ class MergedResult:
         if start - self._position(step, *lower) <= _NEAR:
             return lower
         if upper is None:
-            upper = (self._listing.count(step), None)
+            upper = (self._index_result.count(step), None)
         for _ in range(_MOST_ROUNDS):
             near = self._position(step, *lower)
             if start - near <= _NEAR or upper[0] - lower[0] <= _NEAR:
                 break
-            keys = self._listing.sample(step, lower[1] or None, upper[1], _SAMPLE)
+            keys = self._index_result.sample(step, lower[1] or None, upper[1], _SAMPLE)
             if not keys:
                 break
             far = self._size(step) if upper[1] is None else self._position(step, upper[0], upper[1])
             share = (start - near) / max(far - near, 1)
             key = keys[min(max(int(share * len(keys)) - 1, 0), len(keys) - 1)]
-            position = lower[0] + self._listing.between(step, lower[1] or None, key)
+            position = lower[0] + self._index_result.between(step, lower[1] or None, key)
             anchors.add(position, key)
             if self._position(step, position, key) <= start:
                 lower = (position, key)
@@ -213,12 +213,12 @@ class Plan:
     def __init__(
         self,
         wanted: ResolvedSearch,
-        listing: Listing,
+        index_result: IndexResult,
         facets: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
         self.wanted = wanted
-        self.listing = listing
+        self.index_result = index_result
         self.evidence = Evidence(wanted.asked, vocabulary)
         self._vocabulary = vocabulary
         self._facets = facets
@@ -254,7 +254,7 @@ class Plan:
             old[step].append(self._key(document))
         for step, document in weighed.new:
             new[step].append(FoundDocument(step, self._key(document), document))
-        return MergedResult(self.listing, self._anchors, old, new)
+        return MergedResult(self.index_result, self._anchors, old, new)
 
     def _key(self, analysed: AnalysedDocument) -> str:
         fields = self.wanted.sorted_by
@@ -268,7 +268,7 @@ class Plan:
 
     @cached_property
     def _indexed(self) -> dict[str, dict[str, int]]:
-        return self.listing.facets(self._facets)
+        return self.index_result.facets(self._facets)
 
     def facets(self, weighed: PendingMatches) -> dict[str, tuple[dict[str, int], bool]]:
         """The counts of every facet field that has any, most frequent values first, and whether
@@ -301,7 +301,7 @@ class Plan:
         return dict(found.values())
 
     def folders(self, weighed: PendingMatches, depth: int) -> dict[str, tuple[int, int]]:
-        """The folders at a depth with what is below them, as `Listing.folders` tells it."""
+        """The folders at a depth with what is below them, as `IndexResult.folders` tells it."""
         found = dict(self._indexed_folders(depth))
         for documents, by in ((weighed.new, 1), (weighed.old, -1)):
             for _, document in documents:
@@ -314,7 +314,7 @@ class Plan:
 
     def _indexed_folders(self, depth: int) -> dict[str, tuple[int, int]]:
         if depth not in self._folders:
-            self._folders[depth] = self.listing.folders(depth)
+            self._folders[depth] = self.index_result.folders(depth)
         return self._folders[depth]
 
     def _changed(
@@ -324,7 +324,7 @@ class Plan:
         missing = [value for value in change if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:
             # Values that changed may be in the index without being among its most frequent.
-            counts |= self.listing.counts_of({name: missing})[name]
+            counts |= self.index_result.counts_of({name: missing})[name]
         for value, by in change.items():
             counts[value] = counts.get(value, 0) + by
         return {value: count for value, count in counts.items() if count > 0}

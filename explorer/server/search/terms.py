@@ -49,7 +49,7 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import VIRTUAL, Vocabulary
-from explorer.server.search.sorting import sort_code
+from explorer.server.search.sort_keys import sort_code
 
 __all__ = [
     "FORMAT",
@@ -447,7 +447,7 @@ class Terms:
         return self._sorts.get(field) or f"own.{_column_of(field)}"
 
     def sorted_as(self, field: str, code: str) -> tantivy.Query:
-        """The documents whose value of a field has this code, see `sorting`."""
+        """The documents whose value of a field has this code, see `sort_keys`."""
         return self._ranges.parse_query(f"{self.sort_column(field)}:[{code} TO {code}]")
 
     def sorted_beyond(self, field: str, code: str, *, descending: bool) -> tantivy.Query:

@@ -5,7 +5,6 @@ An engine is a package of its own below this one, and is imported where it is ch
 """
 
 from explorer.server.store.interface import (
-    Changes,
     Direction,
     DocumentRange,
     Job,
@@ -25,6 +24,7 @@ from explorer.server.store.interface import (
     StoreFault,
     TimeseriesDocument,
     Transaction,
+    TransactionChanges,
     Write,
     log_mark,
     version_of,
@@ -32,7 +32,6 @@ from explorer.server.store.interface import (
 from explorer.server.store.survey import SurveyedStore
 
 __all__ = [
-    "Changes",
     "Direction",
     "DocumentRange",
     "Job",
@@ -53,6 +52,7 @@ __all__ = [
     "SurveyedStore",
     "TimeseriesDocument",
     "Transaction",
+    "TransactionChanges",
     "Write",
     "log_mark",
     "version_of",

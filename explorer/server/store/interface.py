@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from explorer.errors import CatalogError, ServerFault
 
 __all__ = [
-    "Changes",
     "Direction",
     "DocumentRange",
     "Job",
@@ -36,6 +35,7 @@ __all__ = [
     "StoredFolderPage",
     "TimeseriesDocument",
     "Transaction",
+    "TransactionChanges",
     "Write",
     "counted",
     "log_mark",
@@ -200,7 +200,7 @@ class StoredFolderPage(Struct, frozen=True):
     total_below: int
 
 
-class Changes(Struct):
+class TransactionChanges(Struct):
     """What a transaction changed: the URNs whose versioned aspects did (`touched`), those that got
     or lost documents of a timeseries aspect, with its name (`measured`), those whose own aspects
     stay while what is derived from them is to be made anew (`stale`), and whether edges of lineage
@@ -214,7 +214,7 @@ class Changes(Struct):
     def __bool__(self) -> bool:
         return bool(self.touched or self.measured or self.stale)
 
-    def add(self, other: "Changes") -> None:
+    def add(self, other: "TransactionChanges") -> None:
         """Count what another job changed too."""
         self.touched |= other.touched
         self.measured |= other.measured
@@ -405,7 +405,7 @@ class Transaction(Reader, Protocol):
     `time_millis` (milliseconds since 1970) and `actor` say when something is removed, and by whom.
     """
 
-    changes: Changes
+    changes: TransactionChanges
 
     def put(self, write: Write) -> bool:
         """Write an aspect, its version, edges and log row; whether the value changed.

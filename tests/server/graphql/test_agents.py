@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.graphql.executor import DocumentCache
 from explorer.server.graphql.session import OverBudget, RequestBudget
 from tests.server.conftest import Caller
@@ -227,7 +227,7 @@ def test_agents_of_datahub_describe_whole_entities(
     assert caller.value(urn, f"editable{aspect}Properties")["description"] == "Said by an agent"
 
 
-def test_a_long_document_that_comes_again_is_kept(catalog: Catalog) -> None:
+def test_a_long_document_that_comes_again_is_kept(catalog: CatalogEngine) -> None:
     documents = DocumentCache(Service(catalog).graphql.ready().schema)
     fields = " ".join(f"a{at}: exists" for at in range(900))
     text = f'{{ dataset(urn: "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)") {{ {fields} }} }}'

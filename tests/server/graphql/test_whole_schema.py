@@ -24,7 +24,7 @@ from graphql import (
 from explorer.metadata.registry import load_registry, read_type
 from explorer.metadata.validation import required_fields
 from explorer.server.app import Service
-from explorer.server.catalog import Catalog
+from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_catalog
 from explorer.server.graphql.object_types import SHAPES
 from explorer.server.store import TimeseriesDocument, Write
@@ -87,14 +87,14 @@ ODD_NUMBERS: tuple[Any, ...] = (
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogEngine]:
     opened = open_catalog(tmp_path_factory.mktemp("whole"), REGISTRY)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def service(catalog: Catalog) -> Service:
+def service(catalog: CatalogEngine) -> Service:
     return Service(catalog)
 
 
@@ -173,7 +173,7 @@ def least(expression: str, *, deep: bool, depth: int = 0) -> Any:
     return {field: least(record.fields[field].base, deep=deep, depth=depth + 1) for field in wanted}
 
 
-def store(catalog: Catalog, entity_type: str, how: str) -> None:
+def store(catalog: CatalogEngine, entity_type: str, how: str) -> None:
     """Keep every aspect of an entity past the validator, as an older release or a damaged file
     may have left it."""
     urn = urn_of(entity_type)
@@ -272,7 +272,7 @@ def failures(answer: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize("how", ["empty", "hollow", "least", "one of each"])
 @pytest.mark.parametrize("entity_type", sorted(REGISTRY.entities))
 def test_every_field_of_an_entity_is_answered_whatever_its_aspects_lack(
-    catalog: Catalog, ask: Any, schema: Any, entity_type: str, how: str
+    catalog: CatalogEngine, ask: Any, schema: Any, entity_type: str, how: str
 ) -> None:
     store(catalog, entity_type, how)
     shape = SHAPES.get(entity_type)
@@ -391,7 +391,7 @@ def arguments(field: Any) -> tuple[str, str]:
 
 @pytest.mark.parametrize("how", ["empty", "hollow"])
 def test_no_mutation_fails_whatever_its_inputs_are(
-    catalog: Catalog, ask: Any, schema: Any, how: str
+    catalog: CatalogEngine, ask: Any, schema: Any, how: str
 ) -> None:
     failed: list[Any] = []
     edited: set[str] = set()
@@ -410,7 +410,7 @@ def test_no_mutation_fails_whatever_its_inputs_are(
 
 
 def test_no_question_fails_whatever_its_arguments_are(
-    catalog: Catalog, ask: Any, schema: Any
+    catalog: CatalogEngine, ask: Any, schema: Any
 ) -> None:
     for entity_type in REGISTRY.entities:
         store(catalog, entity_type, "one of each")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import NotFound, ServerFault
-from explorer.server.store import Changes, Job, Placement, Store, Transaction
+from explorer.server.store import Job, Placement, Store, Transaction, TransactionChanges
 from tests.server.store.conftest import Open
 from tests.server.store.examples import (
     INFO,
@@ -35,7 +35,7 @@ class Watcher:
     """An observer that keeps what it is shown, and fails when it is to."""
 
     def __init__(self) -> None:
-        self.groups: list[Changes] = []
+        self.groups: list[TransactionChanges] = []
         self.published: list[int] = []
         self.refuse_to_prepare: set[str] = set()
         self.publish_error: BaseException | None = None

@@ -16,7 +16,7 @@ from queue import Empty, LifoQueue, SimpleQueue
 from typing import Any, TypeVar
 
 from explorer.errors import CatalogError, ServerFault
-from explorer.server.store.interface import Changes, Job, Observer, Reader, StoreFault
+from explorer.server.store.interface import Job, Observer, Reader, StoreFault, TransactionChanges
 from explorer.server.store.sqlite.reads import SqliteReads
 from explorer.server.store.sqlite.schema import (
     SQLITE_ERRORS,
@@ -174,10 +174,10 @@ class Writer:
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
         transaction = SqliteTransaction(self._connection)
-        changes = Changes()
+        changes = TransactionChanges()
         for queued in group:
             queued.error = None
-            transaction.changes = Changes()
+            transaction.changes = TransactionChanges()
             run("SAVEPOINT job")
             try:
                 queued.result = queued.job(transaction)

@@ -61,7 +61,7 @@ class SqliteSurvey(SqliteSnapshot):
             yield KeptFolder(*row)
 
 
-class _Kept(Generic[_T]):
+class _RowsByEntity(Generic[_T]):
     """The rows of a table by entity, read along with the entities."""
 
     def __init__(self, rows: sqlite3.Cursor, kind: Callable[..., _T]) -> None:
@@ -87,12 +87,12 @@ class _Tables:
     """Every table that is kept by entity, read side by side."""
 
     def __init__(self, run: Callable[[str], sqlite3.Cursor]) -> None:
-        self._aspects = _Kept(run(_ASPECTS), KeptAspect)
-        self._versions = _Kept(run(_VERSIONS), KeptVersion)
-        self._edges = _Kept(run(_EDGES), KeptEdge)
-        self._placements = _Kept(run(_PLACEMENTS), KeptPlacement)
-        self._leaves = _Kept(run(_LEAVES), KeptLeaf)
-        self._points = _Kept(run(_POINTS), KeptPoint)
+        self._aspects = _RowsByEntity(run(_ASPECTS), KeptAspect)
+        self._versions = _RowsByEntity(run(_VERSIONS), KeptVersion)
+        self._edges = _RowsByEntity(run(_EDGES), KeptEdge)
+        self._placements = _RowsByEntity(run(_PLACEMENTS), KeptPlacement)
+        self._leaves = _RowsByEntity(run(_LEAVES), KeptLeaf)
+        self._points = _RowsByEntity(run(_POINTS), KeptPoint)
 
     def ahead(self) -> int | None:
         """The entity that comes next in any table."""

@@ -5,11 +5,11 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from explorer.server.store.interface import (
-    Changes,
     Placement,
     StoredAspect,
     StoredEdge,
     TimeseriesDocument,
+    TransactionChanges,
     Write,
     counted,
     same_value,
@@ -43,7 +43,7 @@ class SqliteTransaction(SqliteSnapshot):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
-        self.changes = Changes()
+        self.changes = TransactionChanges()
         self._folders = BrowseFolders(connection)
         # What rows are known by here; see `forget`.
         self._urns: dict[str, tuple[int, bool]] = {}

@@ -7,8 +7,8 @@ from typing import TypeAlias
 from explorer.query.filters import Filter
 from explorer.server.search.analysis import NAME_CUT, AnalysedDocument, fold
 from explorer.server.search.document import folder_key
+from explorer.server.search.evaluator import Names, Test, has_word, test_of
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.matching import Names, Test, has_word, test_of
 from explorer.server.search.parser import filter_query, names_field, parse, typed_words
 from explorer.server.search.query import (
     EVERYTHING,
@@ -22,7 +22,7 @@ from explorer.server.search.query import (
     Word,
     all_of,
 )
-from explorer.server.search.sorting import SortField, resolve_sort
+from explorer.server.search.sort_keys import SortField, resolve_sort
 
 __all__ = [
     "InFields",

@@ -34,7 +34,7 @@ from explorer.server.search.query import (
     Wildcard,
     Word,
 )
-from explorer.server.search.ranking import (
+from explorer.server.search.relevance import (
     InFields,
     InName,
     NameBegins,
@@ -43,7 +43,7 @@ from explorer.server.search.ranking import (
     Step,
     covers,
 )
-from explorer.server.search.sorting import SortField, sort_code, sort_codes, sort_key
+from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, sort_key
 from explorer.server.search.terms import (
     MAX_NAME_START,
     MAX_START,
@@ -61,7 +61,7 @@ from explorer.server.search.terms import (
     within,
 )
 
-__all__ = ["LISTED_VALUES", "Key", "Listing", "SortedListing"]
+__all__ = ["LISTED_VALUES", "IndexResult", "Key", "SortedIndexResult"]
 
 _Query = tantivy.Query
 
@@ -282,7 +282,7 @@ Key: TypeAlias = str
 _T = TypeVar("_T")
 
 
-class Listing:
+class IndexResult:
     """The documents of one state of the index that a search wants. Any thread may read."""
 
     def __init__(
@@ -477,8 +477,8 @@ def _buckets(found: Mapping[str, Any]) -> dict[str, int]:
 _Hit = tuple[Key, tantivy.DocAddress]
 
 
-class SortedListing(Listing):
-    """A listing that has one step, in the order of the fields its search is sorted by."""
+class SortedIndexResult(IndexResult):
+    """An index result of one step, in the order of the fields its search is sorted by."""
 
     def between(self, step: int, after: Key | None, to: Key) -> int:
         def query() -> tantivy.Query:
