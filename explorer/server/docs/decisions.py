@@ -34,7 +34,8 @@ DECISIONS = (
         "or does not allow them: by value type, allowed values, cardinality, entity type, platform "
         "and type of the URN; a value of an immutable property stays. What is stored already is "
         "readable whatever its definition became, and written again unchanged it passes. In a "
-        "batch definitions are written first. With a definition its values go.",
+        "batch definitions are written first. With a definition its values go; while it is "
+        "soft-deleted, GraphQL leaves them out.",
     ),
     Decision(
         "Searching structured properties",

@@ -191,6 +191,21 @@ def _settings(node: Node, _info: Info) -> _Value | None:
     return found and {key: found.get(key) is True for key in _SHOWN}
 
 
+async def _assigned(assignments: Mapping[str, Any], info: Info) -> list[_Value]:
+    """The assignments of an entity, without those of properties that are soft-deleted.
+
+    DataHub leaves these out too (its `StructuredPropertiesSoftDelete`). They stay stored, and are
+    shown again when the property is restored."""
+    given = assignments.get("properties") or ()
+    urns = Urn.parse_all(one.get("propertyUrn") for one in given)
+    removed = {
+        str(node.urn)
+        for node in await info.context.read(dict.fromkeys(map(str, urns)))
+        if (node.aspect("status") or {}).get("removed") is True
+    }
+    return [one for one in given if one.get("propertyUrn") not in removed]
+
+
 def _filter_status(definition: Mapping[str, Any], _info: Info) -> str:
     return "ENABLED" if definition.get("isFacet") else "DISABLED"
 
@@ -210,6 +225,7 @@ def _entity_type(node: Node, info: Info) -> _Value:
 
 
 RESOLVERS: Resolvers = {
+    "StructuredProperties": {"properties": _assigned},
     "StructuredPropertyEntity": {"settings": _settings},
     "StructuredPropertyDefinition": {"filterStatus": _filter_status},
     "TypeQualifier": {"allowedTypes": entities("allowedTypes")},

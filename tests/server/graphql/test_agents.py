@@ -162,6 +162,34 @@ def test_structured_properties_are_given_changed_and_taken_away(
     assert left["propertyUrn"] == days
 
 
+def test_values_of_a_soft_deleted_property_are_left_out_until_it_is_restored(
+    caller: Caller, dataset: str
+) -> None:
+    kept, gone = (f"urn:li:structuredProperty:hidden.{name}" for name in ("kept", "gone"))
+    for urn in (kept, gone):
+        definition = {
+            "qualifiedName": urn.rpartition(":")[2],
+            "valueType": "urn:li:dataType:datahub.string",
+            "entityTypes": ["urn:li:entityType:datahub.dataset"],
+        }
+        caller.ingest(urn, "propertyDefinition", definition)
+    values = [{"propertyUrn": urn, "values": [{"string": "a"}]} for urn in (kept, gone)]
+    caller.ingest(dataset, "structuredProperties", {"properties": values})
+    query = """query($u: String!) { dataset(urn: $u) {
+      structuredProperties { properties { structuredProperty { urn } } } } }"""
+
+    def shown() -> list[str]:
+        read = caller.graphql(query, u=dataset)["data"]["dataset"]["structuredProperties"]
+        return [one["structuredProperty"]["urn"] for one in read["properties"]]
+
+    assert shown() == [kept, gone]
+    caller.ingest(gone, "status", {"removed": True})
+    assert shown() == [kept]
+    assert len(caller.value(dataset, "structuredProperties")["properties"]) == 2
+    caller.ingest(gone, "status", {"removed": False})
+    assert shown() == [kept, gone]
+
+
 def test_the_views_that_people_search_in_are_told(caller: Caller) -> None:
     everybody = "{ globalViewsSettings { defaultView } }"
     assert caller.graphql(everybody)["data"] == {"globalViewsSettings": {"defaultView": None}}
