@@ -321,9 +321,7 @@ async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]
     )
     if not keeps_removed:
         others = await info.context.read(dict.fromkeys(one.urn for one in edges))
-        removed = {
-            str(one.urn) for one in others if (one.aspect("status") or {}).get("removed") is True
-        }
+        removed = {str(one.urn) for one in others if one.is_removed}
         edges = [edge for edge in edges if edge.urn not in removed]
         total, edges = len(edges), edges[start : start + count]
     return {

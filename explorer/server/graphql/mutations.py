@@ -34,20 +34,21 @@ __all__ = ["RESOLVERS", "guard"]
 
 _List = Sequence[dict[str, Any]]
 _Change = Callable[[_List], list[dict[str, Any]]]
+# Aspects of labels, with the field that has the list.
+_TAGS = ("globalTags", "tags")
+_TERMS = ("glossaryTerms", "terms")
 
 
 def add_tags(pen: EditTransaction, given: Given) -> None:
     """Add tags to what the input names; those it has already stay as they are."""
     tags = [pen.stored_reference(tag, "tag", "tag") for tag in _urns(given, "tag")]
-    for resource in _resources(given):
-        _change_tags(pen, resource, lambda stored: _with(stored, "tag", tags))
+    _change_labels(pen, given, _TAGS, lambda stored: _with(stored, "tag", tags))
 
 
 def remove_tags(pen: EditTransaction, given: Given) -> None:
     """Take tags away from what the input names; those it has not do no harm."""
     tags = {str(Urn.parse(tag)) for tag in _urns(given, "tag")}
-    for resource in _resources(given):
-        _change_tags(pen, resource, lambda stored: _without(stored, "tag", tags))
+    _change_labels(pen, given, _TAGS, lambda stored: _without(stored, "tag", tags))
 
 
 def replace_tags(pen: EditTransaction, urn: Urn, given: Given) -> None:
@@ -59,7 +60,7 @@ def replace_tags(pen: EditTransaction, urn: Urn, given: Given) -> None:
     def change(stored: _List) -> list[dict[str, Any]]:
         return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
 
-    pen.change_list(urn, ("globalTags", "tags"), change)
+    pen.change_list(urn, _TAGS, change)
 
 
 def add_terms(pen: EditTransaction, given: Given) -> None:
@@ -67,41 +68,41 @@ def add_terms(pen: EditTransaction, given: Given) -> None:
     terms = [
         pen.stored_reference(term, "glossary term", "glossaryTerm") for term in _urns(given, "term")
     ]
-    for resource in _resources(given):
-        _change_terms(pen, resource, lambda stored: _with(stored, "urn", terms))
+
+    def change(stored: _List) -> list[dict[str, Any]]:
+        return _with(stored, "urn", terms)
+
+    _change_labels(pen, given, _TERMS, change, auditStamp=pen.stamp)
 
 
 def remove_terms(pen: EditTransaction, given: Given) -> None:
     """Take glossary terms away from what the input names; those it has not do no harm."""
     terms = {str(Urn.parse(term)) for term in _urns(given, "term")}
-    for resource in _resources(given):
-        _change_terms(pen, resource, lambda stored: _without(stored, "urn", terms))
+
+    def change(stored: _List) -> list[dict[str, Any]]:
+        return _without(stored, "urn", terms)
+
+    _change_labels(pen, given, _TERMS, change, auditStamp=pen.stamp)
 
 
-def _change_tags(pen: EditTransaction, resource: Given, change: _Change) -> None:
-    urn, column = _resource(pen, resource)
-    if column is None:
-        pen.change_list(urn, ("globalTags", "tags"), change)
-        return
-    pen.change_column(urn, column, lambda info: _column(info, ("globalTags", "tags"), change, {}))
-
-
-def _change_terms(pen: EditTransaction, resource: Given, change: _Change) -> None:
-    urn, column = _resource(pen, resource)
-    if column is None:
-        pen.change_list(urn, ("glossaryTerms", "terms"), change, auditStamp=pen.stamp)
-        return
-    place, stamp = ("glossaryTerms", "terms"), {"auditStamp": pen.stamp}
-    pen.change_column(urn, column, lambda info: _column(info, place, change, stamp))
-
-
-def _column(
-    info: dict[str, Any], place: tuple[str, str], change: _Change, stamp: Given
-) -> dict[str, Any]:
+def _change_labels(
+    pen: EditTransaction, given: Given, place: tuple[str, str], change: _Change, **beside: Any
+) -> None:
+    """Change the tags or terms of the entities and columns that an input names; what stands
+    `beside` is written where they changed."""
     aspect, field = place
-    stored = (info.get(aspect) or {}).get(field) or []
-    changed = change(stored)
-    return info if changed == stored else {**info, aspect: {field: changed, **stamp}}
+
+    def change_column(info: dict[str, Any]) -> dict[str, Any]:
+        stored = (info.get(aspect) or {}).get(field) or []
+        changed = change(stored)
+        return info if changed == stored else {**info, aspect: {field: changed, **beside}}
+
+    for resource in _resources(given):
+        urn, column = _resource(pen, resource)
+        if column is None:
+            pen.change_list(urn, place, change, **beside)
+        else:
+            pen.change_column(urn, column, change_column)
 
 
 def _resource(pen: EditTransaction, given: Given) -> tuple[Urn, str | None]:
@@ -134,7 +135,6 @@ def _without(stored: _List, key: str, urns: set[str]) -> list[dict[str, Any]]:
 
 
 _LINKS = ("institutionalMemory", "elements")
-_Links = Sequence[dict[str, Any]]
 _AUTHORS = ("corpuser", "corpGroup")
 
 
@@ -142,7 +142,7 @@ def add_link(pen: EditTransaction, given: Given) -> None:
     """Add one link; another to the same address gives way to it."""
     urn, url = pen.stored_entity(given["resourceUrn"]), given["linkUrl"]
 
-    def change(links: _Links) -> list[dict[str, Any]]:
+    def change(links: _List) -> list[dict[str, Any]]:
         same = [link for link in links if link.get("url") == url]
         if any(link.get("description") == given["label"] for link in same):
             return list(links)
@@ -157,7 +157,7 @@ def update_link(pen: EditTransaction, given: Given) -> None:
     urn = pen.stored_entity(given["resourceUrn"])
     url, label = given["currentUrl"], given["currentLabel"]
 
-    def change(links: _Links) -> list[dict[str, Any]]:
+    def change(links: _List) -> list[dict[str, Any]]:
         # A link may have been ingested without a label, which reads as an empty one.
         meant = [
             link
@@ -176,7 +176,7 @@ def remove_link(pen: EditTransaction, given: Given) -> None:
     """Remove the links to one address. Raises `NotFound` where there is none."""
     urn, url, label = pen.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
 
-    def change(links: _Links) -> list[dict[str, Any]]:
+    def change(links: _List) -> list[dict[str, Any]]:
         kept = [
             link
             for link in links
@@ -210,7 +210,6 @@ def _link(pen: EditTransaction, given: Given) -> dict[str, Any]:
 
 _OWNERSHIP = ("ownership", "owners")
 _OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
-_Owners = Sequence[dict[str, Any]]
 
 
 def add_owners(pen: EditTransaction, given: Given) -> None:
@@ -218,7 +217,7 @@ def add_owners(pen: EditTransaction, given: Given) -> None:
     common = given.get("ownershipTypeUrn") if "owners" in given else None
     owners = [_owner(pen, one, common) for one in given.get("owners", (given,))]
 
-    def change(stored: _Owners) -> list[dict[str, Any]]:
+    def change(stored: _List) -> list[dict[str, Any]]:
         present = [_owner_key(one) for one in stored]
         return [*stored, *(one for one in owners if _owner_key(one) not in present)]
 
@@ -232,7 +231,7 @@ def remove_owners(pen: EditTransaction, given: Given) -> None:
     gone = {str(Urn.parse(urn)) for urn in named}
     kind = given.get("ownershipTypeUrn")
 
-    def change(stored: _Owners) -> list[dict[str, Any]]:
+    def change(stored: _List) -> list[dict[str, Any]]:
         return [
             one
             for one in stored
@@ -247,7 +246,7 @@ def replace_owners(pen: EditTransaction, urn: Urn, given: Given) -> None:
     """Have these owners and no others."""
     owners = [_owner(pen, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
 
-    def change(stored: _Owners) -> list[dict[str, Any]]:
+    def change(stored: _List) -> list[dict[str, Any]]:
         known = {_owner_key(one): one for one in stored}
         return [known.get(_owner_key(one), one) for one in owners]
 
@@ -275,8 +274,7 @@ def _owner_key(owner: Given) -> tuple[str, str]:
 
 
 def _stored_resources(pen: EditTransaction, given: Given) -> list[Urn]:
-    resources = given.get("resources", (given,))
-    return [pen.stored_entity(one["resourceUrn"]) for one in resources]
+    return [pen.stored_entity(one["resourceUrn"]) for one in _resources(given)]
 
 
 def set_domain(pen: EditTransaction, urn: Urn, given: Given) -> None:
@@ -294,8 +292,8 @@ def batch_set_domain(pen: EditTransaction, given: Given) -> None:
     """Put entities into a domain, or out of theirs where none is named."""
     named = given.get("domainUrn")
     domain = pen.stored_reference(named, "domain", "domain") if named else None
-    for resource in given["resources"]:
-        _put(pen, pen.stored_entity(resource["resourceUrn"]), domain)
+    for urn in _stored_resources(pen, given):
+        _put(pen, urn, domain)
 
 
 def _put(pen: EditTransaction, urn: Urn, domain: str | None) -> None:
@@ -305,13 +303,8 @@ def _put(pen: EditTransaction, urn: Urn, domain: str | None) -> None:
 
 
 def deprecate(pen: EditTransaction, given: Given) -> None:
-    """Say whether an entity is deprecated, and why."""
-    set_deprecation(pen, pen.stored_entity(given["urn"]), given)
-
-
-def batch_deprecate(pen: EditTransaction, given: Given) -> None:
-    """Say of several entities whether they are deprecated, and why."""
-    for resource in given["resources"]:
+    """Say of one entity (`urn`) or several (`resources`) whether they are deprecated, and why."""
+    for resource in given.get("resources", ({"resourceUrn": given.get("urn")},)):
         set_deprecation(pen, pen.stored_entity(resource["resourceUrn"]), given)
 
 
@@ -430,10 +423,7 @@ def update_tag(pen: EditTransaction, urn: Urn, given: Given) -> None:
     """Set the name of a tag, its description and its owners as far as they are given."""
     if urn.entity_type != "tag":
         raise InvalidInput(f"{urn} is no tag")
-    said = {"name": given["name"], "description": given.get("description")}
-    pen.write(
-        urn, "tagProperties", {key: value for key, value in said.items() if value is not None}
-    )
+    _write_tag(pen, urn, given)
     if owners := given.get("ownership"):
         replace_owners(pen, urn, owners)
 
@@ -468,9 +458,14 @@ def _replace_columns(pen: EditTransaction, urn: Urn, given: Given) -> None:
 def create_tag(pen: EditTransaction, given: Given) -> str:
     """Make a tag; gives its URN."""
     urn = _new(pen, "tag", given.get("id") or given["name"])
-    said = {"name": given["name"], "description": given.get("description")}
-    pen.write(urn, "tagProperties", said)
+    _write_tag(pen, urn, given)
     return str(urn)
+
+
+def _write_tag(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    texts = {"name": given["name"], "description": given.get("description")}
+    given_texts = {key: text for key, text in texts.items() if text is not None}
+    pen.write(urn, "tagProperties", given_texts)
 
 
 def create_domain(pen: EditTransaction, given: Given) -> str:
@@ -577,7 +572,7 @@ RESOLVERS: Resolvers = {
         "unsetDomain": edit_of(unset_domain, "entityUrn"),
         "batchSetDomain": edit(batch_set_domain),
         "updateDeprecation": edit(deprecate),
-        "batchUpdateDeprecation": edit(batch_deprecate),
+        "batchUpdateDeprecation": edit(deprecate),
         "batchUpdateSoftDeleted": edit(set_removed),
         "raiseIncident": edit(raise_incident),
         "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
@@ -600,61 +595,14 @@ RESOLVERS: Resolvers = {
     },
 }
 
-# The role that each mutation needs. None but deleteStructuredProperty removes anything for good:
-# what is taken off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# Of these, the first two hand out the whole catalog and the last removes something for good. What
+# others take off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
 # hides.
+_ADMIN_ONLY = frozenset({"createAccessToken", "revokeAccessToken", "deleteStructuredProperty"})
 ROLES: Mapping[str, Role] = {
-    "updateDataset": "editor",
-    "updateChart": "editor",
-    "updateDashboard": "editor",
-    "updateDataFlow": "editor",
-    "updateDataJob": "editor",
-    "updateTag": "editor",
-    "updateDescription": "editor",
-    "updateName": "editor",
-    "addLink": "editor",
-    "updateLink": "editor",
-    "removeLink": "editor",
-    "addTag": "editor",
-    "addTags": "editor",
-    "batchAddTags": "editor",
-    "removeTag": "editor",
-    "batchRemoveTags": "editor",
-    "addTerm": "editor",
-    "addTerms": "editor",
-    "batchAddTerms": "editor",
-    "removeTerm": "editor",
-    "batchRemoveTerms": "editor",
-    "addOwner": "editor",
-    "addOwners": "editor",
-    "batchAddOwners": "editor",
-    "removeOwner": "editor",
-    "batchRemoveOwners": "editor",
-    "setDomain": "editor",
-    "unsetDomain": "editor",
-    "batchSetDomain": "editor",
-    "updateDeprecation": "editor",
-    "batchUpdateDeprecation": "editor",
-    "batchUpdateSoftDeleted": "editor",
-    "raiseIncident": "editor",
-    "updateIncidentStatus": "editor",
-    "updateIncident": "editor",
-    "reportOperation": "editor",
-    "upsertCustomAssertion": "editor",
-    "reportAssertionResult": "editor",
-    "createAccessToken": "admin",
-    "revokeAccessToken": "admin",
-    "createTag": "editor",
-    "createDomain": "editor",
-    "createGlossaryTerm": "editor",
-    "createGlossaryNode": "editor",
-    "createGroup": "editor",
-    "upsertStructuredProperties": "editor",
-    "removeStructuredProperties": "editor",
-    "createStructuredProperty": "editor",
-    "updateStructuredProperty": "editor",
-    "deleteStructuredProperty": "admin",
+    name: "admin" if name in _ADMIN_ONLY else "editor" for name in RESOLVERS["Mutation"]
 }
+"""The role that each mutation needs."""
 
 
 def guard(schema: GraphQLSchema) -> None:

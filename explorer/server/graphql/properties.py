@@ -201,7 +201,7 @@ async def _assigned(assignments: Mapping[str, Any], info: Info) -> list[_Value]:
     removed = {
         str(node.urn)
         for node in await info.context.read(dict.fromkeys(map(str, urns)))
-        if (node.aspect("status") or {}).get("removed") is True
+        if node.is_removed
     }
     return [one for one in given if one.get("propertyUrn") not in removed]
 

@@ -49,7 +49,6 @@ _OWNERS = ("corpuser", "corpGroup")
 _PAGE = 20
 # An entity with more of them is told of the first.
 _MOST_RELATED = 1_000
-_MOST_RUNS = 10_000
 
 
 async def _related(
@@ -67,11 +66,7 @@ async def _related(
         _MOST_RELATED,
     )
     found = await info.context.read(dict.fromkeys(one.urn for one in edges))
-    return [
-        one
-        for one in found
-        if with_removed or (one.aspect("status") or {}).get("removed") is not True
-    ]
+    return [one for one in found if with_removed or not one.is_removed]
 
 
 async def _assertions(node: Node, info: Info, **given: Any) -> Value:
@@ -84,13 +79,11 @@ async def _assertions(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _run_events(node: Node, info: Info, **given: Any) -> Value:
-    limit = given.get("limit")
-    bounds = given.get("startTimeMillis"), given.get("endTimeMillis")
-    wanted = read_filter({"or": [given["filter"]]} if given.get("filter") else None)
+    status, limit = given.get("status"), given.get("limit")
     events = [
         event
-        for event in await _runs(node, info, bounds, _MOST_RUNS, wanted)
-        if given.get("status") is None or event.get("status") == given["status"]
+        for event in await _filtered_points(node, info, _RUNS, {**given, "limit": None})
+        if status is None or event.get("status") == status
     ]
     results = Counter((event.get("result") or {}).get("type") for event in events)
     return {
@@ -100,22 +93,6 @@ async def _run_events(node: Node, info: Info, **given: Any) -> Value:
         "errored": results["ERROR"],
         "runEvents": events if limit is None else events[: max(limit, 0)],
     }
-
-
-async def _runs(
-    node: Node,
-    info: Info,
-    bounds: tuple[int | None, int | None] = (None, None),
-    limit: int = 1,
-    wanted: Filter | None = None,
-) -> list[Value]:
-    """The runs of an assertion, newest first."""
-    catalog = info.context.catalog
-    found = await catalog.offload(
-        read_documents, catalog.store, str(node.urn), _RUNS, bounds, limit, wanted or Filter()
-    )
-    info.context.budget.read_documents(len(found))
-    return [value for value, _, _ in found]
 
 
 async def _health(node: Node, info: Info) -> list[Value]:
@@ -134,7 +111,7 @@ async def _health(node: Node, info: Info) -> list[Value]:
     failing, have_run = [], 0
     assertions = await _related(node, info, "Asserts")
     for one in assertions:
-        for event in await _runs(one, info):
+        for event in await _points(one, info, _RUNS, limit=1):
             have_run += 1
             if (event.get("result") or {}).get("type") in ("FAILURE", "ERROR"):
                 failing.append(str(one.urn))
@@ -206,12 +183,9 @@ def _assignees(node: Node, info: Info) -> list[Any]:
 
 
 def _about(node: Node, info: Info) -> Any:
+    named = entity_or_null("urn")
     urns = _incident(node).get("entities") or ()
-    return next((found for urn in urns if (found := _named(urn, info)) is not None), None)
-
-
-def _named(urn: str, info: Info) -> Any:
-    return entity_or_null("urn")({"urn": urn}, info)
+    return next((found for urn in urns if (found := named({"urn": urn}, info)) is not None), None)
 
 
 def _asserted(node: Node, _info: Info) -> Value | None:
@@ -547,7 +521,6 @@ _MOST = 10_000
 _TOP_USERS = 5
 _USAGE = "datasetUsageStatistics"
 _PERCENTILES = ("queryCountPercentileLast30Days", "uniqueUserPercentileLast30Days")
-_EVERYTHING = Filter()
 
 
 async def _usage(node: Node, info: Info, **given: Any) -> Value:
@@ -556,7 +529,7 @@ async def _usage(node: Node, info: Info, **given: Any) -> Value:
     if start is None:
         days = _RANGE_DAYS.get(given.get("range") or "MONTH")
         start = _now_millis() - days * _DAY_MILLIS if days else None
-    points = await _points(node, info, _USAGE, start, None, _MOST)
+    points = await _points(node, info, _USAGE, start)
     buckets = [_bucket(node, point) for point in reversed(points)]
     return {"buckets": buckets, "aggregations": _aggregated(points)}
 
@@ -613,9 +586,9 @@ def _fields(counts: Mapping[str, int | None]) -> list[Value]:
 
 async def _summary(node: Node, info: Info) -> Value | None:
     start = _now_millis() - _RANGE_DAYS["MONTH"] * _DAY_MILLIS
-    points = await _points(node, info, _USAGE, start, None, _MOST)
-    profiles = await _points(node, info, "datasetProfile", None, None, 1)
-    operations = await _points(node, info, "operation", start, None, 1)
+    points = await _points(node, info, _USAGE, start)
+    profiles = await _points(node, info, "datasetProfile", limit=1)
+    operations = await _points(node, info, "operation", start, limit=1)
     features = node.aspect("usageFeatures") or {}
     if not (points or profiles or operations or features):
         return None
@@ -637,7 +610,7 @@ async def _summary(node: Node, info: Info) -> Value | None:
 
 async def _update_count(summary: Value, info: Info) -> int:
     node, start = summary["changed"]
-    return len(await _points(node, info, "operation", start, None, _MOST))
+    return len(await _points(node, info, "operation", start))
 
 
 def _top_users(summary: Value, info: Info) -> list[Any]:
@@ -648,46 +621,51 @@ def _top_users(summary: Value, info: Info) -> list[Any]:
 
 
 async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _asked_points(node, info, "datasetProfile", given)
+    return await _filtered_points(node, info, "datasetProfile", given)
 
 
 async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _asked_points(node, info, "operation", given)
+    return await _filtered_points(node, info, "operation", given)
 
 
-async def _asked_points(
+async def _filtered_points(
     node: Node, info: Info, aspect: str, given: Mapping[str, Any]
 ) -> list[Value]:
-    limit = given.get("limit")
-    wanted = _MOST if limit is None else max(limit, 0)
-    filtered_by = read_filter({"or": [given["filter"]]} if given.get("filter") else None)
-    bounds = given.get("startTimeMillis"), given.get("endTimeMillis")
-    return await _points(node, info, aspect, *bounds, wanted, filtered_by)
+    """The documents that the arguments `filter`, `startTimeMillis`, `endTimeMillis` and `limit`
+    let through, newest first."""
+    return await _points(
+        node,
+        info,
+        aspect,
+        given.get("startTimeMillis"),
+        given.get("endTimeMillis"),
+        given.get("limit"),
+        read_filter({"or": [given["filter"]]} if given.get("filter") else None),
+    )
 
 
 async def _points(
     node: Node,
     info: Info,
     aspect: str,
-    start: int | None,
-    end: int | None,
-    limit: int,
-    filtered_by: Filter = _EVERYTHING,
+    start: int | None = None,
+    end: int | None = None,
+    limit: int | None = None,
+    filtered_by: Filter | None = None,
 ) -> list[Value]:
-    """Documents of a timeseries aspect, newest first; both ends belong to it."""
-    catalog, most = info.context.catalog, min(limit, _MOST)
+    """Documents of a timeseries aspect, newest first, 10,000 at most; both ends belong to it."""
+    catalog, most = info.context.catalog, _MOST if limit is None else min(max(limit, 0), _MOST)
     documents = await catalog.offload(
-        read_documents, catalog.store, str(node.urn), aspect, (start, end), most, filtered_by
+        read_documents,
+        catalog.store,
+        str(node.urn),
+        aspect,
+        (start, end),
+        most,
+        filtered_by or Filter(),
     )
     info.context.budget.read_documents(len(documents))
     return [value for value, _, _ in documents]
-
-
-def _operation_properties(operation: Value, _info: Info) -> list[Value]:
-    return [
-        {"key": key, "value": text}
-        for key, text in (operation.get("customProperties") or {}).items()
-    ]
 
 
 def _partition(operation: Value, _info: Info) -> Any:
@@ -711,5 +689,5 @@ MEASURE_RESOLVERS: Resolvers = {
         "topUsersLast30Days": _top_users,
         "updateCountLast30Days": _update_count,
     },
-    "Operation": {"customProperties": _operation_properties, "partition": _partition},
+    "Operation": {"customProperties": custom_properties, "partition": _partition},
 }

@@ -352,6 +352,11 @@ class Node:
         return bool(self.stored)
 
     @property
+    def is_removed(self) -> bool:
+        """Whether the entity is soft-deleted."""
+        return (self.aspect("status") or {}).get("removed") is True
+
+    @property
     def stored(self) -> dict[str, StoredAspect]:
         """The latest aspects by name, undecoded."""
         if self._stored is None:
