@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlencode
 
@@ -14,14 +15,13 @@ from explorer import __version__
 from explorer.errors import UnknownName
 from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
-from explorer.server.docs.decisions import DECISIONS
 from explorer.server.graphql.route import EXAMPLE_DOCUMENT, GRAPHQL_PATH
 from explorer.server.restli import EXAMPLE_URN, Endpoint, Parameter
 
 if TYPE_CHECKING:
     from graphql import GraphQLField, GraphQLSchema
 
-__all__ = ["code", "documentation_page", "example_of"]
+__all__ = ["code", "documentation_page", "example_of", "read_decisions"]
 
 
 class Markup(str):
@@ -420,66 +420,20 @@ _Section = tuple[str, str, str, list[Markup]]
 def documentation_page(
     endpoints: Iterable[Endpoint], schema: "GraphQLSchema", registry: Registry, base: str
 ) -> bytes:
-    """The page as UTF-8. `base` is the path before every address. It asks nobody but the service
-    that gives it, and reads well without its script."""
+    """Return the page as UTF-8. `base` is the path before every address. It asks nobody but the
+    service that gives it, and reads well without its script."""
     sections = [*_resource_sections(endpoints), *_graphql_section(schema), *_model(registry)]
     sections.append(_decisions())
-    body = [
-        _navigation(sections),
-        element("main", [_introduction(base), *(_rendered(*section) for section in sections)]),
-    ]
-    head = [
-        Markup('<meta charset="utf-8">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta name="color-scheme" content="light dark">'),
-        Markup('<link rel="icon" href="data:,">'),
-        element("title", "The catalog's interface"),
-        element("style", Markup((_HERE / "page.css").read_text("utf-8"))),
-    ]
-    script = element("script", Markup((_HERE / "page.js").read_text("utf-8")))
-    page = element(
-        "html",
-        [element("head", head), element("body", [*body, script], data_base=base)],
-        lang="en",
+    page = Template((_HERE / "page.html").read_text("utf-8")).substitute(
+        style=(_HERE / "page.css").read_text("utf-8"),
+        script=(_HERE / "page.js").read_text("utf-8"),
+        release=escape(__version__),
+        base=escape(base),
+        prefix=escape(base or "/"),
+        contents=_inner(_contents(sections)),
+        sections=_inner(_rendered(*section) for section in sections),
     )
-    return f"<!doctype html>\n{page}\n".encode()
-
-
-def _introduction(base: str) -> Markup:
-    return element(
-        "header",
-        [
-            element("h1", "The catalog's interface"),
-            element(
-                "p",
-                [
-                    f"Release {__version__}. Every address below begins with ",
-                    code(base or "/"),
-                    ". Each request can be changed and sent from here; it goes to this catalog, "
-                    "and one that writes does write.",
-                ],
-            ),
-            element(
-                "p",
-                [
-                    element(
-                        "label",
-                        [
-                            "Access token ",
-                            element(
-                                "input",
-                                id="token",
-                                type="password",
-                                autocomplete="off",
-                                placeholder="only where the service asks for one",
-                            ),
-                        ],
-                        class_="token",
-                    )
-                ],
-            ),
-        ],
-    )
+    return page.encode()
 
 
 def _resource_sections(endpoints: Iterable[Endpoint]) -> list[_Section]:
@@ -526,52 +480,36 @@ def _model(registry: Registry) -> list[_Section]:
     return [(place, title, "Model", list(sections(registry))) for place, title, sections in made]
 
 
+def read_decisions() -> list[tuple[str, str]]:
+    """Return each open point of the specification with what this service does about it."""
+    entries = (_HERE / "decisions.md").read_text("utf-8").split("\n## ")[1:]
+    headed = (entry.partition("\n") for entry in entries)
+    return [(about, " ".join(decided.split())) for about, _, decided in headed]
+
+
 def _decisions() -> _Section:
     decisions = [
         element(
             "div",
-            [element("dt", one.about), element("dd", one.decided)],
+            [element("dt", about), element("dd", decided)],
             class_="decision",
-            data_find=f"{one.about} {one.decided}".lower(),
+            data_find=f"{about} {decided}".lower(),
         )
-        for one in DECISIONS
+        for about, decided in read_decisions()
     ]
-    return (
-        "decisions",
-        "What the specification leaves open",
-        "Decisions",
-        [element("dl", decisions)],
-    )
+    title = "What the specification leaves open"
+    return ("decisions", title, "Decisions", [element("dl", decisions)])
 
 
 def _rendered(place: str, title: str, _group: str, parts: list[Markup]) -> Markup:
     return element("section", [element("h2", title), *parts], id=place)
 
 
-def _navigation(sections: Iterable[_Section]) -> Markup:
-    items: list[Markup] = []
+def _contents(sections: Iterable[_Section]) -> Iterator[Markup]:
+    """Yield the headings of the groups of sections, each with links to its sections."""
     for group, found in groupby(sections, lambda section: section[2]):
         links = [
             element("li", element("a", title, href=f"#{place}")) for place, title, _, _ in found
         ]
-        items += [element("h3", group), element("ul", links)]
-    search = element(
-        "input",
-        id="find",
-        type="search",
-        placeholder="Find a name",
-        aria_label="Find an address, aspect, entity or relationship",
-    )
-    count = element("span", "", id="count", role="status")
-    return element(
-        "nav",
-        [
-            element("div", [search, count], class_="find"),
-            element(
-                "details",
-                [element("summary", "Contents"), *items],
-                class_="contents",
-                open=True,
-            ),
-        ],
-    )
+        yield element("h3", group)
+        yield element("ul", links)

@@ -43,7 +43,6 @@ __all__ = [
 PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The priorities of incidents; an incident keeps the place of its own among them."""
 _RUNS = "assertionRunEvent"
-_COMPLETE = "COMPLETE"
 _SUCCESS = "SUCCESS"
 _OWNERS = ("corpuser", "corpGroup")
 _PAGE = 20

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from explorer.server.store.sqlite.schema import find_damage
 from explorer.server.store.sqlite.transaction import SqliteSnapshot
@@ -84,38 +84,23 @@ class _RowsByEntity(Generic[_T]):
 
 
 class _Tables:
-    """Every table that is kept by entity, read side by side."""
+    """Every table that is kept by entity, in the order of `Holding`'s fields, read side by side."""
 
     def __init__(self, run: Callable[[str], sqlite3.Cursor]) -> None:
-        self._aspects = _RowsByEntity(run(_ASPECTS), KeptAspect)
-        self._versions = _RowsByEntity(run(_VERSIONS), KeptVersion)
-        self._edges = _RowsByEntity(run(_EDGES), KeptEdge)
-        self._placements = _RowsByEntity(run(_PLACEMENTS), KeptPlacement)
-        self._leaves = _RowsByEntity(run(_LEAVES), KeptLeaf)
-        self._points = _RowsByEntity(run(_POINTS), KeptPoint)
+        self._tables: list[_RowsByEntity[Any]] = [
+            _RowsByEntity(run(_ASPECTS), KeptAspect),
+            _RowsByEntity(run(_VERSIONS), KeptVersion),
+            _RowsByEntity(run(_EDGES), KeptEdge),
+            _RowsByEntity(run(_PLACEMENTS), KeptPlacement),
+            _RowsByEntity(run(_LEAVES), KeptLeaf),
+            _RowsByEntity(run(_POINTS), KeptPoint),
+        ]
 
     def ahead(self) -> int | None:
         """The entity that comes next in any table."""
-        found = (
-            self._aspects.entity,
-            self._versions.entity,
-            self._edges.entity,
-            self._placements.entity,
-            self._leaves.entity,
-            self._points.entity,
-        )
+        found = (table.entity for table in self._tables)
         return min((entity for entity in found if entity is not None), default=None)
 
     def holding(self, entity: int, urn: str | None, entity_type: str, *, live: bool) -> Holding:
         """What the tables have of an entity."""
-        return Holding(
-            urn,
-            entity_type,
-            live,
-            self._aspects.take(entity),
-            self._versions.take(entity),
-            self._edges.take(entity),
-            self._placements.take(entity),
-            self._leaves.take(entity),
-            self._points.take(entity),
-        )
+        return Holding(urn, entity_type, live, *(table.take(entity) for table in self._tables))
