@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -174,16 +174,18 @@ def blocking(
 
 
 def blocking_iterator(
-    method: Callable[Concatenate[Any, _P], AsyncIterator[_T]],
-) -> Callable[Concatenate[BlockingFace, _P], Iterator[_T]]:
-    """Return the blocking twin of an asynchronous iterator. Leaving a loop early ends it.
+    method: Callable[Concatenate[Any, _P], AsyncGenerator[_T, None]],
+) -> Callable[Concatenate[BlockingFace, _P], Generator[_T, None, None]]:
+    """Return the blocking twin of an asynchronous generator. Leaving a loop early closes it.
 
     Items that came already cross threads together, up to a hundred, and each is given as soon as
     it came. While one is used, the next is fetched.
     """
 
     @wraps(method)
-    def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> Iterator[_T]:
+    def call(
+        self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Generator[_T, None, None]:
         drawn = _Drawn(method(self.core, *args, **kwargs))
         try:
             while ready := self.wait(drawn.some()):
@@ -207,10 +209,10 @@ def plain(
 
 
 class _Drawn(Generic[_T]):
-    """The items of an asynchronous iterator, read by one task from first to last, because time
-    limits inside the iterator belong to the task that they began in."""
+    """The items of an asynchronous generator, read by one task from first to last, because time
+    limits inside the generator belong to the task that they began in."""
 
-    def __init__(self, source: AsyncIterator[_T]) -> None:
+    def __init__(self, source: AsyncGenerator[_T, None]) -> None:
         self._source = source
         self._ready: list[_T] = []
         self._wanted = False
@@ -253,6 +255,4 @@ class _Drawn(Generic[_T]):
                     await self._more.wait()
         finally:
             self._came.set()
-            close = getattr(self._source, "aclose", None)
-            if close is not None:
-                await close()
+            await self._source.aclose()

@@ -11,7 +11,6 @@ from explorer.client.blocking_face import BlockingFace, blocking, blocking_itera
 from explorer.client.changes import ChangeLogMethods
 from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection, Offline, Watching
-from explorer.client.coverage import CoverageMethods
 from explorer.client.history import HistoryMethods
 from explorer.client.journal import JOURNAL
 from explorer.client.pages import paged
@@ -130,9 +129,7 @@ class _OneServer:
         return self._connection.as_of
 
 
-class AsyncCatalog(
-    _OneServer, CompletionMethods, CoverageMethods, HistoryMethods, UndoMethods, ChangeLogMethods
-):
+class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, ChangeLogMethods):
     """A catalog, read and written with `await`.
 
     `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an

@@ -1,7 +1,7 @@
 """The change log: read in pages, or followed as a stream of server-sent events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from explorer.client.methods import CatalogMethods
+from explorer.client.connection import CatalogMethods
 from explorer.client.records import ChangeEvent, ChangePage
 from explorer.client.responses import Json, as_object, read_as, value_of
 from explorer.client.transport import Request
@@ -178,7 +178,7 @@ class ChangeLogMethods(CatalogMethods):
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
         values: bool = True,
-    ) -> AsyncIterator[ChangeEvent]:
+    ) -> AsyncGenerator[ChangeEvent, None]:
         """Every change after an offset, or from the first that is kept, up to where the log ends
         by then. One request for 500.
 
@@ -201,7 +201,7 @@ class ChangeLogMethods(CatalogMethods):
         urns: Iterable[str | Urn] | None = None,
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
-    ) -> AsyncIterator[ChangeEvent]:
+    ) -> AsyncGenerator[ChangeEvent, None]:
         """Changes as they happen, without end: from an offset, or from now on. Each comes once, in
         the order of the log.
 

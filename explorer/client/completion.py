@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.connection import Connection
 from explorer.client.records import Facet, FacetValue, Hit, SearchPage, Suggestion
-from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
 from explorer.client.search import (
     SearchMethods,
+    SearchQuery,
     entity_symbol,
     entity_types_from,
     filter_from,
     filter_of,
     graphql_data,
-    graphql_input,
     list_in,
     parse_search,
     search_request,
 )
-from explorer.client.transport import Request, action
-from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, Unreachable
+from explorer.client.transport import Request, action, graphql_request
+from explorer.errors import InvalidUrn, ServerFault, Unreachable
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.structured_properties import field_name, plain_value
 from explorer.metadata.urn import Urn
@@ -101,16 +101,16 @@ def autocomplete_request(text: str, entity: str, limit: int, narrowed_by: Filter
 
 def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
     """Names that complete a text, over several entity types, or those the server thinks of."""
-    asked: dict[str, Any] = {"query": text, "limit": limit}
+    fields: dict[str, Any] = {"query": text, "limit": limit}
     if entities:
-        asked["types"] = [entity_symbol(name) for name in entities]
-    return graphql_input(_SUGGEST, asked)
+        fields["types"] = [entity_symbol(name) for name in entities]
+    return graphql_request(_SUGGEST, {"input": fields})
 
 
 def properties_request(limit: int) -> Request:
     """The structured properties that are defined."""
-    asked = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
-    return graphql_input(_PROPERTIES, asked)
+    fields = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
+    return graphql_request(_PROPERTIES, {"input": fields})
 
 
 _NAMES = ("name", "displayName", "fullName")
@@ -254,7 +254,6 @@ _COMPLETED = (
 _ENTITY_TYPE = "_entityType"
 _PROPERTY = "structuredProperty"
 _MOST_PROPERTIES = 500
-_REFUSALS = (InvalidInput, NotFound, ServerFault)
 _MOST_NAMED = 20
 # People type the id of a platform, which is its name in small letters.
 _IDS_ARE_NAMES = frozenset({"dataPlatform"})
@@ -349,7 +348,7 @@ class CompletionMethods(SearchMethods):
                 for value in facet.values
             ]
             known = await self._names_of(field.name, tuple(counted))
-        except (Unreachable, *_REFUSALS):
+        except (Unreachable, *REFUSALS):
             return {}
         found = {str(one.urn): one.text for one in begun if one.urn is not None}
         return found | known
@@ -372,7 +371,7 @@ class CompletionMethods(SearchMethods):
                 known = self.registry.entities
                 symbols = {entity_symbol(entity): entity for entity in known}
                 found = parse_suggestions(body, symbols)
-            except _REFUSALS:
+            except REFUSALS:
                 if self._ways.get("suggest"):
                     raise
             else:
@@ -399,7 +398,7 @@ class CompletionMethods(SearchMethods):
         for group in each:
             if not isinstance(group, BaseException):
                 groups.append(group)
-            elif not isinstance(group, _REFUSALS):
+            elif not isinstance(group, REFUSALS):
                 raise group
         return groups
 
@@ -439,9 +438,9 @@ class CompletionMethods(SearchMethods):
         try:
             body = await self._connection.send(properties_request(_MOST_PROPERTIES))
             return parse_properties(body)
-        except (*_REFUSALS, Unreachable):
+        except (*REFUSALS, Unreachable):
             return ()
 
     async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
-        request = search_request(text, types, 0, count, Filter())
+        request = search_request(SearchQuery(text, types), 0, count)
         return parse_search(await self._connection.send(request), text)

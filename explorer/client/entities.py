@@ -8,13 +8,17 @@ from urllib.parse import quote
 import msgspec
 import orjson
 
-from explorer.client.connection import config_request, read_abilities
+from explorer.client.connection import (
+    CatalogMethods,
+    config_request,
+    gather_limited,
+    read_abilities,
+)
 from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
-from explorer.client.methods import CatalogMethods, gather_limited
 from explorer.client.records import ServerInfo
-from explorer.client.responses import Json, as_object
+from explorer.client.responses import REFUSALS, Json, as_object
 from explorer.client.transport import UNIX, Request, graphql_request, of_aspects
-from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault, UnknownName, Unreadable
+from explorer.errors import InvalidUrn, NotFound, ServerFault, UnknownName, Unreadable
 from explorer.metadata.aspects import aspect_of, read_aspect
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
@@ -235,7 +239,7 @@ class EntityMethods(CatalogMethods):
         if not user:
             try:
                 body = await self._connection.send(graphql_request(_ME, {}))
-            except (InvalidInput, NotFound, ServerFault):
+            except REFUSALS:
                 # A server without GraphQL, or whose `me` needs somebody who signed in.
                 return None
             found = body
@@ -337,7 +341,7 @@ class EntityMethods(CatalogMethods):
             try:
                 reply = await self._connection.ask(entities_request(urns, aspects))
                 return parse_entities(reply.body, reply.as_of)
-            except (InvalidInput, NotFound, ServerFault):
+            except REFUSALS:
                 # Refused for one of the entities, or for the batch: reading each will tell.
                 pass
         found = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)

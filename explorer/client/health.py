@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from explorer.client.connection import gather_limited
 from explorer.client.entities import EntityMethods
 from explorer.client.entity import Entity
 from explorer.client.lineage import LineageMethods
-from explorer.client.methods import gather_limited
 from explorer.client.records import FailingAssertion, Health, OpenIncident
+from explorer.client.responses import REFUSALS
 from explorer.client.timeseries import TimeseriesMethods
-from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -158,7 +158,6 @@ _AT_ONCE = 4
 # Of one entity, and of one assertion the newest.
 _MOST_ASSERTIONS = 100
 _MOST_RUNS = 50
-_REFUSALS = (InvalidInput, NotFound, ServerFault)
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -202,7 +201,7 @@ class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
             return None
         try:
             series = await self.timeseries(assertion.urn, _RUNS, limit=_MOST_RUNS)
-        except _REFUSALS:
+        except REFUSALS:
             return None
         return failing_assertion(assertion, series.values, has_older=series.truncated)
 

@@ -3,18 +3,18 @@
 Authorship is pure: versions are given newest first, an aspect at a time, as far back as it takes.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from explorer.client.connection import CatalogMethods, gather_limited, in_chunks
 from explorer.client.difference import difference
 from explorer.client.entities import aspect_request, parse_aspect, parse_wrapper, whole_number
 from explorer.client.entity import AspectRead
-from explorer.client.methods import CatalogMethods, gather_limited, in_chunks
 from explorer.client.records import AspectDiff, ColumnChange, Origin, Version, Versions
-from explorer.client.responses import as_object
+from explorer.client.responses import REFUSALS, as_object
 from explorer.client.transport import Request
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
 from explorer.metadata.urn import Urn
@@ -159,7 +159,6 @@ _PAGE = 100
 # Versions of a schema are large.
 _SCHEMA_PAGE = 20
 _AT_ONCE = 4
-_REFUSED = (InvalidInput, NotFound, ServerFault)
 
 
 class HistoryMethods(CatalogMethods):
@@ -189,7 +188,7 @@ class HistoryMethods(CatalogMethods):
 
     async def every_version(
         self, urn: str | Urn, aspect: str, *, page_size: int = _PAGE
-    ) -> AsyncIterator[Version]:
+    ) -> AsyncGenerator[Version, None]:
         """Every version of an aspect, newest first; each once, also when it is written to in
         between. Costs what `versions` costs, a page at a time, as far as it is read.
 
@@ -335,7 +334,7 @@ class HistoryMethods(CatalogMethods):
         it; nothing where there is none."""
         try:
             before = await self._lookup(urn, aspect, -1)
-        except _REFUSED:
+        except REFUSALS:
             pass
         else:
             if before.version > 0:

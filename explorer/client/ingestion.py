@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from explorer.client.connection import CatalogMethods
 from explorer.client.entities import entity_request, parse_entity
-from explorer.client.methods import CatalogMethods
 from explorer.client.records import Deletion, LoadReport, Reference, RefusedChange, Rollback, Run
 from explorer.client.responses import Json, as_object, read_as, value_of
 from explorer.client.transport import NeverSent, Request, action

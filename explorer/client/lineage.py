@@ -1,18 +1,18 @@
 """Relationships between entities, and lineage over any number of hops."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, get_args
 from urllib.parse import quote
 
-from explorer.client.methods import CatalogMethods, gather_limited
+from explorer.client.connection import CatalogMethods, gather_limited
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
-from explorer.client.responses import Json, as_object, read_as, value_of
+from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
 from explorer.client.transport import GRAPHQL_PATH, Request, action, listed
-from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
+from explorer.errors import InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn
 
@@ -495,7 +495,7 @@ class LineageMethods(CatalogMethods):
         types: Sequence[str] | None = None,
         *,
         page_size: int = _PAGE,
-    ) -> AsyncIterator[Edge]:
+    ) -> AsyncGenerator[Edge, None]:
         """Every edge of an entity, one after another, however many there are.
 
         Of the relationships named, or of every one the model allows, in the server's order. One
@@ -630,7 +630,7 @@ class LineageMethods(CatalogMethods):
                         found = await self._lineage_by_graphql(walk)
                     case "relationships":
                         found = await self._lineage_by_relationships(walk)
-            except (InvalidInput, NotFound, ServerFault):
+            except REFUSALS:
                 # Other servers refuse what they do not know in many ways.
                 if way == ways[-1]:
                     raise

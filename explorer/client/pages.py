@@ -7,11 +7,11 @@ cancelled, it requests the same portion.
 import asyncio
 from collections import deque
 from collections.abc import (
-    AsyncIterator,
+    AsyncGenerator,
     Awaitable,
     Callable,
+    Generator,
     Hashable,
-    Iterator,
     MutableMapping,
     Sequence,
 )
@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from explorer.client.blocking_face import BlockingFace
-from explorer.errors import InvalidInput, NotFound, ServerFault
+from explorer.client.responses import REFUSALS
+from explorer.errors import InvalidInput, ServerFault
 
 __all__ = [
     "ByScroll",
@@ -39,7 +40,6 @@ _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
 _WINDOW = 10_000
-_REFUSALS = (InvalidInput, NotFound, ServerFault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class FirstThatWorks(Generic[_T]):
         for name, walk in self._better:
             try:
                 portion = await walk.next()
-            except _REFUSALS as error:
+            except REFUSALS as error:
                 if self._has.get(name):
                     # It worked before: the request itself was refused.
                     raise
@@ -172,7 +172,7 @@ class RankedPages(Generic[_T]):
             self._cut = portion.cut
         try:
             further = await self._rest.next()
-        except _REFUSALS:
+        except REFUSALS:
             if self._resting:
                 raise
             return Portion((), 0, None, cut=self._cut)
@@ -242,8 +242,14 @@ class Pager(Generic[_T]):
             reasons.append(f"{self.repeated:,} came twice, given once")
         return "; ".join(reasons) or None
 
-    def __aiter__(self) -> AsyncIterator[_T]:
-        return self._each()
+    async def __aiter__(self) -> AsyncGenerator[_T, None]:
+        # A generator, because leaving a loop early closes one, but not a plain iterator.
+        try:
+            while await self._fill():
+                self.shown += 1
+                yield self._ready.popleft()
+        finally:
+            await self.pause()
 
     async def __anext__(self) -> _T:
         if not await self._fill():
@@ -286,15 +292,6 @@ class Pager(Generic[_T]):
         self._ended = True
         self._ready.clear()
         await self.pause()
-
-    async def _each(self) -> AsyncIterator[_T]:
-        # A generator, because leaving a loop early closes one, but not a plain iterator.
-        try:
-            while await self._fill():
-                self.shown += 1
-                yield self._ready.popleft()
-        finally:
-            await self.pause()
 
     async def _fill(self) -> bool:
         """Fetch until there is an item to give; returns whether there is one."""
@@ -420,7 +417,7 @@ class Pages(Generic[_T]):
         """What was cut or noticed, in words."""
         return self._pager.why
 
-    def __iter__(self) -> Iterator[_T]:
+    def __iter__(self) -> Generator[_T, None, None]:
         try:
             while self._ready or self._fill():
                 yield self._ready.popleft()

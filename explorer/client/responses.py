@@ -29,6 +29,7 @@ from explorer.errors import (
 )
 
 __all__ = [
+    "REFUSALS",
     "Json",
     "as_object",
     "from_answer",
@@ -60,6 +61,8 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     503: Unreachable,
     504: TimedOut,
 }
+REFUSALS = (InvalidInput, NotFound, ServerFault)
+"""How servers refuse calls, and parts of calls, that they do not know."""
 # The status of GraphQL errors that name a type and no status.
 _BY_TYPE = {
     "BAD_REQUEST": 400,

@@ -1,4 +1,4 @@
-"""Search, facets, counts and browsing: filters, requests, parsing and methods.
+"""Search, facets, counts, browsing and what is described: requests, parsing and methods.
 
 An answer of another shape raises a `ServerFault` that names what is wrong with it. A hit whose URN
 cannot be read is left out of its page and listed in `unreadable`.
@@ -6,17 +6,13 @@ cannot be read is left out of its page and listed in `unreadable`.
 
 import asyncio
 import re
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from explorer.client import responses
 from explorer.client.connection import Connection
@@ -33,6 +29,7 @@ from explorer.client.pages import (
 )
 from explorer.client.records import (
     BrowsePage,
+    DescribedCounts,
     Facet,
     FacetValue,
     Folder,
@@ -40,10 +37,11 @@ from explorer.client.records import (
     Match,
     Named,
     SearchPage,
+    UndescribedPage,
 )
-from explorer.client.responses import Json, as_object, read_as, value_of
-from explorer.client.transport import GRAPHQL_PATH, Request, action
-from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
+from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
+from explorer.client.transport import Request, action, graphql_request
+from explorer.errors import InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
@@ -55,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FilterMethods",
     "SearchMethods",
+    "SearchQuery",
     "browse_paths_request",
     "browse_request",
     "counts_request",
@@ -107,6 +106,7 @@ def entity_types_from(given: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 _DATAHUB_VALUES = 20
+_EVERYTHING = Filter()
 
 
 @read_as("search")
@@ -379,80 +379,72 @@ _SYMBOLS = {"corpuser": "CORP_USER"}
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def search_request(
-    text: str,
-    entity: str | Sequence[str] | None,
-    start: int,
-    count: int,
-    narrowed_by: Filter,
-    sorted_by: "Sequence[Order]" = (),
-) -> Request:
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is searched for: a text, in entities of some types that pass a filter.
+
+    `types` is empty for all types; one type given as a text is searched by the call for one type.
+    Results come best first, or as `sort` says, the most important field first.
+    """
+
+    text: str = "*"
+    types: str | Sequence[str] = ()
+    filter: Filter = _EVERYTHING
+    sort: "Sequence[Order]" = ()
+
+    def to_wire(self, form: Json) -> Json:
+        """Return the body of a rest.li action: `form`, with the text, the filter and the order."""
+        sort = [one.to_wire() for one in self.sort]
+        # Older servers know one field only: they sort by the first.
+        order = {"sort": sort[0]} if sort else {}
+        orders = {"sortCriteria": sort} if len(sort) > 1 else {}
+        return {"input": self.text or "*"} | form | filter_of(self.filter) | order | orders
+
+
+def search_request(query: SearchQuery, start: int, count: int) -> Request:
     """Return a request for a page of a search: `search` for one type, `searchAcrossEntities` for
     several or all. Raises `InvalidInput` for a text that is none."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
-    body: dict[str, Any] = {"input": text or "*", "start": start, "count": count}
-    one = isinstance(entity, str) and bool(entity)
-    if entity:
-        body |= {"entity": entity} if one else {"entities": list(entity)}
-    return action(
-        "/entities",
-        "search" if one else "searchAcrossEntities",
-        body | filter_of(narrowed_by) | _sort_of(sorted_by),
-    )
+    if not isinstance(query.text, str):
+        raise InvalidInput(f"search takes a text, not {query.text!r}; '*' or '' finds everything")
+    types: dict[str, Any] = {"entities": list(query.types)} if query.types else {}
+    name = "searchAcrossEntities"
+    if query.types and isinstance(query.types, str):
+        types, name = {"entity": query.types}, "search"
+    return action("/entities", name, query.to_wire({"start": start, "count": count} | types))
 
 
-def scroll_request(
-    text: str,
-    entities: Sequence[str],
-    count: int,
-    narrowed_by: Filter,
-    sorted_by: "Sequence[Order]",
-    scroll_id: str | None,
-) -> Request:
+def scroll_request(query: SearchQuery, count: int, scroll_id: str | None) -> Request:
     """Return a request for the page of a scroll that follows `scroll_id`."""
-    body: dict[str, Any] = {"input": text or "*", "count": count, "keepAlive": _KEEP_ALIVE}
-    if entities:
-        body["entities"] = list(entities)
+    body: dict[str, Any] = {"count": count, "keepAlive": _KEEP_ALIVE}
+    if query.types:
+        body["entities"] = list(query.types)
     if scroll_id is not None:
         body["scrollId"] = scroll_id
-    return action(
-        "/entities", "scrollAcrossEntities", body | filter_of(narrowed_by) | _sort_of(sorted_by)
-    )
+    return action("/entities", "scrollAcrossEntities", query.to_wire(body))
 
 
-def scroll_graphql_request(
-    text: str,
-    entities: Sequence[str],
-    count: int,
-    narrowed_by: Filter,
-    sorted_by: "Sequence[Order]",
-    scroll_id: str | None,
-) -> Request:
+def scroll_graphql_request(query: SearchQuery, count: int, scroll_id: str | None) -> Request:
     """Return the same as a query of GraphQL, without facets, which cost more than the hits."""
-    asked: dict[str, Any] = {
-        "query": text or "*",
+    fields: dict[str, Any] = {
+        "query": query.text or "*",
         "count": count,
         "keepAlive": _KEEP_ALIVE,
         "searchFlags": {"skipAggregates": True},
     }
     if scroll_id is not None:
-        asked["scrollId"] = scroll_id
-    if entities:
-        asked["types"] = [entity_symbol(name) for name in entities]
-    if narrowed_by:
-        asked["orFilters"] = [
+        fields["scrollId"] = scroll_id
+    if query.types:
+        fields["types"] = [entity_symbol(name) for name in query.types]
+    if query.filter:
+        fields["orFilters"] = [
             {"and": [_wire_criterion(criterion) for criterion in group]}
-            for group in narrowed_by.any_of
+            for group in query.filter.any_of
         ]
-    if sorted_by:
-        asked["sortInput"] = {
-            "sortCriteria": [
-                {"field": wire["field"], "sortOrder": wire["order"]}
-                for wire in (one.to_wire() for one in sorted_by)
-            ]
-        }
-    return graphql_input(_SCROLL, asked)
+    if query.sort:
+        sort = [one.to_wire() for one in query.sort]
+        criteria = [{"field": one["field"], "sortOrder": one["order"]} for one in sort]
+        fields["sortInput"] = {"sortCriteria": criteria}
+    return graphql_request(_SCROLL, {"input": fields})
 
 
 def list_urns_request(entity: str, start: int, count: int) -> Request:
@@ -486,31 +478,20 @@ def entity_symbol(entity: str) -> str:
     return _HUMP.sub("_", name).upper()
 
 
-def with_removed(narrowed_by: Filter) -> Filter:
+def with_removed(given: Filter) -> Filter:
     """Return the filter so that soft-deleted entities pass it too: servers leave them out unless a
     filter names the field `removed`."""
     removed = Criterion("removed", ("true",))
     either = (removed, Criterion("removed", ("true",), negated=True))
-    if any(one.field == "removed" for group in narrowed_by.any_of for one in group):
-        return narrowed_by
-    groups = narrowed_by.any_of if narrowed_by else ((),)
+    if any(one.field == "removed" for group in given.any_of for one in group):
+        return given
+    groups = given.any_of if given else ((),)
     return Filter(tuple((*group, one) for group in groups for one in either))
 
 
-def graphql_input(query: str, asked: Mapping[str, Any]) -> Request:
-    return Request("POST", GRAPHQL_PATH, {"query": query, "variables": {"input": dict(asked)}})
-
-
-def filter_of(narrowed_by: Filter) -> dict[str, Any]:
-    return {"filter": narrowed_by.to_wire()} if narrowed_by else {}
-
-
-def _sort_of(sorted_by: "Sequence[Order]") -> dict[str, Any]:
-    criteria = [one.to_wire() for one in sorted_by]
-    if not criteria:
-        return {}
-    # Older servers know one field only: they sort by the first.
-    return {"sort": criteria[0]} | ({"sortCriteria": criteria} if len(criteria) > 1 else {})
+def filter_of(given: Filter) -> dict[str, Any]:
+    """Return the part of a request's body that holds a filter; empty for one that all pass."""
+    return {"filter": given.to_wire()} if given else {}
 
 
 def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
@@ -522,7 +503,6 @@ def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
     return wire
 
 
-_REFUSALS = (InvalidInput, NotFound, ServerFault)
 _KEPT_SECONDS = 60.0
 _MOST_FOUND = 100
 _NAMES = ("displayName", "fullName", "name", "title")
@@ -584,10 +564,10 @@ class FilterMethods(EntityMethods):
         if not types or monotonic() - since <= _KEPT_SECONDS:
             return found
         try:
-            request = search_request(name, types, 0, _MOST_FOUND, Filter())
+            request = search_request(SearchQuery(name, types), 0, _MOST_FOUND)
             page = parse_search(await self._connection.send(request), name)
             entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
-        except _REFUSALS:
+        except REFUSALS:
             # The server may not know one of the types.
             return ()
         found = tuple(str(urn) for urn, one in entities.items() if _is_called(one, name))
@@ -628,24 +608,18 @@ class _Urns:
         self._hits = hits
 
     async def next(self) -> Portion[Urn]:
-        portion = await self._hits.next()
-        return Portion(
-            tuple(hit.urn for hit in portion.items),
-            portion.taken,
-            portion.total,
-            portion.last,
-            portion.cut,
-            portion.standing,
-            portion.repeats,
-        )
+        one = await self._hits.next()
+        urns = tuple(hit.urn for hit in one.items)
+        return Portion(urns, one.taken, one.total, one.last, one.cut, one.standing, one.repeats)
 
 
 def _portion(page: SearchPage) -> Portion[Hit]:
     return Portion(page.hits, len(page.hits) + len(page.unreadable), page.total)
 
 
-_ScrollRequest = Callable[[str, Sequence[str], int, Filter, "Sequence[Order]", str | None], Request]
+_ScrollRequest = Callable[[SearchQuery, int, str | None], Request]
 _ParseScroll = Callable[[Any, str], tuple[SearchPage, str | None]]
+_T = TypeVar("_T", bound=msgspec.Struct)
 _HITS = 200
 _URNS = 2_500
 _ENTRIES = 500
@@ -681,27 +655,13 @@ class SearchMethods(FilterMethods):
         `Superseded`.
         """
         types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
-        request = search_request(
-            text,
-            types,
-            start,
-            count,
-            await self._adapted(filter_from(narrowed_by, self.registry)),
-            sort_from(sorted_by, self.registry),
-        )
-        reply = await self._latest.run(superseding, self._connection.ask(request))
-        page = parse_search(reply.body, text, reply.as_of)
-        if page.total or page.suggested in (None, text) or not page.suggested:
+        adapted = await self._adapted(filter_from(narrowed_by, self.registry))
+        query = SearchQuery(text, types, adapted, sort_from(sorted_by, self.registry))
+        page = await self._search_page(query, start, count, superseding)
+        if page.total or page.suggested in (None, text):
             return page
-        again = await self.search(
-            page.suggested,
-            entity=entity,
-            narrowed_by=narrowed_by,
-            sorted_by=sorted_by,
-            start=start,
-            count=count,
-            superseding=superseding,
-        )
+        query = replace(query, text=page.suggested or "")
+        again = await self._search_page(query, start, count, superseding)
         return replace(again, text=text, corrected=page.suggested) if again.total else page
 
     async def facets(
@@ -736,7 +696,7 @@ class SearchMethods(FilterMethods):
             try:
                 body = await self._connection.send(counts_request(types))
                 found = parse_counts(body)
-            except _REFUSALS:
+            except REFUSALS:
                 pass
         if found is None:
             found = await self._counted(types, strictly=entities is not None)
@@ -782,13 +742,13 @@ class SearchMethods(FilterMethods):
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
-        walk = self._walk_hits(
+        query = SearchQuery(
             text,
             entity_types_from(entity),
             filter_from(narrowed_by, self.registry),
             sort_from(sorted_by, self.registry),
-            _size(page_size, limit),
         )
+        walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
 
     def urns(
@@ -805,12 +765,14 @@ class SearchMethods(FilterMethods):
 
         Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
         """
-        walk = self._walk_urns(
-            entity_types_from(entity),
-            filter_from(narrowed_by, self.registry),
-            _size(page_size, limit),
-            include_removed=include_removed,
-        )
+        types, given = entity_types_from(entity), filter_from(narrowed_by, self.registry)
+        query = SearchQuery(types=types, filter=with_removed(given) if include_removed else given)
+        size = _size(page_size, limit)
+        ways = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
+        if include_removed and len(types) == 1 and not given:
+            # By far the fastest, but it cannot leave out what is soft-deleted.
+            ways.insert(0, ("listUrns", self._listed(types[0], size)))
+        walk = _Urns(FirstThatWorks(ways, self._ways))
         return Pager(walk, key=str, limit=limit)
 
     def folder(
@@ -829,32 +791,77 @@ class SearchMethods(FilterMethods):
         walk = self._walk_folder(path, entity, _size(page_size, limit))
         return Pager(walk, key=_entry_of, limit=limit)
 
-    def _walk_hits(
+    async def undescribed(
         self,
+        urns: Sequence[Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        start: int = 0,
+        count: int = 1_000,
+        days: int = 30,
+    ) -> UndescribedPage:
+        """A page of the tables and columns that nobody described, the heaviest first: by their use
+        in some days and how many entities are made from them. One request.
+
+        The datasets meant are those named, those in and below a folder, or those that a search
+        finds. Only a server with `Abilities.stewardship` can tell.
+
+        Example: `cat.undescribed(narrowed_by="platform:snowflake", count=20)`
+        """
+        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        body |= {"start": start, "count": count, "days": days}
+        answer = await self._connection.send(action("/stewardship", "worklist", body))
+        return _read_described(answer, "worklist", UndescribedPage)
+
+    async def described(
+        self,
+        urns: Sequence[Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        by: str | None = None,
+    ) -> DescribedCounts:
+        """How many tables and columns are described, in all and by `domain`, `folder`, `owner`,
+        `platform` or `tag`; of datasets as for `undescribed`. One request.
+
+        Example: `cat.described(by="platform")`
+        """
+        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        answer = await self._connection.send(action("/stewardship", "coverage", body | {"by": by}))
+        return _read_described(answer, "coverage", DescribedCounts)
+
+    async def _datasets_meant(
+        self,
+        urns: Sequence[Urn],
         text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: "Sequence[Order]",
-        size: int,
-    ) -> Walk[Hit]:
+        narrowed_by: Filter | str | None,
+        folder: str | None,
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {}
+        if urns:
+            body["urns"] = [str(urn) for urn in urns]
+        if text != "*":
+            body["input"] = text
+        if folder is not None:
+            body["folder"] = folder
+        return body | filter_of(await self._adapted(filter_from(narrowed_by, self.registry)))
+
+    async def _search_page(
+        self, query: SearchQuery, start: int, count: int, superseding: str | None
+    ) -> SearchPage:
+        request = search_request(query, start, count)
+        reply = await self._latest.run(superseding, self._connection.ask(request))
+        return parse_search(reply.body, query.text, reply.as_of)
+
+    def _walk_hits(self, query: SearchQuery, size: int) -> Walk[Hit]:
         """Return a walk over all that a search finds, best first where there are words."""
-        by_start = self._by_start(text, types, narrowed_by, sorted_by, size)
-        scrolls = self._scrolls(text, types, narrowed_by, sorted_by, size)
-        if sorted_by or text in ("", "*"):
+        by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
+        if query.sort or query.text in ("", "*"):
             return FirstThatWorks([*scrolls, ("start", by_start)], self._ways)
         return RankedPages(by_start, FirstThatWorks(scrolls, self._ways))
-
-    def _walk_urns(
-        self, types: Sequence[str], narrowed_by: Filter, size: int, *, include_removed: bool
-    ) -> Walk[Urn]:
-        """Return a walk over the URNs of some types."""
-        among = with_removed(narrowed_by) if include_removed else narrowed_by
-        ways = self._scrolls("*", types, among, (), size)
-        ways.append(("start", self._by_start("*", types, among, (), size)))
-        if include_removed and len(types) == 1 and not narrowed_by:
-            # By far the fastest, but it cannot leave out what is soft-deleted.
-            ways.insert(0, ("listUrns", self._listed(types[0], size)))
-        return _Urns(FirstThatWorks(ways, self._ways))
 
     def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
         """Return a walk over the folders and entities at a browse path."""
@@ -872,39 +879,25 @@ class SearchMethods(FilterMethods):
 
         return ByStart(ask, size)
 
-    def _by_start(
-        self,
-        text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: "Sequence[Order]",
-        size: int,
-    ) -> Walk[Hit]:
-        entity = types[0] if len(types) == 1 else types
+    def _by_start(self, query: SearchQuery, size: int) -> Walk[Hit]:
+        types = query.types[0] if len(query.types) == 1 else query.types
 
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            adapted = await self._adapted(narrowed_by)
-            request = search_request(text, entity, start, count, adapted, sorted_by)
-            portion = _portion(parse_search(await self._connection.send(request), text))
+            adapted = replace(query, types=types, filter=await self._adapted(query.filter))
+            reply = await self._connection.send(search_request(adapted, start, count))
+            portion = _portion(parse_search(reply, query.text))
             return portion, start + portion.taken
 
         return ByStart(ask, size)
 
-    def _scrolls(
-        self,
-        text: str,
-        types: Sequence[str],
-        narrowed_by: Filter,
-        sorted_by: "Sequence[Order]",
-        size: int,
-    ) -> list[tuple[str, Walk[Hit]]]:
+    def _scrolls(self, query: SearchQuery, size: int) -> list[tuple[str, Walk[Hit]]]:
         """Return the walks by scrolling, each with the name of the way."""
 
         def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:
             async def ask(scroll_id: str | None) -> tuple[Portion[Hit], str | None]:
-                adapted = await self._adapted(narrowed_by)
-                request = request_of(text, types, size, adapted, sorted_by, scroll_id)
-                page, following = parse(await self._connection.send(request), text)
+                adapted = replace(query, filter=await self._adapted(query.filter))
+                reply = await self._connection.send(request_of(adapted, size, scroll_id))
+                page, following = parse(reply, query.text)
                 return _portion(page), following
 
             return ByScroll(ask)
@@ -930,9 +923,17 @@ class SearchMethods(FilterMethods):
         for name, page in zip(types, pages, strict=True):
             if isinstance(page, SearchPage):
                 found[name] = page.total
-            elif strictly or not isinstance(page, _REFUSALS):
+            elif strictly or not isinstance(page, REFUSALS):
                 raise page
         return found
+
+
+def _read_described(answer: Any, what: str, kind: type[_T]) -> _T:
+    @read_as(what)
+    def read(body: Any) -> _T:
+        return msgspec.convert(value_of(body, what), kind, strict=False)
+
+    return read(answer)
 
 
 def _size(page_size: int, limit: int | None) -> int:

@@ -1,15 +1,15 @@
 """Timeseries aspects: usage, profiles, other points in time, and the measures of datasets."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from explorer.client.connection import CatalogMethods, in_chunks
 from explorer.client.entities import parse_value, whole_number
-from explorer.client.methods import CatalogMethods, in_chunks
 from explorer.client.records import Measures, Timeseries
-from explorer.client.responses import Json, as_object, value_of
+from explorer.client.responses import REFUSALS, Json, as_object, value_of
 from explorer.client.transport import Request, action, graphql_request, millis
-from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
+from explorer.errors import InvalidInput, ServerFault, Unreadable
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
@@ -154,7 +154,7 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         page_size: int = _MAX_POINTS,
         narrowed_by: Filter | None = None,
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Every point between two moments, as JSON, newest first, however many there are.
 
         One request for each `page_size` points. Raises `InvalidInput` when more points than a
@@ -247,7 +247,7 @@ class TimeseriesMethods(CatalogMethods):
         )
         try:
             body = await self._connection.send(operation)
-        except (InvalidInput, NotFound, ServerFault):
+        except REFUSALS:
             # A server that does not measure, or whose GraphQL is another one.
             return {}
         return parse_measures(body, urns)

@@ -10,6 +10,7 @@ from explorer.client.editable import (
     edit_target,
     held_text,
 )
+from explorer.client.edits import LabelMethods, LinkMethods
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
 from explorer.client.journal import (
@@ -20,7 +21,6 @@ from explorer.client.journal import (
     last_undo,
     one_save,
 )
-from explorer.client.labels import LabelMethods, LinkMethods
 from explorer.client.records import Edit, Held
 from explorer.errors import Forbidden, InvalidInput, NotFound
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.client.methods import gather_limited, in_chunks
+from explorer.client.connection import gather_limited, in_chunks
 from explorer.client.records import Flow, Timeseries
-from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
+from explorer.client.responses import REFUSALS
+from explorer.errors import InvalidAspect, InvalidInput, ServerFault
 from explorer.graph.columns import certain_columns, columns_along
 from explorer.graph.lineage import read_lineage
 from explorer.graph.nodes import read_details
@@ -77,7 +78,7 @@ async def read_usage(
 async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
     try:
         return total_usage(await catalog.timeseries(urn, _ASPECT, start=begin))
-    except (InvalidInput, NotFound, ServerFault):
+    except REFUSALS:
         # A server without usage counts nothing.
         return None
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 
-from explorer.client.methods import gather_limited
+from explorer.client.connection import gather_limited
 from explorer.client.records import Flow, Lineage
 from explorer.graph.nodes import identity, read_details
 from explorer.metadata.urn import Urn

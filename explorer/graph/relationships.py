@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
 
-from explorer.client.methods import gather_limited
+from explorer.client.connection import gather_limited
 from explorer.client.records import Direction, Edges
 from explorer.errors import InvalidInput
 from explorer.graph.nodes import identity

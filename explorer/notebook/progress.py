@@ -7,7 +7,7 @@ calls off the request under way; the catalog can be asked again right away.
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sized
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sized
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -41,7 +41,7 @@ class _Bar(Protocol):
 
 def each(
     items: Iterable[_T], what: str, *, total: int | Callable[[], int | None] | None = None
-) -> Iterator[_T]:
+) -> Generator[_T, None, None]:
     """The items, one after the other, with a bar beside them once they take longer than a second.
 
     `total` may become known, or change, while they come.

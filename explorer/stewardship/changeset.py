@@ -10,14 +10,12 @@ from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
 from explorer.client.journal import one_save
 from explorer.client.records import Edit
+from explorer.client.responses import REFUSALS
 from explorer.errors import (
     CatalogError,
     Forbidden,
-    InvalidInput,
     InvalidUrn,
-    NotFound,
     ReadOnly,
-    ServerFault,
 )
 from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import (
@@ -244,7 +242,7 @@ def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
 
 
 _AT_ONCE = 6
-_REFUSALS = (InvalidInput, NotFound, ServerFault, TextConflict)
+_REFUSALS = (*REFUSALS, TextConflict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.entity import Entity
 from explorer.client.records import Timeseries, Undescribed
-from explorer.errors import InvalidAspect, InvalidInput, NotFound, ServerFault
+from explorer.client.responses import REFUSALS
+from explorer.errors import InvalidAspect, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -50,7 +51,6 @@ _EVERY_HOP: Final = 50
 _MOST_REACHED: Final = 10_000
 _AT_ONCE: Final = 8
 _PAGE: Final = 10_000
-_REFUSALS: Final = (InvalidInput, NotFound, ServerFault)
 
 Key = tuple[str, str | None]
 """Which description: the URN of a table, and the raw field path of its column or None."""
@@ -333,14 +333,14 @@ def _item_of(found: Undescribed) -> Item:
 async def _use(catalog: "AsyncCatalog", urn: Urn, days: int) -> TableUse:
     try:
         return use_of(await catalog.usage(urn, days=days))
-    except _REFUSALS:
+    except REFUSALS:
         return TableUse()
 
 
 async def _reach(catalog: "AsyncCatalog", urn: Urn) -> Reach:
     try:
         found = await catalog.lineage(urn, "DOWNSTREAM", hops=_EVERY_HOP, limit=_MOST_REACHED)
-    except _REFUSALS:
+    except REFUSALS:
         return Reach()
     return Reach(found.total, found.truncated is not None)
 

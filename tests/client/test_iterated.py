@@ -1,7 +1,7 @@
 """One thing after another, for code that waits."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ class Source:
 
     async def numbers(
         self, at_once: Any, later: int = 0, failing: bool = False
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         try:
             for _ in range(at_once):
                 self.given += 1

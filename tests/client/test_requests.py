@@ -9,6 +9,7 @@ from explorer.client.entities import aspect_request, entities_request, entity_re
 from explorer.client.ingestion import ingest_batch_request, ingest_request
 from explorer.client.lineage import relationships_request
 from explorer.client.search import (
+    SearchQuery,
     browse_paths_request,
     browse_request,
     counts_request,
@@ -49,10 +50,10 @@ def test_one_relationship_goes_by_name_and_several_as_a_list() -> None:
 
 
 def test_a_search_sends_a_filter_only_when_there_is_one() -> None:
-    plain = search_request("orders", "dataset", 0, 10, Filter())
+    plain = search_request(SearchQuery("orders", "dataset"), 0, 10)
     assert plain.path == "/entities?action=search"
     assert plain.body == {"input": "orders", "entity": "dataset", "start": 0, "count": 10}
-    narrowed = search_request("", None, 5, 10, all_of(Criterion("tags", ("a", "b"))))
+    narrowed = search_request(SearchQuery("", filter=all_of(Criterion("tags", ("a", "b")))), 5, 10)
     assert narrowed.path == "/entities?action=searchAcrossEntities"
     assert narrowed.body["input"] == "*"
     (group,) = narrowed.body["filter"]["or"]
@@ -83,7 +84,7 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for() -> None:
 
 
 def test_a_search_of_several_types_names_them_and_of_one_names_it() -> None:
-    several = search_request("a", ["dataset", "chart"], 0, 1, Filter())
+    several = search_request(SearchQuery("a", ["dataset", "chart"]), 0, 1)
     assert several.path == "/entities?action=searchAcrossEntities"
     assert several.body == {
         "input": "a",
@@ -91,17 +92,17 @@ def test_a_search_of_several_types_names_them_and_of_one_names_it() -> None:
         "start": 0,
         "count": 1,
     }
-    every = search_request("a", [], 0, 1, Filter())
+    every = search_request(SearchQuery("a"), 0, 1)
     assert every.path == several.path
     assert every.body == {"input": "a", "start": 0, "count": 1}
-    assert "entities" not in search_request("a", "chart", 0, 1, Filter()).body
+    assert "entities" not in search_request(SearchQuery("a", "chart"), 0, 1).body
 
 
 def test_an_order_goes_as_one_sort_and_several_as_a_list_too() -> None:
-    one = search_request("a", "tag", 0, 1, Filter(), [Order("name", True)]).body
+    one = search_request(SearchQuery("a", "tag", sort=[Order("name", True)]), 0, 1).body
     assert one["sort"] == {"field": "name", "order": "DESCENDING"}
     assert "sortCriteria" not in one
-    two = search_request("a", "tag", 0, 1, Filter(), [Order("b"), Order("a", True)]).body
+    two = search_request(SearchQuery("a", "tag", sort=[Order("b"), Order("a", True)]), 0, 1).body
     assert two["sort"] == {"field": "b", "order": "ASCENDING"}
     assert two["sortCriteria"] == [
         {"field": "b", "order": "ASCENDING"},
@@ -110,10 +111,10 @@ def test_an_order_goes_as_one_sort_and_several_as_a_list_too() -> None:
 
 
 def test_a_scroll_names_the_place_only_when_it_has_one() -> None:
-    first = scroll_request("", ["tag"], 50, Filter(), [], None)
+    first = scroll_request(SearchQuery("", ["tag"]), 50, None)
     assert first.path == "/entities?action=scrollAcrossEntities"
     assert first.body == {"input": "*", "count": 50, "keepAlive": "5m", "entities": ["tag"]}
-    second = scroll_request("", [], 50, Filter(), [Order("name")], "place")
+    second = scroll_request(SearchQuery("", sort=[Order("name")]), 50, "place")
     assert second.body == {
         "input": "*",
         "count": 50,
@@ -127,9 +128,8 @@ def test_a_scroll_in_graphql_says_the_same_in_its_words() -> None:
     narrowed = all_of(
         Criterion("_entityType", ("mlModel", "DATASET")), Criterion("tags", ("a",), negated=True)
     )
-    request = scroll_graphql_request(
-        "x", ["corpuser", "dataHubPolicy"], 5, narrowed, [Order("name", True)], "place"
-    )
+    query = SearchQuery("x", ["corpuser", "dataHubPolicy"], narrowed, [Order("name", True)])
+    request = scroll_graphql_request(query, 5, "place")
     assert (request.method, request.path) == ("POST", "/api/graphql")
     assert request.repeatable
     assert not request.writes

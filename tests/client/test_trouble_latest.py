@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.client.blocking_face import BlockingFace
-from explorer.client.methods import LatestOnly
+from explorer.client.connection import LatestOnly
 from explorer.errors import NotFound, Superseded
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(20)]

@@ -5,7 +5,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import pytest
@@ -30,7 +30,7 @@ class Silent:
         self.closed += 1
 
 
-async def numbers() -> AsyncIterator[Any]:
+async def numbers() -> AsyncGenerator[Any, None]:
     yield 1
     yield 2
 

@@ -1,7 +1,7 @@
 """What a colleague writes appears while one looks, and never takes away what one is doing."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -104,7 +104,7 @@ class Forgetful(AsyncCatalog):
         super().__init__(data_dir=directory)
         self.lose = asyncio.Event()
 
-    async def follow(self, after: Any = None, **narrowed: Any) -> AsyncIterator[Any]:
+    async def follow(self, after: Any = None, **narrowed: Any) -> AsyncGenerator[Any, None]:
         if after is None:
             await self.lose.wait()
             raise Gone("not kept any more")

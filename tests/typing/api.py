@@ -1,7 +1,7 @@
 """Intended uses of the client, asynchronous and blocking, as a type checker sees them: every public
 method with every kind of argument, and what each gives. It is checked, and never run."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, assert_type
@@ -427,24 +427,28 @@ def read_waiting(catalog: Catalog) -> None:
     assert_type(catalog.aspect(TEXT, "status"), AspectRead)
     assert_type(catalog.record(TEXT, Ownership, 1), Ownership | None)
     assert_type(catalog.versions(TABLE, "status"), Versions)
-    assert_type(catalog.every_version(TEXT, "status"), Iterator[Version])
+    assert_type(catalog.every_version(TEXT, "status"), Generator[Version, None, None])
     assert_type(catalog.diff(TEXT, "status"), AspectDiff)
     assert_type(catalog.column_history(TEXT, "id"), tuple[ColumnChange, ...])
     assert_type(catalog.blame(TABLE), dict[str, ColumnChange])
     assert_type(catalog.timeseries(TEXT, "operation", latest=True), Timeseries)
-    assert_type(catalog.every_point(TEXT, "operation", end=NOW), Iterator[dict[str, Any]])
+    assert_type(
+        catalog.every_point(TEXT, "operation", end=NOW), Generator[dict[str, Any], None, None]
+    )
     assert_type(catalog.usage(TABLE, start=None, days=7, end=NOW), Timeseries)
     assert_type(catalog.profiles(TEXT, start=THEN), Timeseries)
     assert_type(catalog.measures([TABLE, TEXT]), dict[Urn, Measures])
     assert_type(catalog.relationships(TABLE, "INCOMING"), Edges)
     assert_type(catalog.me(), Urn | None)
     assert_type(catalog.health(TABLE), Health)
-    assert_type(catalog.related(TEXT, "OUTGOING"), Iterator[Edge])
+    assert_type(catalog.related(TEXT, "OUTGOING"), Generator[Edge, None, None])
     assert_type(catalog.lineage(TEXT, "DOWNSTREAM", hops=2), Lineage)
     assert_type(catalog.relationship_names("tag", "INCOMING"), tuple[str, ...])
     assert_type(catalog.changes(limit=0).head, int)
-    assert_type(catalog.every_change(7, values=False), Iterator[ChangeEvent])
-    assert_type(catalog.follow(7, urns=[TABLE], aspects=["status"]), Iterator[ChangeEvent])
+    assert_type(catalog.every_change(7, values=False), Generator[ChangeEvent, None, None])
+    assert_type(
+        catalog.follow(7, urns=[TABLE], aspects=["status"]), Generator[ChangeEvent, None, None]
+    )
 
 
 def written_waiting(catalog: Catalog) -> None:
