@@ -47,14 +47,15 @@ def bound(statements: Any) -> Iterator[Any]:
 
 
 def offered(module: Any) -> Any:
-    """The public names of a module: its own, and in a package those that it gathers too."""
+    """The public names of a module: its own, and those that it gathers: in a package whatever it
+    imports, elsewhere what it lists."""
     path = Path(module.__file__)
     body = ast.parse(path.read_text()).body
-    if path.name != "__init__.py":
-        body = [one for one in body if not isinstance(one, ast.ImportFrom | ast.If)]
-    return {
+    own = [one for one in body if not isinstance(one, ast.ImportFrom | ast.If)]
+    listed = {name for name, is_ours in bound(body) if is_ours} & set(module.__all__)
+    return listed | {
         name
-        for name, is_ours in bound(body)
+        for name, is_ours in bound(body if path.name == "__init__.py" else own)
         if is_ours and (not name.startswith("_") or name == "__version__")
     }
 

@@ -16,7 +16,14 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from explorer.errors import Misuse
 
-__all__ = ["BlockingFace", "blocking", "blocking_iterator", "plain"]
+__all__ = [
+    "BlockingFace",
+    "SharedThreadFace",
+    "blocking",
+    "blocking_iterator",
+    "of_catalog",
+    "plain",
+]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -127,6 +134,18 @@ class BlockingFace:
             ended.set()
 
 
+class SharedThreadFace(BlockingFace):
+    """A blocking face that runs on the thread of another, and ends when that is closed."""
+
+    def __init__(self, owner: BlockingFace) -> None:
+        # No thread of its own is started.
+        self._owner = owner
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """See `BlockingFace.wait`."""
+        return self._owner.wait(work)
+
+
 def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
     """Run the loop until `ending` is set, then cancel what is left on it."""
 
@@ -192,6 +211,18 @@ def blocking_iterator(
                 yield from ready
         finally:
             self.leave(drawn.end())
+
+    return call
+
+
+def of_catalog(
+    function: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+    """Return the method that calls a function with the catalog of its object, `_catalog`."""
+
+    @wraps(function)
+    async def call(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await function(self._catalog, *args, **kwargs)
 
     return call
 

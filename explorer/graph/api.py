@@ -1,25 +1,18 @@
 """AsyncGraphs and Graphs: lineage, impact, paths and relationships of a catalog as graphs."""
 
-from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from explorer.client.blocking_face import BlockingFace, blocking
-from explorer.client.records import Flow
+from explorer.client.blocking_face import SharedThreadFace, blocking, of_catalog
 from explorer.graph.columns import read_columns
-from explorer.graph.impact import Impact, find_impact
-from explorer.graph.lineage import Extent, read_lineage
-from explorer.graph.paths import Ancestor, Paths, find_common_ancestors, find_paths
-from explorer.graph.relationships import Side, WalkLimits, walk
-from explorer.metadata.urn import Urn
+from explorer.graph.impact import find_impact
+from explorer.graph.lineage import read_lineage
+from explorer.graph.paths import find_common_ancestors, find_paths
+from explorer.graph.relationships import walk
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from explorer.client import AsyncCatalog, Catalog
 
 __all__ = ["AsyncGraphs", "Graphs"]
-
-_T = TypeVar("_T")
 
 
 class AsyncGraphs:
@@ -33,116 +26,26 @@ class AsyncGraphs:
     def __init__(self, catalog: "AsyncCatalog") -> None:
         self._catalog = catalog
 
-    async def lineage(
-        self,
-        urn: str | Urn,
-        direction: Extent = "BOTH",
-        *,
-        hops: int = 3,
-        limit: int | None = None,
-        budget_seconds: float | None = None,
-        with_details: bool = False,
-        multi: bool = False,
-    ) -> "nx.DiGraph":
-        """See `explorer.graph.lineage.read_lineage`."""
-        return await read_lineage(
-            self._catalog,
-            urn,
-            direction,
-            hops=hops,
-            limit=limit,
-            budget_seconds=budget_seconds,
-            with_details=with_details,
-            multi=multi,
-        )
-
-    async def columns(
-        self,
-        urn: str | Urn,
-        column: str | None = None,
-        direction: Flow = "DOWNSTREAM",
-        *,
-        hops: int = 3,
-        limit: int | None = None,
-    ) -> "nx.DiGraph":
-        """See `explorer.graph.columns.read_columns`."""
-        return await read_columns(self._catalog, urn, column, direction, hops=hops, limit=limit)
-
-    async def walk(
-        self,
-        urn: str | Urn,
-        relationships: Sequence[str] | None = None,
-        direction: Side = "OUTGOING",
-        *,
-        hops: int = 1,
-        budget: WalkLimits | None = None,
-    ) -> "nx.MultiDiGraph":
-        """See `explorer.graph.relationships.walk`."""
-        return await walk(
-            self._catalog, urn, relationships, direction, hops=hops, budget=budget or WalkLimits()
-        )
-
-    async def impact(
-        self,
-        urn: str | Urn,
-        column: str | None = None,
-        *,
-        hops: int = 50,
-        limit: int | None = None,
-        with_usage: bool = True,
-    ) -> Impact:
-        """See `explorer.graph.impact.find_impact`."""
-        return await find_impact(
-            self._catalog, urn, column, hops=hops, limit=limit, with_usage=with_usage
-        )
-
-    async def paths(
-        self,
-        source: str | Urn,
-        target: str | Urn,
-        *,
-        relationships: Sequence[str] | None = None,
-        hops: int | None = None,
-        limit: int = 100,
-        budget_nodes: int | None = None,
-        budget_seconds: float | None = None,
-    ) -> Paths:
-        """See `explorer.graph.paths.find_paths`."""
-        return await find_paths(
-            self._catalog,
-            source,
-            target,
-            relationships=relationships,
-            hops=hops,
-            limit=limit,
-            budget_nodes=budget_nodes,
-            budget_seconds=budget_seconds,
-        )
-
-    async def common_ancestors(
-        self, first: str | Urn, second: str | Urn, *, hops: int = 50, limit: int | None = None
-    ) -> tuple[tuple[Ancestor, ...], str | None]:
-        """See `explorer.graph.paths.find_common_ancestors`."""
-        return await find_common_ancestors(self._catalog, first, second, hops=hops, limit=limit)
+    lineage = of_catalog(read_lineage)
+    columns = of_catalog(read_columns)
+    walk = of_catalog(walk)
+    impact = of_catalog(find_impact)
+    paths = of_catalog(find_paths)
+    common_ancestors = of_catalog(find_common_ancestors)
 
 
-class Graphs(BlockingFace):
+class Graphs(SharedThreadFace):
     """The blocking face of `AsyncGraphs`: `Graphs(catalog).impact(urn)`. It runs on the catalog's
     thread and ends when the catalog is closed."""
 
     def __init__(self, catalog: "Catalog") -> None:
-        # No thread of its own is started.
-        self._catalog = catalog
+        super().__init__(catalog)
         self._core = AsyncGraphs(catalog.core)
 
     @property
     def core(self) -> AsyncGraphs:
         """Return the asynchronous methods."""
         return self._core
-
-    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """See `BlockingFace.wait`."""
-        return self._catalog.wait(work)
 
     lineage = blocking(AsyncGraphs.lineage)
     columns = blocking(AsyncGraphs.columns)

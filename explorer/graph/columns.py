@@ -68,7 +68,7 @@ def split_column(urn: str) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Schema:
+class _ColumnPaths:
     """The columns of a dataset, by exact path and by name."""
 
     paths: frozenset[str]
@@ -85,7 +85,7 @@ class _Schema:
         return alike[0] if len(alike) == 1 else path
 
 
-_NO_SCHEMA = _Schema(frozenset(), {})
+_NO_SCHEMA = _ColumnPaths(frozenset(), {})
 
 
 def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.DiGraph":
@@ -180,7 +180,7 @@ def certain_columns(columns: "nx.DiGraph") -> set[str]:
     return found
 
 
-def _roots(start: Urn, column: str | None, known: _Schema, graph: "nx.DiGraph") -> set[str]:
+def _roots(start: Urn, column: str | None, known: _ColumnPaths, graph: "nx.DiGraph") -> set[str]:
     if column is None:
         prefix = f"{_PREFIX}{start},"
         return {node for node in graph if node.startswith(prefix)}
@@ -229,7 +229,7 @@ def _is_list(items: Any) -> bool:
     return isinstance(items, list)
 
 
-def _end(urn: str, schemas: Mapping[str, _Schema]) -> tuple[str, str]:
+def _end(urn: str, schemas: Mapping[str, _ColumnPaths]) -> tuple[str, str]:
     """Return a node with its path as the schema has it, and the entity it belongs to."""
     parts = split_column(urn)
     if parts is None:
@@ -238,7 +238,7 @@ def _end(urn: str, schemas: Mapping[str, _Schema]) -> tuple[str, str]:
     return column_urn(dataset, schemas.get(dataset, _NO_SCHEMA).exact(path)), dataset
 
 
-def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, _Schema]) -> None:
+def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, _ColumnPaths]) -> None:
     if node in graph:
         return
     attributes = _column_attributes(node)
@@ -278,7 +278,7 @@ def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
                         yield upper, lower, below
 
 
-def _alike(upper: _Schema, lower: _Schema) -> Iterator[tuple[str, str]]:
+def _alike(upper: _ColumnPaths, lower: _ColumnPaths) -> Iterator[tuple[str, str]]:
     """Yield the columns whose name occurs once on each side, by path."""
     for name, sources in upper.by_name.items():
         targets = lower.by_name.get(name, ())
@@ -286,10 +286,10 @@ def _alike(upper: _Schema, lower: _Schema) -> Iterator[tuple[str, str]]:
             yield sources[0], targets[0]
 
 
-def _schema(entity: Entity) -> _Schema:
+def _schema(entity: Entity) -> _ColumnPaths:
     fields = _dicts((entity.raw("schemaMetadata") or {}).get("fields"))
     paths = [field["fieldPath"] for field in fields if isinstance(field.get("fieldPath"), str)]
     by_name: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         by_name[FieldPath(path).simple.casefold()].append(path)
-    return _Schema(frozenset(paths), {name: tuple(held) for name, held in by_name.items()})
+    return _ColumnPaths(frozenset(paths), {name: tuple(held) for name, held in by_name.items()})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.entity import SUMMARY_ASPECTS, Entity
-from explorer.errors import InvalidUrn
+from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DETAIL_ASPECTS",
     "add_details",
+    "check_directed",
     "details",
     "distinctions",
     "identity",
@@ -153,3 +154,9 @@ async def read_details(
     """Add details from the catalog to the nodes named, or to all. One request for a hundred."""
     wanted = Urn.parse_all(graph.nodes if urns is None else urns)
     add_details(graph, await catalog.entities(wanted, DETAIL_ASPECTS))
+
+
+def check_directed(graph: "nx.DiGraph | nx.MultiDiGraph") -> None:
+    """Refuse graphs whose edges have no direction."""
+    if not graph.is_directed():
+        raise InvalidInput("the graph is undirected; give a DiGraph or a MultiDiGraph")

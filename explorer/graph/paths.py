@@ -1,5 +1,6 @@
 """Shortest paths between entities, common ancestors, and cycles."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
@@ -11,8 +12,6 @@ from explorer.graph.relationships import WalkLimits, walk
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from explorer.client import AsyncCatalog
     from explorer.client.records import Flow
 
@@ -92,7 +91,7 @@ async def find_paths(
     source: str | Urn,
     target: str | Urn,
     *,
-    relationships: "Sequence[str] | None" = None,
+    relationships: Sequence[str] | None = None,
     hops: int | None = None,
     limit: int = _MOST_PATHS,
     budget_nodes: int | None = None,
@@ -143,7 +142,7 @@ async def find_paths(
     return Paths(str(start), str(end), "downstream", (), "; ".join(cuts) or None)
 
 
-def _joined(graph: "nx.DiGraph", ways: "Sequence[Sequence[str]]") -> tuple[tuple[str, ...], ...]:
+def _joined(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Return for each step of each way the relationships of its edge."""
     return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
 

@@ -331,7 +331,7 @@ class Lineage(Table):
 
     def svg(self, most_nodes: int = _MOST_DRAWN) -> str:
         """The picture it shows of itself, as the text of an SVG file. No request."""
-        from explorer.graph.export.pictures import to_svg
+        from explorer.graph.pictures import to_svg
 
         return to_svg(self.graph, most_nodes=most_nodes)
 

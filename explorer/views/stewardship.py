@@ -108,7 +108,10 @@ def coverage_table(coverage: "Coverage") -> Table:
 
 
 def worklist_page(worklist: "Worklist") -> Table:
-    """Return the worklist for people, with what the place of an item in the order comes from."""
+    """Return the worklist for people, with what the place of an item in the order comes from.
+    Tables of one name are told apart: `orders (hive)`."""
+    from explorer.graph.nodes import named_apart
+
     columns = (
         Column("weight"),
         Column("used"),
@@ -118,15 +121,16 @@ def worklist_page(worklist: "Worklist") -> Table:
         Column("column", folds=True),
         Column("type", max_width=12, style="dim"),
     )
-    rows = [_item_row(item) for item in worklist.items]
+    tables = named_apart((item.urn, {"name": item.table}) for item in worklist.items)
+    rows = [_item_row(item, tables[item.urn]["name"]) for item in worklist.items]
     return Table(columns, rows, "To document", worklist.total)
 
 
-def _item_row(item: "Item") -> Row:
+def _item_row(item: "Item", table: str) -> Row:
     downstream = f"{item.downstream:,}+" if item.at_least else item.downstream
     column = item.column.simple if item.column else WHOLE_TABLE
     used_of = item.use_of if item.use else None
-    return (item.weight, item.use, used_of, downstream, item.table, column, item.type)
+    return (item.weight, item.use, used_of, downstream, table, column, item.type)
 
 
 def worklist_table(worklist: "Worklist") -> Table:

@@ -27,8 +27,8 @@ import networkx as nx
 
 from explorer import Catalog, instance
 from explorer.client.records import Timeseries
-from explorer.graph.export.pictures import box_size, to_svg
 from explorer.graph.layout import lay_out_pairs
+from explorer.graph.pictures import box_size, to_svg
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import Charted
 from explorer.notebook.timeseries import Profile, Usage, Window

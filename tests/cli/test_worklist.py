@@ -125,6 +125,18 @@ def test_people_read_a_line_for_each(worklist: Any) -> None:
     assert "3 of 3 undocumented shown" in ran.err
 
 
+def test_tables_of_one_name_are_told_apart(catalog: Run, tmp_path: Path) -> None:
+    named = [
+        Proposal(Urn.dataset(platform, "shop.orders"), "datasetProperties", {"name": "orders"})
+        for platform in ("hive", "kafka")
+    ]
+    with serving(tmp_path) as address:
+        with Catalog(address) as client:
+            client.ingest_batch([*shop(), *named])
+        out = catalog("worklist", url=address, COLUMNS="120").out
+    assert [out.count(name) for name in ("orders (hive)", "orders (kafka)", "stock (")] == [2, 1, 0]
+
+
 def test_the_first_few_say_how_many_there_are(worklist: Any) -> None:
     ran = worklist("--top", "1")
     assert len(ran.out.splitlines()) == 2

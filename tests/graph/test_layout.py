@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
+from explorer.graph.layers import Arrangement, Sifter, as_given, count_between, make_mesh
 from explorer.graph.layout import Layout, Spacing, lay_out, lay_out_pairs
-from explorer.graph.layout.layers import Arrangement, Sifter, as_given, count_between, make_mesh
 
 _nodes = st.integers(1, 14)
 

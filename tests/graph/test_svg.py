@@ -8,8 +8,8 @@ import pytest
 
 from explorer.errors import InvalidInput
 from explorer.graph.export import to_svg
-from explorer.graph.export.pictures import COLOURS, box_size
 from explorer.graph.layout import lay_out
+from explorer.graph.pictures import COLOURS, box_size
 
 SVG = "{http://www.w3.org/2000/svg}"
 

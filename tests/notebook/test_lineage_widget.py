@@ -15,7 +15,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.graph import Graphs
-from explorer.graph.export.graphml import from_graphml
+from explorer.graph.export import from_graphml
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets import lineage_drawing

@@ -14,10 +14,10 @@ from explorer.client.display import line
 from explorer.client.records import Flow
 from explorer.errors import InvalidInput
 from explorer.graph.columns import COLUMN_ASPECTS, column_graph, read_columns
-from explorer.graph.export.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.lineage import merged
 from explorer.graph.nodes import identity, named_apart
+from explorer.graph.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.graph.selection import contracted
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn

@@ -11,9 +11,9 @@ import traitlets
 
 from explorer.client.display import line
 from explorer.graph.export import to_graphml
-from explorer.graph.export.pictures import label, to_svg
 from explorer.graph.lineage import read_lineage
 from explorer.graph.nodes import read_details
+from explorer.graph.pictures import label, to_svg
 from explorer.metadata.urn import Urn
 from explorer.notebook.view import AS_WRITTEN
 from explorer.notebook.widgets.base import LINEAGE_MODULE, LINEAGE_STYLE, LineageRequests, Widget

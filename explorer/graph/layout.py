@@ -1,4 +1,7 @@
-"""A whole graph laid out: components drawn one by one, packed, and lone nodes in a grid."""
+"""Layered drawings of lineage, in pure Python: the same coordinates for every front end.
+
+Components are drawn one by one and packed, and lone nodes stand in a grid.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from math import ceil, inf, isfinite, isqrt
 from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidInput
-from explorer.graph.layout.coordinates import (
+from explorer.graph.coordinates import (
     Bearings,
     Box,
     Direction,
@@ -23,7 +26,7 @@ from explorer.graph.layout.coordinates import (
     draw_on_grid,
     place_across,
 )
-from explorer.graph.layout.layers import (
+from explorer.graph.layers import (
     Mesh,
     Pair,
     assign_layers,
@@ -35,7 +38,17 @@ from explorer.graph.layout.layers import (
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["lay_out", "lay_out_pairs"]
+__all__ = [
+    "Box",
+    "Direction",
+    "Layout",
+    "Point",
+    "Route",
+    "Size",
+    "Spacing",
+    "lay_out",
+    "lay_out_pairs",
+]
 
 
 def pack(sizes: Sequence[Size], gap: float) -> list[Point]:

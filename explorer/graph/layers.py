@@ -523,13 +523,13 @@ class Sifter:
         self._behind = [sum([bits[other] for other in near]) for near in before]
         self._tilts = [0] * len(bits)
 
-    def _row(self, at: int) -> "_Row":
+    def _row(self, at: int) -> "_Lanes":
         starts = self._arrangement.starts
         start, end = starts[at : at + 2]
         bounds = starts[max(at - 1, 0) : at + 3]
         widest = max(far - near for near, far in pairwise(bounds))
         is_sifted = 1 < end - start <= _MOST_LANES // widest
-        return _Row(end - start, max(map(len, self._around[start:end])), is_sifted)
+        return _Lanes(end - start, max(map(len, self._around[start:end])), is_sifted)
 
     def sift(self, crossings: int, waiting: list[set[int]] | None = None) -> int:
         """Move elements both ways until no move helps or the effort is spent. The crossings left.
@@ -605,7 +605,7 @@ class Sifter:
             arrangement.effort -= len(layer)
 
 
-class _Row:
+class _Lanes:
     """Lanes for the elements of a layer in one whole number, wide enough for their edges.
 
     `unpack` reads what is in each lane from its `length` bytes; `signs` are the lanes' sign bits.

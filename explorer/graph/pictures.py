@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
 from explorer.client.display import line
-from explorer.graph.export.tables import check_directed
 from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
-from explorer.graph.nodes import named_apart
+from explorer.graph.nodes import check_directed, named_apart
 from explorer.metadata.names import singular
 
 if TYPE_CHECKING:
@@ -210,13 +209,6 @@ _LETTER, _CAPITAL, _REGULAR = 0.72, 0.9, 0.9
 _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    nodes: Mapping[str, Mapping[str, Any]]
-    edges: Sequence[tuple[str, str, bool]]
-    cut: str
-
-
 def to_svg(
     graph: "nx.DiGraph | nx.MultiDiGraph",
     *,
@@ -236,7 +228,7 @@ def to_svg(
     The text is one `<svg>` with no script, no reference to anything outside, and no style sheet.
     """
     chosen = _choose(graph, most_nodes, most_edges, layout)
-    sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes.items()}
+    sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes}
     drawn = layout or lay_out_pairs(
         sizes, [(source, target) for source, target, _ in chosen.edges], spacing=_ROOM
     )
@@ -262,7 +254,7 @@ def to_svg(
             )
     pieces += [
         _boxed(drawn.positions[urn], urn, attributes, urn == root)
-        for urn, attributes in chosen.nodes.items()
+        for urn, attributes in chosen.nodes
         if urn in drawn.positions
     ]
     if chosen.cut:
@@ -298,7 +290,7 @@ def _choose(
     most_nodes: int,
     most_edges: int,
     layout: Layout[str] | None,
-) -> _Chosen:
+) -> PictureContent:
     every = choose(graph, len(graph), graph.number_of_edges())
     kept = [urn for urn in nearest(graph) if layout is None or urn in layout.positions]
     if layout is None:
@@ -311,8 +303,8 @@ def _choose(
     elif len(edges) > most_edges:
         cut = f"{most_edges:,} of {len(edges):,} edges are drawn"
     named = dict(every.nodes)
-    nodes = {urn: named[urn] for urn in kept}
-    return _Chosen(nodes, edges if layout else edges[:most_edges], cut)
+    nodes = [(urn, named[urn]) for urn in kept]
+    return PictureContent(nodes, edges if layout else edges[:most_edges], cut)
 
 
 def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:

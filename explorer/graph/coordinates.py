@@ -21,7 +21,7 @@ from math import inf
 from operator import mul, sub
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from explorer.graph.layout.layers import Mesh
+from explorer.graph.layers import Mesh
 
 __all__ = [
     "Bearings",

@@ -1,0 +1,456 @@
+"""Graphs written for other programs, and read back: text in, text out, no file is touched.
+
+GraphML, for Gephi, yEd, Cytoscape and networkx, and node-link JSON hold a graph whole and give an
+equal one back. CSV is a list of its edges for a spreadsheet; Mermaid, DOT and SVG are pictures.
+
+GraphML has types for texts, numbers and truth values alone. Any other value (lists, mappings,
+None, whole numbers beyond 64 bits, texts with characters that XML lacks or changes) is written as
+JSON, under the attribute's name with " (JSON)" after it: other programs see a text, and
+`from_graphml` returns the value.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from xml.parsers import expat
+
+from explorer.errors import InvalidInput
+from explorer.graph.nodes import check_directed
+from explorer.graph.pictures import to_dot, to_mermaid, to_svg
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = [
+    "from_graphml",
+    "from_node_link",
+    "to_csv",
+    "to_dot",
+    "to_graphml",
+    "to_mermaid",
+    "to_node_link",
+    "to_svg",
+]
+
+_Attributes = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _ExportedEdge:
+    """An edge; `key` tells parallel ones apart, and is None where there can be none."""
+
+    source: str
+    target: str
+    key: str | int | None
+    attributes: _Attributes
+
+
+def _sorted_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, _Attributes]]:
+    """Nodes and their attributes by URN."""
+    check_directed(graph)
+    for node in graph.nodes:
+        if not isinstance(node, str):
+            raise InvalidInput(f"the node {node!r} is no text; nodes must be URNs as text")
+    for node in sorted(graph.nodes):
+        yield _whole(node, "a URN"), _named(graph.nodes[node])
+
+
+def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEdge]:
+    """Edges by source, target and key."""
+    if not graph.is_multigraph():
+        for source, target in sorted(graph.edges()):
+            yield _ExportedEdge(source, target, None, _named(graph.edges[source, target]))
+        return
+    found = list(graph.edges(keys=True))
+    for source, target, key in found:
+        if not isinstance(key, str | int) or isinstance(key, bool):
+            raise InvalidInput(
+                f"the edge from {source} to {target} has the key {key!r}; give it a text or a "
+                "whole number"
+            )
+    found.sort(key=lambda edge: (edge[0], edge[1], isinstance(edge[2], str), edge[2]))
+    for source, target, key in found:
+        if isinstance(key, str):
+            _whole(key, "the key of an edge")
+        yield _ExportedEdge(source, target, key, _named(graph.edges[source, target, key]))
+
+
+def _as_json(value: Any, place: str) -> str:
+    """A value as JSON in plain ASCII, keys sorted; `place` names it where it is refused."""
+    try:
+        _check(value)
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InvalidInput(
+            f"{place} cannot be written: {problem}; give texts of whole characters, finite "
+            "numbers, lists, and mappings with texts as keys"
+        ) from problem
+
+
+def _check(value: Any) -> None:
+    """Refuse what JSON has no place for, or would give back as something else."""
+    match value:
+        case str():
+            value.encode()
+        case dict():
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    raise TypeError(f"{key!r} is a key of a mapping")
+                key.encode()
+                _check(inner)
+        case list() | tuple():
+            for inner in value:
+                _check(inner)
+        case None | bool() | int() | float():
+            pass
+        case _:
+            raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def _named(attributes: Mapping[Any, Any]) -> _Attributes:
+    for name in attributes:
+        if not isinstance(name, str):
+            raise InvalidInput(f"the attribute {name!r} is no text; give attributes names")
+        _whole(name, "the name of an attribute")
+    return dict(sorted(attributes.items()))
+
+
+def _whole(text: str, what: str) -> str:
+    """Half characters (lone surrogates) have no place in any encoding."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise InvalidInput(
+            f"{what} holds half a character, which no file can keep: {text!r:.200}"
+        ) from problem
+    return text
+
+
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "|", "%")
+
+
+def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
+    """A row for each edge, by source and target, under a row of headings.
+
+    source, target              URNs
+    source_name, target_name    what the nodes are named
+    key                         only of graphs with parallel edges
+    and a column for each attribute any edge has, by name; one with a name from above is
+    written as `edge_…`
+
+    Lists and mappings are written as JSON; what an edge lacks is empty. A text that a spreadsheet
+    would take for a formula has an apostrophe before it, numbers are left as they are.
+
+    Raises InvalidInput as `to_node_link` does.
+    """
+    names = {node: attributes.get("name") for node, attributes in _sorted_nodes(graph)}
+    edges = list(_sorted_edges(graph))
+    columns = sorted({name for edge in edges for name in edge.attributes})
+    head = ["source", "source_name", "target", "target_name"]
+    if graph.is_multigraph():
+        head.append("key")
+    taken = {"key", *head}
+    shown = [f"edge_{name}" if name in taken else name for name in columns]
+    page = io.StringIO()
+    # With these line ends a cell that has either character in it is quoted.
+    rows = csv.writer(page, lineterminator="\r\n")
+    rows.writerow([_cell(name) for name in (*head, *shown)])
+    for edge in edges:
+        row = [edge.source, names[edge.source], edge.target, names[edge.target]]
+        if graph.is_multigraph():
+            row.append(edge.key)
+        row += [edge.attributes.get(name) for name in columns]
+        rows.writerow([_cell(value) for value in row])
+    return page.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return _as_json(value, "an attribute")
+    _as_json(value, "an attribute")
+    text = value.replace("\0", "")
+    if text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r", "\n")):
+        return f"'{text}"
+    return text
+
+
+_NODE_LINK_KEYS = {"id", "key", "source", "target"}
+
+
+def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
+    """The graph as JSON: `directed`, `multigraph`, `graph`, `nodes` by URN, `edges` by their ends.
+
+    Equal graphs give equal texts, a line for each node and edge. _Attributes stand beside `id`,
+    `source`, `target` and `key`; one of such a name is written with an `@` before it.
+
+    Raises InvalidInput for what JSON cannot hold: half characters, sets, numbers that are none.
+    """
+    check_directed(graph)
+    head = _as_json(dict(graph.graph), "the graph's own attributes")
+    nodes = [
+        _as_json({"id": node, **_escaped(attributes)}, f"the node {node}")
+        for node, attributes in _sorted_nodes(graph)
+    ]
+    edges = []
+    for edge in _sorted_edges(graph):
+        ends: dict[str, Any] = {"source": edge.source, "target": edge.target}
+        if edge.key is not None:
+            ends["key"] = edge.key
+        place = f"the edge from {edge.source} to {edge.target}"
+        edges.append(_as_json(ends | _escaped(edge.attributes), place))
+    multi = "true" if graph.is_multigraph() else "false"
+    return (
+        f'{{"directed": true,\n"multigraph": {multi},\n"graph": {head},\n'
+        f'"nodes": [{_lines(nodes)}],\n"edges": [{_lines(edges)}]}}\n'
+    )
+
+
+def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
+    """The graph that `to_node_link` wrote, or that another program did (`links` for `edges` too).
+
+    Raises InvalidInput for a text that is no such JSON.
+    """
+    import networkx as nx
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise InvalidInput(f"this is no JSON: {problem}") from problem
+    if not isinstance(value, dict) or value.get("directed") is False:
+        raise InvalidInput("this is no directed node-link graph; write it with to_node_link")
+    graph = nx.MultiDiGraph() if value.get("multigraph") else nx.DiGraph()
+    try:
+        graph.graph.update(value.get("graph") or {})
+        for node in value["nodes"]:
+            graph.add_node(_text(node["id"]))
+            graph.nodes[node["id"]].update(_plain(node))
+        for edge in value["edges"] if "edges" in value else value["links"]:
+            ends = _text(edge["source"]), _text(edge["target"])
+            if graph.is_multigraph():
+                key = graph.add_edge(*ends, edge.get("key"))
+                graph.edges[*ends, key].update(_plain(edge))
+            else:
+                graph.add_edge(*ends)
+                graph.edges[ends].update(_plain(edge))
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise InvalidInput(
+            "this is no node-link graph: it takes `nodes`, each with an `id`, and `edges`, each "
+            f"with `source` and `target` ({type(problem).__name__}: {problem})"
+        ) from problem
+    return graph
+
+
+def _escaped(attributes: Any) -> dict[str, Any]:
+    return {
+        f"@{name}" if name.lstrip("@") in _NODE_LINK_KEYS else name: value
+        for name, value in attributes.items()
+    }
+
+
+def _plain(written: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name[1:] if name.startswith("@") and name.lstrip("@") in _NODE_LINK_KEYS else name: value
+        for name, value in written.items()
+        if name not in _NODE_LINK_KEYS
+    }
+
+
+def _text(node: object) -> str:
+    if not isinstance(node, str):
+        raise TypeError(f"{node!r} is no text")
+    return node
+
+
+def _lines(items: list[str]) -> str:
+    return "\n" + ",\n".join(items) + "\n" if items else ""
+
+
+# XML has no other characters, and reads a carriage return as a line feed.
+_NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INTEGER_END: Final = 2**63
+_JSON: Final = " (JSON)"
+_MULTIGRAPH: Final = "multigraph"
+# networkx takes these attributes of a graph for something else.
+_NETWORKX_KEYS: Final = frozenset({_MULTIGRAPH, "edge_default", "id", "node_default"})
+_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>'
+_NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
+
+
+def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
+    """Return the graph as GraphML, nodes by URN and edges by their ends.
+
+    Equal graphs give equal texts. Raises `InvalidInput` for what JSON cannot hold: half
+    characters, sets, numbers that are not finite.
+    """
+    import networkx as nx
+
+    check_directed(graph)
+    written = nx.MultiDiGraph() if graph.is_multigraph() else nx.DiGraph()
+    written.graph.update(_typed(dict(sorted(graph.graph.items())), "the graph", _NETWORKX_KEYS))
+    if graph.is_multigraph():
+        written.graph[_MULTIGRAPH] = True
+    for node, attributes in _sorted_nodes(graph):
+        written.add_node(_encoded(node))
+        written.nodes[_encoded(node)].update(_typed(attributes, f"the node {node}"))
+    for edge in _sorted_edges(graph):
+        ends = _encoded(edge.source), _encoded(edge.target)
+        held = _typed(edge.attributes, f"the edge from {edge.source} to {edge.target}")
+        if edge.key is None:
+            written.add_edge(*ends)
+            written.edges[ends].update(held)
+        else:
+            key = _encoded_key(edge.key)
+            written.add_edge(*ends, key)
+            written.edges[*ends, key].update(held)
+    return "\n".join((_DECLARATION, *nx.generate_graphml(written), ""))
+
+
+def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
+    """Return the graph that `to_graphml` wrote, or that another program did.
+
+    It is a `MultiDiGraph` when it was one, or has parallel edges. Document types, and with them
+    entities, are refused. Raises `InvalidInput` for a text that is no GraphML, is undirected, or
+    nests graphs.
+    """
+    import networkx as nx
+
+    try:
+        _check_graphml(text)
+        given = {"node_type": _decoded, "edge_key_type": _decoded_key, "force_multigraph": True}
+        if isinstance(text, str):
+            read = nx.parse_graphml(text, **given)
+        else:
+            read = nx.read_graphml(io.BytesIO(text), **given)
+        if not read.is_directed():
+            raise InvalidInput("this GraphML is undirected; give a directed graph")
+        return _with_json_read(read)
+    except (expat.ExpatError, nx.NetworkXException, SyntaxError) as problem:
+        raise InvalidInput(f"this is no GraphML: {problem}") from problem
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        raise InvalidInput(
+            f"this GraphML cannot be read: {type(problem).__name__}: {problem}"
+        ) from problem
+
+
+def _with_json_read(read: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
+    """Return the graph with the values that were written as JSON and the defaults of its keys."""
+    import networkx as nx
+
+    defaults = {name: read.graph.pop(f"{name}_default") for name in ("node", "edge")}
+    multi = read.graph.pop(_MULTIGRAPH, False) is True
+    if not multi and all(len(keys) == 1 for _, near in read.adjacency() for keys in near.values()):
+        read = nx.DiGraph(read)
+    views = (("node", read.nodes.values()), ("edge", read.edges.values()), ("", [read.graph]))
+    for domain, every in views:
+        for attributes in every:
+            held = _from_typed(defaults.get(domain, {}) | attributes)
+            attributes.clear()
+            attributes.update(held)
+    return read
+
+
+def _typed(
+    attributes: Mapping[str, Any], place: str, taken: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """Return the attributes under names and with values that GraphML has."""
+    found: dict[str, Any] = {}
+    for name, value in attributes.items():
+        is_taken = name in taken or name.endswith(_JSON)
+        text = _as_json(value, f"{name!r} of {place}")
+        if is_taken or not _has_type(value):
+            found[_encoded(name + _JSON)] = text
+        else:
+            found[_encoded(name)] = value
+    return found
+
+
+def _from_typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `_typed` was given."""
+    found: dict[str, Any] = {}
+    for encoded, value in attributes.items():
+        name = _decoded(encoded)
+        if name.endswith(_JSON) and isinstance(value, str):
+            found[name.removesuffix(_JSON)] = json.loads(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _has_type(value: Any) -> bool:
+    """Return whether GraphML has a type for the value, and returns it unchanged."""
+    match value:
+        case bool() | float():
+            return True
+        case int():
+            return -_INTEGER_END <= value < _INTEGER_END
+        case str():
+            return not _NOT_XML.search(value)
+        case _:
+            return False
+
+
+def _encoded(text: str) -> str:
+    """Return an identifier or a name as XML can hold it: as JSON in ASCII where it cannot hold
+    the text itself, or where the text begins as JSON would."""
+    return json.dumps(text) if text.startswith('"') or _NOT_XML.search(text) else text
+
+
+def _decoded(text: str | None) -> str:
+    """Return what `_encoded` was given. Raises `InvalidInput` where there is none."""
+    if text is None:
+        raise InvalidInput("a node in this GraphML has no identifier, or an edge lacks an end")
+    if not text.startswith('"'):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(value, str):
+        raise InvalidInput(f"{text!r:.200} is no identifier in this GraphML")
+    return value
+
+
+def _encoded_key(key: str | int) -> str:
+    """Return the key of an edge as a text from which `_decoded_key` reads it."""
+    if isinstance(key, str) and key and not _NOT_XML.search(key) and _decoded_key(key) == key:
+        return key
+    return json.dumps(key)
+
+
+def _decoded_key(text: str) -> str | int:
+    """Return a number or a text written as JSON, and any other text as it is."""
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return text
+    is_key = isinstance(value, str | int) and not isinstance(value, bool)
+    return value if is_key else text
+
+
+def _check_graphml(text: str | bytes) -> None:
+    """Refuse document types, nested graphs and ports, which networkx reads or passes over."""
+    graphs = 0
+
+    def refuse_doctype(*_: object) -> None:
+        raise InvalidInput("this GraphML declares a document type, which is not read; take it out")
+
+    def open_element(name: str, _: object) -> None:
+        nonlocal graphs
+        element = name.rpartition("\n")[2] if name.startswith(_NAMESPACE) else name
+        graphs += element == "graph"
+        if graphs > 1:
+            raise InvalidInput("this GraphML nests graphs; give one without groups")
+        if element == "port":
+            raise InvalidInput("this GraphML has a port, which a graph here cannot hold")
+
+    # A text was decoded already, whatever encoding it still declares.
+    parser = expat.ParserCreate("utf-8" if isinstance(text, str) else None, "\n")
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    parser.StartElementHandler = open_element
+    parser.Parse(text.encode() if isinstance(text, str) else text, True)
