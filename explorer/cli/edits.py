@@ -12,7 +12,7 @@ from rich.text import Text
 
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
-from explorer.cli.output import Column, Table, note, print_json, said
+from explorer.cli.output import Column, StyledTable, note, print_json, said
 from explorer.client.display import line, moment
 from explorer.client.editable import LABEL_KINDS, OWNERS, LabelKind, LabelWhat, domains_of
 from explorer.client.records import Edit, Held, What
@@ -401,7 +401,7 @@ def _urns(what: _What, labels: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(bare))
 
 
-def _table(found: Sequence[_Found], what: _What) -> Table:
+def _table(found: Sequence[_Found], what: _What) -> StyledTable:
     name = "domains" if what == "domain" else what
     columns = [
         Column("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
@@ -414,4 +414,4 @@ def _table(found: Sequence[_Found], what: _What) -> Table:
         (place_words(urn, path), part(what, held), str(urn), path, held)
         for urn, path, held in found
     ]
-    return Table(columns, rows)
+    return StyledTable(columns, rows)

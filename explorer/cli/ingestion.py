@@ -37,7 +37,7 @@ _BATCH = 400
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedChange:
+class Rejection:
     """A change that did not go in, and why.
 
     Its place is told by what is known of it: the `record` of the file that could not be read, or
@@ -68,7 +68,7 @@ class Outcome:
     aspects: int = 0
     unanswered: int = 0
     entities: set[Urn] = field(default_factory=set)
-    refusals: list[RefusedChange] = field(default_factory=list)
+    refusals: list[Rejection] = field(default_factory=list)
 
 
 def send(
@@ -120,12 +120,12 @@ def _count_changes(
             continue
         urn, reason = str(proposal.urn), refused[position]
         outcome.refusals.append(
-            RefusedChange(outcome.source, reason, "change", number, urn, proposal.aspect)
+            Rejection(outcome.source, reason, "change", number, urn, proposal.aspect)
         )
 
 
-def _unread(source: str, refused: Refused) -> RefusedChange:
-    return RefusedChange(source, refused.reason, "record", refused.index + 1, refused.urn)
+def _unread(source: str, refused: Refused) -> Rejection:
+    return Rejection(source, refused.reason, "record", refused.index + 1, refused.urn)
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def load_files(catalog: Catalog, names: Sequence[str], log: _Log, outcomes: list
                 changes = _changes(name, catalog.registry)
             except (OSError, InvalidInput) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                outcome.refusals.append(RefusedChange(outcome.source, f"cannot be read: {reason}"))
+                outcome.refusals.append(Rejection(outcome.source, f"cannot be read: {reason}"))
             else:
                 send(catalog, changes, outcome, begin(outcome.source, len(changes)))
             log(outcome)
@@ -250,7 +250,7 @@ def tell_refusals(outcomes: Sequence[Outcome]) -> None:
         note(Text(f"and {len(refusals) - _MOST_SHOWN:,} more; --report FILE writes them all"))
 
 
-def _told(refusal: RefusedChange) -> Text:
+def _told(refusal: Rejection) -> Text:
     place = said(refusal.source)
     if refusal.unit:
         place.append(f", {refusal.unit} {refusal.number:,}")

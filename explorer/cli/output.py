@@ -18,12 +18,13 @@ from explorer.client.display import block, line, moment, visible
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Column
+from explorer.views.table import Column, Table
 
 __all__ = [
     "EDITED",
     "Cell",
     "Column",
+    "StyledTable",
     "Table",
     "as_objects",
     "escaped_json",
@@ -160,27 +161,27 @@ _LEAST: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Columns, and rows with a cell for each of them."""
+class StyledTable:
+    """A table for people, some of whose cells are styled texts."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
 
     @classmethod
-    def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "Table":
+    def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "StyledTable":
         """Return a table whose columns have these names and nothing else."""
         return cls([Column(name) for name in names], rows)
 
-    def plain(self) -> values.Table:
-        """Return the table without attributes of text, for programs."""
+    def plain(self) -> Table:
+        """Return the table without styles, for programs."""
         rows = [
             [cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows
         ]
-        return values.Table(self.columns, rows)
+        return Table(self.columns, rows)
 
 
-def print_table(table: Table, *, headings: bool = True) -> None:
-    """The table for people, in the width of the terminal; numbers stand to the right."""
+def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
+    """Print the table for people, in the width of the terminal; numbers are aligned right."""
     shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
     drawn = RichTable(
         box=None,
@@ -208,19 +209,19 @@ def print_table(table: Table, *, headings: bool = True) -> None:
     console.print(drawn)
 
 
-def print_csv(table: Table) -> None:
+def print_csv(table: Table | StyledTable) -> None:
     """Print the table as CSV; see `explorer.views.table.to_csv`."""
-    print_exactly(values.to_csv(table.plain()))
+    print_exactly(values.to_csv(table.plain() if isinstance(table, StyledTable) else table))
 
 
-def print_rows_as_json(table: Table) -> None:
+def print_rows_as_json(table: Table | StyledTable) -> None:
     """Print the table as a JSON list with an object for each row."""
     print_json(as_objects(table))
 
 
-def as_objects(table: Table) -> list[dict[str, Any]]:
+def as_objects(table: Table | StyledTable) -> list[dict[str, Any]]:
     """Return each row as a dictionary from column name to value, for JSON."""
-    return values.to_objects(table.plain())
+    return values.to_objects(table.plain() if isinstance(table, StyledTable) else table)
 
 
 def print_urns(urns: Iterable[str | Urn]) -> None:
@@ -259,7 +260,7 @@ def _shown(value: Cell, column: Column) -> Text:
 
 
 def _widths(
-    table: Table,
+    table: Table | StyledTable,
     shown: Sequence[int],
     cells: Sequence[Sequence[Text]],
     width: int,

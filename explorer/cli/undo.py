@@ -170,7 +170,9 @@ def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
     return chosen
 
 
-def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> output.Table:
+def _table(
+    entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]
+) -> output.StyledTable:
     columns = (
         *("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes"),
         "save",
@@ -191,7 +193,7 @@ def _table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]
         )
         for entry in entries
     ]
-    return output.Table([output.Column(name) for name in columns], rows)
+    return output.StyledTable([output.Column(name) for name in columns], rows)
 
 
 def _cell(held: object) -> output.Cell:

@@ -73,10 +73,10 @@ def difference(
     says of arrays, by their field's name, what tells their elements apart where the common keys
     do not. Elements without keys are matched by their whole value. A null is nothing.
     """
-    return tuple(_Walk(keys or {}).members(before or {}, after or {}, ()))
+    return tuple(_Comparison(keys or {}).members(before or {}, after or {}, ()))
 
 
-class _Walk:
+class _Comparison:
     def __init__(self, keys: Mapping[str, Sequence[str]]) -> None:
         self._keys = keys
 

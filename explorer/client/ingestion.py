@@ -14,7 +14,14 @@ import msgspec
 
 from explorer.client.connection import CatalogMethods
 from explorer.client.entities import entity_request, parse_entity
-from explorer.client.records import Deletion, LoadReport, Reference, RefusedChange, Rollback, Run
+from explorer.client.records import (
+    Deletion,
+    EntityReference,
+    LoadReport,
+    RefusedChange,
+    Rollback,
+    Run,
+)
 from explorer.client.responses import Json, as_object, read_as, value_of
 from explorer.client.transport import NeverSent, Request, action
 from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault, Unreachable, Unreadable
@@ -179,12 +186,12 @@ def parse_deleted(body: Any) -> tuple[int, int]:
 
 
 @read_as("references")
-def parse_references(body: Any) -> tuple[int, tuple[Reference, ...]]:
+def parse_references(body: Any) -> tuple[int, tuple[EntityReference, ...]]:
     """Return how many references there are, and some of them."""
     value = value_of(body, "references")
     listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
     found = tuple(
-        Reference(
+        EntityReference(
             Urn.parse(entry["entity"]), entry.get("aspect", ""), entry.get("relationship", "")
         )
         for entry in listed
@@ -706,7 +713,7 @@ class AspectMethods(IngestionMethods):
         request = roll_back_request(run_id, dry_run=dry_run)
         return parse_rollback(await self._connection.send(request))
 
-    async def _references(self, urn: Urn) -> tuple[int | None, tuple[Reference, ...] | None]:
+    async def _references(self, urn: Urn) -> tuple[int | None, tuple[EntityReference, ...] | None]:
         try:
             request = delete_references_request(urn, dry_run=True)
             return parse_references(await self._connection.send(request))

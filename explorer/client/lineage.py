@@ -424,7 +424,7 @@ _MOST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _LineageWalk:
     """What is asked for, and when to stop."""
 
     root: Urn
@@ -561,7 +561,9 @@ class LineageMethods(CatalogMethods):
         for name in entities or ():
             self.registry.entity(name)
         seconds = _MOST_SECONDS if budget_seconds is None else budget_seconds
-        walk = _Walk(root, direction, hops, limit, budget_seconds, time.monotonic() + seconds)
+        walk = _LineageWalk(
+            root, direction, hops, limit, budget_seconds, time.monotonic() + seconds
+        )
         found = await self._lineage_walked(walk, way or self._lineage_way)
         chosen = choose_reached(found, entities or (), platforms or ())
         return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
@@ -619,7 +621,7 @@ class LineageMethods(CatalogMethods):
         as_of = _oldest(found.as_of, page.as_of)
         return Edges(direction, found.total, tuple(edges), 0, as_of, tuple(unreadable))
 
-    async def _lineage_walked(self, walk: _Walk, known: Way | None) -> Lineage:
+    async def _lineage_walked(self, walk: _LineageWalk, known: Way | None) -> Lineage:
         ways = _WAYS if known is None else (known,)
         for way in ways:
             try:
@@ -641,7 +643,7 @@ class LineageMethods(CatalogMethods):
                 return found
         raise ServerFault("the server does not give lineage in the form that was asked for")
 
-    async def _lineage_by_server(self, walk: _Walk) -> Lineage | None:
+    async def _lineage_by_server(self, walk: _LineageWalk) -> Lineage | None:
         request = lineage_request(
             walk.root, walk.direction, walk.hops, walk.limit, walk.budget_seconds
         )
@@ -649,7 +651,7 @@ class LineageMethods(CatalogMethods):
         found = parse_lineage(reply.body, walk.root, walk.direction, walk.hops)
         return found if found is None else replace(found, as_of=reply.as_of)
 
-    async def _lineage_by_graphql(self, walk: _Walk) -> Lineage:
+    async def _lineage_by_graphql(self, walk: _LineageWalk) -> Lineage:
         found, truncated = LineageBuilder(walk.root, walk.direction), None
         page = await self._first_lineage_page(walk)
         while True:
@@ -664,7 +666,7 @@ class LineageMethods(CatalogMethods):
             page = await self._lineage_page(walk, page.next_id)
         return found.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
-    async def _first_lineage_page(self, walk: _Walk) -> LineagePage:
+    async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
         """The first page; finds out whether the server can say what exists and what is removed."""
         try:
             return await self._lineage_page(walk, None)
@@ -678,7 +680,7 @@ class LineageMethods(CatalogMethods):
             self._lineage_marks = True
             raise
 
-    async def _lineage_page(self, walk: _Walk, scroll_id: str | None) -> LineagePage:
+    async def _lineage_page(self, walk: _LineageWalk, scroll_id: str | None) -> LineagePage:
         request = lineage_page_request(
             walk.root, walk.direction, walk.hops, _PAGE, scroll_id, marked=self._lineage_marks
         )
@@ -692,7 +694,7 @@ class LineageMethods(CatalogMethods):
         names = lineage_edges(self.registry, upstream, downstream)
         return names[0] if len(names) == 1 else ""
 
-    async def _lineage_by_relationships(self, walk: _Walk) -> Lineage:
+    async def _lineage_by_relationships(self, walk: _LineageWalk) -> Lineage:
         found, truncated = LineageBuilder(walk.root, walk.direction), None
         frontier, degree = [walk.root], 0
         while frontier and degree < walk.hops and truncated is None:
@@ -718,7 +720,7 @@ class LineageMethods(CatalogMethods):
         return found.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
 
     async def _lineage_further(
-        self, urn: Urn, walk: _Walk, found: LineageBuilder
+        self, urn: Urn, walk: _LineageWalk, found: LineageBuilder
     ) -> list[Edge] | None:
         """The edges that lead on from an entity; None when the time is over."""
         further: list[Edge] = []

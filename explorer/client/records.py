@@ -32,6 +32,7 @@ __all__ = [
     "Edge",
     "Edges",
     "Edit",
+    "EntityReference",
     "Facet",
     "FacetValue",
     "FailingAssertion",
@@ -49,7 +50,6 @@ __all__ = [
     "OpenIncident",
     "Origin",
     "Reached",
-    "Reference",
     "RefusedChange",
     "Rollback",
     "Run",
@@ -837,7 +837,7 @@ class StatusChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class EntityReference:
     """An entity that points at another, through which of its aspects and by which relationship."""
 
     urn: Urn
@@ -858,4 +858,4 @@ class Deletion:
     versions: int = 0
     points: int = 0
     reference_count: int | None = None
-    references: tuple[Reference, ...] | None = None
+    references: tuple[EntityReference, ...] | None = None

@@ -17,8 +17,8 @@ from explorer.config.files import cache_dir, config_dir, data_dir, state_dir
 from explorer.config.profiles import (
     EMBEDDED,
     ENVIRONMENT,
-    Profile,
-    Profiles,
+    ConnectionProfile,
+    ConnectionProfiles,
     Signs,
     change_profiles,
     checked_name,
@@ -34,8 +34,8 @@ from explorer.config.tokens import TokenSource, checked_token, forget_token, kee
 __all__ = [
     "EMBEDDED",
     "ENVIRONMENT",
-    "Profile",
-    "Profiles",
+    "ConnectionProfile",
+    "ConnectionProfiles",
     "ServerSettings",
     "Signs",
     "TokenSource",

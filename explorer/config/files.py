@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from explorer.errors import InvalidFile, StorageFault
 
@@ -22,48 +23,33 @@ _APP = "catalog-explorer"
 
 
 def data_dir() -> Path:
-    """The directory of the embedded catalog; not made here."""
-    named = _named("CATALOG_DATA_DIR")
-    if named:
-        return named
-    from platformdirs import user_data_path
-
-    return user_data_path(_APP, appauthor=False)
+    """Return the directory of the embedded catalog; not made here."""
+    return _directory("CATALOG_DATA_DIR", "data")
 
 
 def state_dir() -> Path:
-    """The directory of logs and of what front ends remember; not made here."""
-    named = _named("CATALOG_STATE_DIR")
-    if named:
-        return named
-    from platformdirs import user_state_path
-
-    return user_state_path(_APP, appauthor=False)
+    """Return the directory of logs and of what front ends remember; not made here."""
+    return _directory("CATALOG_STATE_DIR", "state")
 
 
 def config_dir() -> Path:
-    """The directory of the profiles, and of the tokens kept in files; not made here."""
-    named = _named("CATALOG_CONFIG_DIR")
-    if named:
-        return named
-    from platformdirs import user_config_path
-
-    return user_config_path(_APP, appauthor=False)
+    """Return the directory of the profiles, and of the tokens in files; not made here."""
+    return _directory("CATALOG_CONFIG_DIR", "config")
 
 
 def cache_dir() -> Path:
-    """The directory of the answers kept for working offline; not made here, and safe to remove."""
-    named = _named("CATALOG_CACHE_DIR")
-    if named:
-        return named
-    from platformdirs import user_cache_path
-
-    return user_cache_path(_APP, appauthor=False)
+    """Return the directory of the answers stored for working offline; not made here, and safe to
+    remove."""
+    return _directory("CATALOG_CACHE_DIR", "cache")
 
 
-def _named(variable: str) -> Path | None:
+def _directory(variable: str, kind: Literal["cache", "config", "data", "state"]) -> Path:
     text = os.environ.get(variable)
-    return Path(text).expanduser() if text else None
+    if text:
+        return Path(text).expanduser()
+    from platformdirs import PlatformDirs
+
+    return Path(getattr(PlatformDirs(_APP, appauthor=False), f"user_{kind}_dir"))
 
 
 _OTHERS = 0o077

@@ -25,8 +25,8 @@ from explorer.metadata.urn import Urn
 __all__ = [
     "EMBEDDED",
     "ENVIRONMENT",
-    "Profile",
-    "Profiles",
+    "ConnectionProfile",
+    "ConnectionProfiles",
     "Signs",
     "change_profiles",
     "checked_name",
@@ -108,7 +108,9 @@ _USER: Final = "user"
 _HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it writes.\n"
 
 
-class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ConnectionProfile(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """A server as its owner wants it asked: by `url`, or embedded in `data_dir`.
 
     `source` is where its token comes from, `token_from` in the file: `keyring`, `prompt`, `file`,
@@ -134,7 +136,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         """Where its catalog is kept, of one that is embedded."""
         return None if self.data_dir is None else Path(self.data_dir).expanduser()
 
-    def checked(self) -> "Profile":
+    def checked(self) -> "ConnectionProfile":
         """The profile, fit to be kept; raises `InvalidInput` saying what is wrong with it."""
         if (self.url is None) == (self.data_dir is None):
             raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
@@ -155,16 +157,16 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         return msgspec.structs.replace(self, url=url)
 
 
-class Profiles(msgspec.Struct, frozen=True):
+class ConnectionProfiles(msgspec.Struct, frozen=True):
     """Every profile by its name, sorted, and the name of the one that is current."""
 
     current: str | None
-    by_name: Mapping[str, Profile]
+    by_name: Mapping[str, ConnectionProfile]
 
-    def named(self, name: str) -> Profile:
+    def named(self, name: str) -> ConnectionProfile:
         """One of them, or `embedded`; raises `UnknownName` with the names there are."""
         if name == EMBEDDED:
-            return Profile(data_dir=str(data_dir()))
+            return ConnectionProfile(data_dir=str(data_dir()))
         found = self.by_name.get(name)
         if found is None:
             raise UnknownName("profile", name, (*self.by_name, EMBEDDED))
@@ -188,7 +190,7 @@ def profiles_file() -> Path:
     return config_dir() / "profiles.toml"
 
 
-def read_profiles() -> Profiles:
+def read_profiles() -> ConnectionProfiles:
     """What is kept; nothing at all when there is no file yet.
 
     Raises `InvalidFile`, naming the file and the line, when it cannot be understood.
@@ -196,7 +198,7 @@ def read_profiles() -> Profiles:
     path = profiles_file()
     text = read_private(path, secret=False)
     if text is None:
-        return Profiles(None, {})
+        return ConnectionProfiles(None, {})
     import tomllib
 
     try:
@@ -213,10 +215,12 @@ def read_profiles() -> Profiles:
     if not isinstance(kept, dict):
         raise _wrong(path, text, "profiles", "profiles are tables, [profiles.NAME]")
     by_name = {name: _profile(path, text, name, kept[name]) for name in sorted(kept)}
-    return Profiles(current or None, by_name)
+    return ConnectionProfiles(current or None, by_name)
 
 
-def change_profiles(change: Callable[[Profiles], Profiles]) -> Profiles:
+def change_profiles(
+    change: Callable[[ConnectionProfiles], ConnectionProfiles],
+) -> ConnectionProfiles:
     """Read the profiles, keep what `change` makes of them, and give that.
 
     What others change meanwhile waits. A file that cannot be understood is left as it is:
@@ -227,7 +231,7 @@ def change_profiles(change: Callable[[Profiles], Profiles]) -> Profiles:
     with changing(path):
         made = change(read_profiles())
         by_name = {checked_name(name): one.checked() for name, one in made.by_name.items()}
-        changed = Profiles(made.current, by_name)
+        changed = ConnectionProfiles(made.current, by_name)
         write_private(path, _written(changed))
     return changed
 
@@ -258,10 +262,10 @@ def user_urn(name: str) -> str:
     return str(urn)
 
 
-def _profile(path: Path, text: str, name: str, value: Any) -> Profile:
+def _profile(path: Path, text: str, name: str, value: Any) -> ConnectionProfile:
     try:
         checked_name(name)
-        return msgspec.convert(value, Profile).checked()
+        return msgspec.convert(value, ConnectionProfile).checked()
     except (msgspec.ValidationError, InvalidInput) as error:
         raise _wrong(path, text, name, f"profile {name}: {error}") from error
 
@@ -274,7 +278,7 @@ def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
     return InvalidFile(f"{path}, line {line}: {problem}; correct it, or move the file away")
 
 
-def _written(profiles: Profiles) -> str:
+def _written(profiles: ConnectionProfiles) -> str:
     """The file's text."""
     parts = [_HEADER]
     if profiles.current is not None:

@@ -15,8 +15,8 @@ from explorer.config.files import data_dir as own_data_dir
 from explorer.config.files import read_private
 from explorer.config.profiles import (
     EMBEDDED,
-    Profile,
-    Profiles,
+    ConnectionProfile,
+    ConnectionProfiles,
     Signs,
     identity,
     identity_of_directory,
@@ -42,7 +42,7 @@ class _Gms(msgspec.Struct, frozen=True):
     token: str | None = None
 
 
-class _File(msgspec.Struct, frozen=True):
+class _DataHubFile(msgspec.Struct, frozen=True):
     gms: _Gms
 
 
@@ -82,7 +82,7 @@ def _from_file(path: Path) -> DataHubServer | None:
     if text is None:
         return None
     try:
-        gms = msgspec.yaml.decode(text, type=_File).gms
+        gms = msgspec.yaml.decode(text, type=_DataHubFile).gms
     except msgspec.DecodeError as error:
         said = " ".join(str(error).split())
         raise InvalidFile(
@@ -172,21 +172,21 @@ def _meant(
     return found, True
 
 
-def _at(url: str, kept: Profiles) -> ServerSettings:
+def _at(url: str, kept: ConnectionProfiles) -> ServerSettings:
     found = _lent(identity(url), kept)
     if found is not None:
         return replace(found, url=url)
     return ServerSettings(url, url, None, False, None, "when asked", NO_TOKEN)
 
 
-def _in(data_dir: Path, kept: Profiles) -> ServerSettings:
+def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
     found = _lent(identity_of_directory(data_dir), kept)
     if found is not None:
         return replace(found, data_dir=data_dir)
     return ServerSettings(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN)
 
 
-def _of(name: str, profile: Profile) -> ServerSettings:
+def _of(name: str, profile: ConnectionProfile) -> ServerSettings:
     return ServerSettings(
         name,
         profile.url,
@@ -198,7 +198,7 @@ def _of(name: str, profile: Profile) -> ServerSettings:
     )
 
 
-def _lent(wanted: str, kept: Profiles) -> ServerSettings | None:
+def _lent(wanted: str, kept: ConnectionProfiles) -> ServerSettings | None:
     """What the profile of a catalog says of it, where it is clear which profile that is."""
     holders = [name for name, profile in kept.by_name.items() if profile.identity == wanted]
     current = _current(kept)
@@ -221,5 +221,5 @@ def _takes_ours(server: ServerSettings) -> bool:
         return False
 
 
-def _current(kept: Profiles) -> str | None:
+def _current(kept: ConnectionProfiles) -> str | None:
     return os.environ.get("CATALOG_PROFILE") or kept.current

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from explorer.config.files import config_dir, read_private, remove_private, write_private
-from explorer.config.profiles import ENVIRONMENT, Profile
+from explorer.config.profiles import ENVIRONMENT, ConnectionProfile
 from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def checked_token(text: str, source: str) -> str:
     return token
 
 
-def token_of(name: str, profile: Profile) -> TokenSource:
+def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
     """The token of a profile, fetched from where the profile says."""
     source = profile.source
     if source == "none":
@@ -165,7 +165,7 @@ def token_of(name: str, profile: Profile) -> TokenSource:
     return TokenSource(variable, lambda: _from_environment(name, variable))
 
 
-def keep_token(name: str, profile: Profile, token: str) -> None:
+def keep_token(name: str, profile: ConnectionProfile, token: str) -> None:
     """Keep the token of a profile in the keyring or in a file, as the profile says.
 
     Raises `Unusable` where that cannot be done.
@@ -177,14 +177,14 @@ def keep_token(name: str, profile: Profile, token: str) -> None:
         write_private(_file(name), f"{token}\n{profile.identity}\n")
 
 
-def forget_token(name: str, profile: Profile) -> bool:
+def forget_token(name: str, profile: ConnectionProfile) -> bool:
     """Remove the token kept for a profile; gives whether one was kept."""
     if profile.source == "keyring":
         return forget_in_keyring(_account(name, profile))
     return profile.source == "file" and remove_private(_file(name))
 
 
-def _account(name: str, profile: Profile) -> str:
+def _account(name: str, profile: ConnectionProfile) -> str:
     # With the address: the token of one server is not found for another of the same name.
     return f"{name} {profile.identity}"
 
@@ -193,7 +193,7 @@ def _file(name: str) -> Path:
     return config_dir() / "tokens" / name
 
 
-def _from_keyring(name: str, profile: Profile) -> str:
+def _from_keyring(name: str, profile: ConnectionProfile) -> str:
 
     found = read_from_keyring(_account(name, profile))
     if not found:
@@ -201,7 +201,7 @@ def _from_keyring(name: str, profile: Profile) -> str:
     return found
 
 
-def _from_file(name: str, profile: Profile) -> str:
+def _from_file(name: str, profile: ConnectionProfile) -> str:
     found = read_private(_file(name), secret=True)
     if found is None:
         raise NotSignedIn(

@@ -91,10 +91,10 @@ def test_a_profile_says_whether_the_token_is_shown_unasked(
 ) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("TOKEN_OF_THE_ADDRESSED", TOKEN)
-    profile = config.Profile(
+    profile = config.ConnectionProfile(
         url=heard.url, source="environment:TOKEN_OF_THE_ADDRESSED", signs=signs
     )
-    config.change_profiles(lambda _: config.Profiles(None, {"there": profile}))
+    config.change_profiles(lambda _: config.ConnectionProfiles(None, {"there": profile}))
     with Catalog(profile="there") as catalog:
         catalog.search("x")
         catalog.graphql("{ a }")

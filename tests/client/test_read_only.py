@@ -133,8 +133,8 @@ def test_a_profile_that_is_only_read_keeps_from_writing_by_name_and_by_address(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
-    profile = config.Profile(url=site.address, read_only=True)
-    config.change_profiles(lambda _: config.Profiles(None, {"looked-at": profile}))
+    profile = config.ConnectionProfile(url=site.address, read_only=True)
+    config.change_profiles(lambda _: config.ConnectionProfiles(None, {"looked-at": profile}))
     named: tuple[dict[str, Any], ...] = ({"profile": "looked-at"}, {"url": site.address})
     for one in named:
         with Catalog(**one) as catalog, pytest.raises(ReadOnly):

@@ -10,12 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from explorer import config
-from explorer.config import Profile, Profiles
+from explorer.config import ConnectionProfile, ConnectionProfiles
 from explorer.errors import InvalidFile, InvalidInput, StorageFault, UnknownName
 
 
 def keep(name: Any, profile: Any) -> None:
-    config.change_profiles(lambda kept: Profiles(kept.current, {**kept.by_name, name: profile}))
+    config.change_profiles(
+        lambda kept: ConnectionProfiles(kept.current, {**kept.by_name, name: profile})
+    )
 
 
 def write(text: Any) -> Any:
@@ -26,20 +28,20 @@ def write(text: Any) -> Any:
 
 
 def test_without_a_file_there_are_none() -> None:
-    assert config.read_profiles() == Profiles(None, {})
+    assert config.read_profiles() == ConnectionProfiles(None, {})
 
 
 def test_what_is_kept_is_read_again_and_only_its_owner_may() -> None:
-    full = Profile(
+    full = ConnectionProfile(
         url="https://catalog.example.com/gms",
         source="environment:PROD_TOKEN",
         read_only=True,
         timeout_seconds=2.5,
         signs="always",
     )
-    other = Profile(data_dir='/srv/a "quoted" \\ dir\u00e9')
-    config.change_profiles(lambda _: Profiles("prod", {"prod": full, "a.b": other}))
-    assert config.read_profiles() == Profiles("prod", {"a.b": other, "prod": full})
+    other = ConnectionProfile(data_dir='/srv/a "quoted" \\ dir\u00e9')
+    config.change_profiles(lambda _: ConnectionProfiles("prod", {"prod": full, "a.b": other}))
+    assert config.read_profiles() == ConnectionProfiles("prod", {"a.b": other, "prod": full})
     path = config.profiles_file()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -51,7 +53,7 @@ def test_what_is_kept_is_read_again_and_only_its_owner_may() -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1))
 def test_any_directory_is_written_so_that_it_reads_back(name: Any) -> None:
-    keep("one", Profile(data_dir=name))
+    keep("one", ConnectionProfile(data_dir=name))
     assert config.read_profiles().by_name["one"].data_dir == name
 
 
@@ -85,7 +87,7 @@ def test_a_damaged_file_is_named_with_its_line_and_left_alone(
     assert f"line {line}" in said
     assert told in said
     with pytest.raises(InvalidFile):
-        keep("new", Profile(url="http://new"))
+        keep("new", ConnectionProfile(url="http://new"))
     assert path.read_text() == text
 
 
@@ -99,14 +101,14 @@ def test_a_file_that_is_no_text_is_named_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("name", "profile"),
     [
-        ("a", Profile(data_dir="/tmp/a\x7fb")),
-        ("a", Profile(data_dir="/tmp/\ud800")),
-        ("a", Profile()),
-        ("a b", Profile(url="http://a")),
+        ("a", ConnectionProfile(data_dir="/tmp/a\x7fb")),
+        ("a", ConnectionProfile(data_dir="/tmp/\ud800")),
+        ("a", ConnectionProfile()),
+        ("a b", ConnectionProfile(url="http://a")),
     ],
 )
 def test_what_could_not_be_read_again_is_not_written(name: str, profile: Any) -> None:
-    keep("before", Profile(url="http://before"))
+    keep("before", ConnectionProfile(url="http://before"))
     with pytest.raises(InvalidInput):
         keep(name, profile)
     assert list(config.read_profiles().by_name) == ["before"]
@@ -115,7 +117,7 @@ def test_what_could_not_be_read_again_is_not_written(name: str, profile: Any) ->
 def test_what_many_change_at_once_is_all_kept() -> None:
     names = [f"p{number}" for number in range(12)]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda name: keep(name, Profile(url=f"http://{name}")), names))
+        list(pool.map(lambda name: keep(name, ConnectionProfile(url=f"http://{name}")), names))
     assert set(config.read_profiles().by_name) == set(names)
     leftovers = {path.name for path in config.config_dir().iterdir()}
     assert leftovers == {"profiles.toml", ".profiles.toml.lock"}
@@ -127,7 +129,7 @@ def test_a_place_that_cannot_be_written_is_a_sentence(
     (home / "file").write_text("")
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(home / "file" / "config"))
     with pytest.raises(StorageFault, match="CATALOG_CONFIG_DIR"):
-        keep("a", Profile(url="http://a"))
+        keep("a", ConnectionProfile(url="http://a"))
 
 
 @pytest.mark.parametrize(
@@ -147,13 +149,13 @@ def test_a_place_that_cannot_be_written_is_a_sentence(
 )
 def test_an_address_that_is_none_is_refused_without_repeating_a_password(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Profile(url=url).checked()
+        ConnectionProfile(url=url).checked()
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://a.example.com/gms", "http://[::1]:8080", "unix:/run/c"])
 def test_an_address_is_kept_as_it_is(url: str) -> None:
-    assert Profile(url=url).checked().url == url
+    assert ConnectionProfile(url=url).checked().url == url
 
 
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "..", "-a", "a b", "é", "x" * 65, "embedded"])
@@ -163,7 +165,7 @@ def test_a_name_that_could_not_be_a_files_is_refused(name: Any) -> None:
 
 
 def test_embedded_is_always_there_and_an_unknown_name_is_told_the_known_ones() -> None:
-    keep("prod", Profile(url="http://a"))
+    keep("prod", ConnectionProfile(url="http://a"))
     kept = config.read_profiles()
     assert kept.named("embedded").data_dir == str(config.data_dir())
     with pytest.raises(UnknownName, match="prod"):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from explorer import config
-from explorer.config import Profile, Profiles
+from explorer.config import ConnectionProfile, ConnectionProfiles
 from explorer.errors import InvalidFile, InvalidInput, UnknownName
 
 A, B, C = "http://a.example.com:8080", "https://b.example.com", "http://c.example.com"
@@ -18,15 +18,17 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN_OF_A", "secret-a")
     monkeypatch.setenv("TOKEN_OF_B", "secret-b")
     by_name = {
-        "a": Profile(url=A, source="environment:TOKEN_OF_A", read_only=True, timeout_seconds=7),
-        "b": Profile(url=B, source="environment:TOKEN_OF_B", signs="always"),
+        "a": ConnectionProfile(
+            url=A, source="environment:TOKEN_OF_A", read_only=True, timeout_seconds=7
+        ),
+        "b": ConnectionProfile(url=B, source="environment:TOKEN_OF_B", signs="always"),
     }
-    config.change_profiles(lambda _: Profiles("a", by_name))
+    config.change_profiles(lambda _: ConnectionProfiles("a", by_name))
 
 
 def add(name: Any, profile: Any, current: Any = None) -> None:
     config.change_profiles(
-        lambda kept: Profiles(current or kept.current, {**kept.by_name, name: profile})
+        lambda kept: ConnectionProfiles(current or kept.current, {**kept.by_name, name: profile})
     )
 
 
@@ -64,7 +66,7 @@ def test_the_first_that_says_so_is_meant(
     assert (meant.url, meant.data_dir) == (None, tmp_path / "own")
     monkeypatch.delenv("CATALOG_DATA_DIR")
     assert config.server().name == "a"
-    config.change_profiles(lambda kept: Profiles(None, kept.by_name))
+    config.change_profiles(lambda kept: ConnectionProfiles(None, kept.by_name))
     assert config.server().url == "http://variable"
     monkeypatch.delenv("DATAHUB_GMS_URL")
     assert config.server().url == "http://file"
@@ -81,7 +83,7 @@ def test_a_profile_brings_all_it_says(kept: Any) -> None:
 
 def test_embedded_is_a_profile_too(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAHUB_GMS_URL", C)
-    add("x", Profile(url=C), current="embedded")
+    add("x", ConnectionProfile(url=C), current="embedded")
     for meant in (config.server(), config.server(profile="embedded")):
         assert (meant.name, meant.url, meant.data_dir) == ("embedded", None, config.data_dir())
 
@@ -172,15 +174,15 @@ def test_an_address_of_a_profile_is_only_read_as_the_profile_says(kept: Any) -> 
 
 
 def test_an_address_of_several_profiles_takes_the_current_one_or_none(kept: Any) -> None:
-    add("a2", Profile(url=A))
+    add("a2", ConnectionProfile(url=A))
     assert config.server(A).name == "a"
-    config.change_profiles(lambda kept: Profiles("b", kept.by_name))
+    config.change_profiles(lambda kept: ConnectionProfiles("b", kept.by_name))
     meant = config.server(A)
     assert (meant.name, meant.token()) == (A, None)
 
 
 def test_a_directory_of_a_profile_is_only_read_as_the_profile_says(tmp_path: Path) -> None:
-    add("local", Profile(data_dir=str(tmp_path), read_only=True))
+    add("local", ConnectionProfile(data_dir=str(tmp_path), read_only=True))
     meant = config.server(data_dir=tmp_path)
     assert (meant.name, meant.read_only, meant.url) == ("local", True, None)
 
@@ -242,7 +244,7 @@ def test_datahubs_file_names_a_server_and_its_token_alone_goes_there(
 
 def test_a_server_of_datahubs_that_is_a_profiles_too_is_only_read_as_that_says(home: Any) -> None:
     datahubenv(home, f"gms:\n  server: {A}\n  token: of-the-file\n")
-    add("a", Profile(url=A, read_only=True))
+    add("a", ConnectionProfile(url=A, read_only=True))
     meant = config.server()
     assert (meant.read_only, meant.token()) == (True, "of-the-file")
 

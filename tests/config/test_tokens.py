@@ -15,7 +15,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from explorer import config
-from explorer.config import Profile, Profiles, tokens
+from explorer.config import ConnectionProfile, ConnectionProfiles, tokens
 from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn, StorageFault
 
 URL = "https://catalog.example.com"
@@ -25,7 +25,9 @@ OTHERS = "--token-from prompt"
 def keep(name: Any, profile: Any, token: Any = None) -> None:
     if token:
         config.keep_token(name, profile, token)
-    config.change_profiles(lambda kept: Profiles(kept.current, {**kept.by_name, name: profile}))
+    config.change_profiles(
+        lambda kept: ConnectionProfiles(kept.current, {**kept.by_name, name: profile})
+    )
 
 
 def token_of(name: Any) -> Any:
@@ -37,7 +39,7 @@ def token_files() -> Any:
 
 
 def test_the_keyring_keeps_gives_and_forgets_a_token(own_keyring: Any) -> None:
-    profile = Profile(url=URL, source="keyring")
+    profile = ConnectionProfile(url=URL, source="keyring")
     keep("prod", profile, "s3cret")
     assert token_of("prod") == "s3cret"
     assert "s3cret" not in config.profiles_file().read_text()
@@ -51,11 +53,11 @@ def test_the_keyring_keeps_gives_and_forgets_a_token(own_keyring: Any) -> None:
 def test_a_token_of_the_keyring_does_not_follow_its_name_to_another_address(
     own_keyring: Any,
 ) -> None:
-    keep("prod", Profile(url=URL, source="keyring"), "s3cret")
-    keep("prod", Profile(url="https://elsewhere.example.com", source="keyring"))
+    keep("prod", ConnectionProfile(url=URL, source="keyring"), "s3cret")
+    keep("prod", ConnectionProfile(url="https://elsewhere.example.com", source="keyring"))
     with pytest.raises(NotSignedIn):
         token_of("prod")
-    keep("prod", Profile(url=f"{URL}:443/", source="keyring"))
+    keep("prod", ConnectionProfile(url=f"{URL}:443/", source="keyring"))
     assert token_of("prod") == "s3cret"
 
 
@@ -65,7 +67,7 @@ def test_a_token_of_the_keyring_does_not_follow_its_name_to_another_address(
 def test_a_keyring_that_fails_is_a_sentence(
     own_keyring: Any, monkeypatch: pytest.MonkeyPatch, fault: str, told: str
 ) -> None:
-    profile = Profile(url=URL, source="keyring")
+    profile = ConnectionProfile(url=URL, source="keyring")
     keep("prod", profile)
     monkeypatch.setenv("OWN_KEYRING_FAULT", fault)
     for ask in (
@@ -84,7 +86,7 @@ def test_a_keyring_that_fails_is_a_sentence(
 
 def test_a_machine_without_a_keyring_is_a_sentence(own_keyring: Any) -> None:
     keyring.set_keyring(NoKeyring())
-    keep("prod", Profile(url=URL, source="keyring"))
+    keep("prod", ConnectionProfile(url=URL, source="keyring"))
     with pytest.raises(Misconfigured, match="this machine has none") as caught:
         token_of("prod")
     assert OTHERS in str(caught.value)
@@ -92,7 +94,7 @@ def test_a_machine_without_a_keyring_is_a_sentence(own_keyring: Any) -> None:
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    keep("prod", Profile(url=URL, source="keyring"))
+    keep("prod", ConnectionProfile(url=URL, source="keyring"))
     with pytest.raises(MissingExtra, match=r"catalog-explorer\[keyring\]") as caught:
         token_of("prod")
     assert OTHERS in str(caught.value)
@@ -108,14 +110,14 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
 
     monkeypatch.setattr(keyring.get_keyring(), "get_password", hang)
     monkeypatch.setattr(tokens, "_PATIENCE_SECONDS", 0.05)
-    keep("prod", Profile(url=URL, source="keyring"))
+    keep("prod", ConnectionProfile(url=URL, source="keyring"))
     with pytest.raises(Misconfigured, match="did not answer"):
         token_of("prod")
     until_the_end.set()
 
 
 def test_a_file_keeps_a_token_that_only_its_owner_reads() -> None:
-    profile = Profile(url=URL, source="file")
+    profile = ConnectionProfile(url=URL, source="file")
     keep("prod", profile, "s3cret")
     kept = token_files() / "prod"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -128,11 +130,11 @@ def test_a_file_keeps_a_token_that_only_its_owner_reads() -> None:
 
 
 def test_a_token_in_a_file_does_not_follow_its_name_to_another_address() -> None:
-    keep("prod", Profile(url=URL, source="file"), "s3cret")
-    keep("prod", Profile(url="https://elsewhere.example.com", source="file"))
+    keep("prod", ConnectionProfile(url=URL, source="file"), "s3cret")
+    keep("prod", ConnectionProfile(url="https://elsewhere.example.com", source="file"))
     with pytest.raises(NotSignedIn, match="another address"):
         token_of("prod")
-    keep("prod", Profile(url=f"{URL}:443/", source="file"))
+    keep("prod", ConnectionProfile(url=f"{URL}:443/", source="file"))
     assert token_of("prod") == "s3cret"
     (token_files() / "prod").write_text("by-hand\n")
     assert token_of("prod") == "by-hand"
@@ -140,7 +142,7 @@ def test_a_token_in_a_file_does_not_follow_its_name_to_another_address() -> None
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_file_that_others_may_open_is_refused(mode: int) -> None:
-    keep("prod", Profile(url=URL, source="file"), "s3cret")
+    keep("prod", ConnectionProfile(url=URL, source="file"), "s3cret")
     (token_files() / "prod").chmod(mode)
     with pytest.raises(StorageFault, match="chmod 600") as caught:
         token_of("prod")
@@ -148,7 +150,7 @@ def test_a_file_that_others_may_open_is_refused(mode: int) -> None:
 
 
 def test_a_variable_is_read_when_the_token_is_called_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep("prod", Profile(url=URL, source="environment:PROD_TOKEN"))
+    keep("prod", ConnectionProfile(url=URL, source="environment:PROD_TOKEN"))
     meant = config.server(profile="prod")
     with pytest.raises(NotSignedIn, match="PROD_TOKEN"):
         meant.token()
@@ -165,7 +167,7 @@ def test_what_no_header_can_carry_is_refused_unsaid(text: str) -> None:
 
 
 def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep("prod", Profile(url=URL, source="prompt"))
+    keep("prod", ConnectionProfile(url=URL, source="prompt"))
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         with pytest.raises(NotSignedIn, match="CATALOG_TOKEN"):
@@ -176,7 +178,7 @@ def test_nobody_is_asked_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_person_at_the_terminal_is_asked_once_and_unseen() -> None:
-    keep("prod", Profile(url=URL, source="prompt"))
+    keep("prod", ConnectionProfile(url=URL, source="prompt"))
     program = (
         "from explorer import config; meant = config.server(profile='prod'); "
         "assert meant.token.asks; print(meant.token(), meant.token())"

@@ -83,8 +83,8 @@ def test_it_opens_what_it_is_given(
     start, sees, press = typed
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
-    shelf = {"shelf": config.Profile(data_dir=str(sample))}
-    config.change_profiles(lambda _: config.Profiles(None, shelf))
+    shelf = {"shelf": config.ConnectionProfile(data_dir=str(sample))}
+    config.change_profiles(lambda _: config.ConnectionProfiles(None, shelf))
 
     start("--profile", "shelf", "--search", "dim_stores platform:snowflake")
     sees("│ dim_stores platform:snowflake", "best first", "Table · snowflake")

@@ -22,10 +22,10 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Any, desk:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("CATALOG_DATA_DIR", str(sample))
     by_name = {
-        "prod": config.Profile(url="http://127.0.0.1:1", source="prompt", read_only=True),
-        "desk": config.Profile(data_dir=str(desk)),
+        "prod": config.ConnectionProfile(url="http://127.0.0.1:1", source="prompt", read_only=True),
+        "desk": config.ConnectionProfile(data_dir=str(desk)),
     }
-    config.change_profiles(lambda _: config.Profiles("desk", by_name))
+    config.change_profiles(lambda _: config.ConnectionProfiles("desk", by_name))
 
 
 def test_profiles_this_machine_and_what_the_environment_names_are_listed(

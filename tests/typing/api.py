@@ -143,7 +143,7 @@ def made() -> None:
     Catalog(data_dir="here")
     AsyncCatalog("http://localhost:8080", token=Secret("Bearer t"), transport=carrier)
     assert_type(config.server(profile="prod").url, str | None)
-    assert_type(config.read_profiles().named("prod"), config.Profile)
+    assert_type(config.read_profiles().named("prod"), config.ConnectionProfile)
 
 
 async def found(catalog: AsyncCatalog) -> None:

@@ -143,7 +143,7 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
         output.Column("by", audience="programs"),
         output.Column("at_millis", audience="programs"),
     ]
-    table = output.Table(columns, rows)
+    table = output.StyledTable(columns, rows)
     match shown_as:
         case "csv":
             output.print_csv(table)

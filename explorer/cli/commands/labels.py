@@ -357,7 +357,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
             output.Column("deprecation", folds=True),
         ]
         rows = [(entity.urn.name, part("deprecation", held)) for entity, held in found]
-        output.print_table(output.Table(columns, rows))
+        output.print_table(output.StyledTable(columns, rows))
     finish(done)
 
 

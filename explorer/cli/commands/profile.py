@@ -8,7 +8,7 @@ import click
 from explorer.cli.options import WORDS, complete_profiles
 
 if TYPE_CHECKING:
-    from explorer.config import Profile, Profiles
+    from explorer.config import ConnectionProfile, ConnectionProfiles
 
 __all__ = ["profile"]
 
@@ -121,7 +121,7 @@ def add(
         raise click.UsageError("--token-in-file and --token-from are two places; give one of them")
     if user is not None and not data_dir:
         raise click.UsageError(_NO_USER)
-    made = config.Profile(
+    made = config.ConnectionProfile(
         url=url or None,
         data_dir=str(data_dir.expanduser().absolute()) if data_dir else None,
         source="file" if token_in_file else source or "none",
@@ -135,13 +135,13 @@ def add(
             "or --token-in-file"
         )
 
-    def added(kept: "Profiles") -> "Profiles":
+    def added(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         if name in kept.by_name and not replace:
             raise InvalidInput(
                 f"there is a profile {name} already; give --replace to put this one in its place"
             )
         current = name if use else kept.current
-        return config.Profiles(current, {**kept.by_name, name: made})
+        return config.ConnectionProfiles(current, {**kept.by_name, name: made})
 
     before = config.read_profiles()
     added(before)
@@ -218,9 +218,9 @@ def use(name: str, user: str | None) -> None:
             raise click.UsageError(_NO_USER)
         _keep_user(found, user)
 
-    def used(kept: "Profiles") -> "Profiles":
+    def used(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         kept.named(name)
-        return config.Profiles(name, kept.by_name)
+        return config.ConnectionProfiles(name, kept.by_name)
 
     config.change_profiles(used)
     click.echo(f"{name} is in use", err=True)
@@ -251,9 +251,9 @@ def remove(name: str, *, yes: bool) -> None:
             click.echo("nothing was removed", err=True)
             click.get_current_context().exit(1)
 
-    def removed(kept: "Profiles") -> "Profiles":
+    def removed(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         left = {other: one for other, one in kept.by_name.items() if other != name}
-        return config.Profiles(None if kept.current == name else kept.current, left)
+        return config.ConnectionProfiles(None if kept.current == name else kept.current, left)
 
     config.change_profiles(removed)
     click.echo(f"{name} is removed", err=True)
@@ -303,7 +303,7 @@ def _user(answer: dict[str, Any]) -> str | None:
     return urn if isinstance(urn, str) else None
 
 
-def _keep_user(profile: "Profile", user: str) -> None:
+def _keep_user(profile: "ConnectionProfile", user: str) -> None:
     """Note who works on a catalog of this machine, and say so."""
     from explorer import config
 
@@ -330,13 +330,13 @@ def _token_to_keep(name: str, *, from_stdin: bool) -> str:
     return checked_token(asked, "typed")
 
 
-def _keeps_in_one_place(one: "Profile", other: "Profile") -> bool:
+def _keeps_in_one_place(one: "ConnectionProfile", other: "ConnectionProfile") -> bool:
     if one.source != other.source:
         return False
     return one.source == "file" or one.identity == other.identity
 
 
-def _forget(name: str, profile: "Profile") -> None:
+def _forget(name: str, profile: "ConnectionProfile") -> None:
     from explorer import config
     from explorer.errors import Unusable
 
@@ -366,7 +366,7 @@ def _shown(source: str) -> str:
     return source
 
 
-def _user_of(profile: "Profile") -> str | None:
+def _user_of(profile: "ConnectionProfile") -> str | None:
     """Who was named to work on a catalog of this machine."""
     from explorer import config
 
@@ -375,7 +375,7 @@ def _user_of(profile: "Profile") -> str | None:
     )
 
 
-def _as_json(name: str, profile: "Profile", current: str | None) -> dict[str, Any]:
+def _as_json(name: str, profile: "ConnectionProfile", current: str | None) -> dict[str, Any]:
     return {
         "name": name,
         "current": name == current,

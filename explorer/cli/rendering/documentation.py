@@ -15,7 +15,9 @@ from rich.text import Text
 
 from explorer.cli.output import (
     Table,
+    as_objects,
     note,
+    print_csv,
     print_diff,
     print_exactly,
     print_json,
@@ -42,7 +44,6 @@ from explorer.stewardship import (
 )
 from explorer.stewardship.coverage import Part
 from explorer.views import stewardship as views
-from explorer.views import table as values
 from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
@@ -210,18 +211,14 @@ class CoverageGate:
 
 def print_coverage(coverage: Coverage) -> None:
     """Print a line for each group, or one for tables and one for columns."""
-    _print_page(views.coverage_page(coverage))
+    print_table(views.coverage_page(coverage))
     for part in views.PARTS if coverage.by else ():
         note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
 
 
-def _print_page(page: values.Table) -> None:
-    print_table(Table(page.columns, page.rows))
-
-
 def print_coverage_as_csv(coverage: Coverage) -> None:
     """Print a line for each group, or one without a key for everything."""
-    print_exactly(values.to_csv(views.coverage_table(coverage)))
+    print_csv(views.coverage_table(coverage))
 
 
 def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
@@ -255,17 +252,17 @@ def _count_as_json(count: Count) -> dict[str, Any]:
 def print_worklist(worklist: Worklist) -> None:
     """Print a line for each item, with what its place in the order comes from."""
     if worklist.items:
-        _print_page(views.worklist_page(worklist))
+        print_table(views.worklist_page(worklist))
 
 
 def print_worklist_as_csv(worklist: Worklist) -> None:
     """Print a line for each item, under the keys of its JSON."""
-    print_exactly(values.to_csv(views.worklist_table(worklist)))
+    print_csv(views.worklist_table(worklist))
 
 
 def print_worklist_as_json(worklist: Worklist) -> None:
     """Print the items as objects; `total` counts what is undocumented in all."""
-    items = values.to_objects(views.worklist_table(worklist))
+    items = as_objects(views.worklist_table(worklist))
     print_json({"days": worklist.days, "total": worklist.total, "items": items})
 
 
@@ -332,7 +329,7 @@ def print_changes(changeset: Changeset) -> None:
 
 def print_changes_as_csv(changeset: Changeset) -> None:
     """Print a line for each change, all but the unchanged."""
-    print_exactly(values.to_csv(_table(changeset)))
+    print_csv(_table(changeset))
 
 
 def print_changes_as_json(file: str, changeset: Changeset) -> None:
@@ -436,7 +433,7 @@ def _place(change: Change) -> Text:
     return name
 
 
-def _table(changeset: Changeset) -> values.Table:
+def _table(changeset: Changeset) -> Table:
     return views.changes_table(tuple(one for one in changeset.changes if one.kind != "unchanged"))
 
 
@@ -444,5 +441,5 @@ def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
     return {
         "file": file,
         "counts": changeset.counts(),
-        "changes": values.to_objects(_table(changeset)),
+        "changes": as_objects(_table(changeset)),
     }

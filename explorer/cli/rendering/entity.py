@@ -27,7 +27,6 @@ from explorer.cli.output import (
     EDITED,
     note,
     print_diff,
-    print_exactly,
     print_json,
     results,
     said,
@@ -71,7 +70,6 @@ from explorer.views.parts import (
     Value,
     Web,
 )
-from explorer.views.table import to_csv, to_objects
 
 __all__ = [
     "Wanted",
@@ -150,13 +148,13 @@ def print_schema(
             }
         )
     elif shown_as == "csv":
-        output.print_exactly(to_csv(columns_table(entity, found)))
+        output.print_csv(columns_table(entity, found))
     elif found:
         output.print_table(_table(found, flat=not wanted.everything))
     _say_how_many(entity, found, version)
 
 
-def _table(found: Sequence[Column], *, flat: bool) -> output.Table:
+def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
     shown = [column_row(column, flat=flat) for column in found]
     labelled = any(row.tags or row.terms for row in shown)
     rows: list[list[output.Cell]] = [
@@ -182,7 +180,7 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.Table:
         ),
         output.Column("description", folds=True),
     )
-    return output.Table(columns, rows)
+    return output.StyledTable(columns, rows)
 
 
 def _labels(row: ColumnRow) -> Text:
@@ -200,7 +198,7 @@ def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, 
         {"depth": column.depth, "parent": column.parent.raw if column.parent else None}
         for column in found
     ]
-    rows = to_objects(columns_table(entity, found))
+    rows = output.as_objects(columns_table(entity, found))
     return [row | place for row, place in zip(rows, places, strict=True)]
 
 
@@ -294,7 +292,7 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
             }
         )
     elif shown_as == "csv":
-        print_exactly(to_csv(history_table("", found.steps, found.names)))
+        output.print_csv(history_table("", found.steps, found.names))
     else:
         _print_steps(found.steps, found.names)
     total = "more" if found.total is None else f"{found.total:,}"
@@ -317,10 +315,10 @@ def print_column(
     kept = changes[:count]
     table = column_changes_table("", kept, names)
     if shown_as == "json":
-        objects = to_objects(table)
+        objects = output.as_objects(table)
         print_json({"urn": urn, "path": path, "total": len(changes), "changes": objects})
     elif shown_as == "csv":
-        print_exactly(to_csv(table))
+        output.print_csv(table)
     else:
         console = results()
         for change in kept:
@@ -353,11 +351,11 @@ def print_blame(
     """Print who gave each column its description, in one of the forms."""
     table = blame_table("", entity.schema, blamed, names)
     if shown_as == "json":
-        print_json({"urn": str(entity.urn), "columns": to_objects(table)})
+        print_json({"urn": str(entity.urn), "columns": output.as_objects(table)})
     elif shown_as == "csv":
-        print_exactly(to_csv(table))
+        output.print_csv(table)
     elif table.rows:
-        output.print_table(output.Table(table.columns, table.rows))
+        output.print_table(table)
     note(f"{len(blamed):,} of {counted(len(entity.schema), 'column')} described")
 
 
@@ -398,7 +396,7 @@ def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
     console = results()
     if console.width >= _WIDE and steps:
         table = history_table("", steps, names)
-        output.print_table(output.Table(table.columns, table.rows))
+        output.print_table(table)
         return
     for step in steps:
         created = step.version.created

@@ -11,7 +11,8 @@ from explorer.cli import output
 from explorer.cli.output import (
     Cell,
     Column,
-    Table,
+    StyledTable,
+    as_objects,
     note,
     print_csv,
     print_table,
@@ -34,7 +35,6 @@ from explorer.query import read_filter
 from explorer.query.filters import Filter
 from explorer.views import lineage as views
 from explorer.views.lineage import CERTAINTY, ImpactView, LineageEntity, hop_count
-from explorer.views.table import to_objects
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -316,7 +316,8 @@ def _print_used(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> No
     used = [
         at for at in range(len(columns)) if any(row[at] not in (None, "", 0, ()) for row in rows)
     ]
-    print_table(Table([columns[at] for at in used], [[row[at] for at in used] for row in rows]))
+    kept = [[row[at] for at in used] for row in rows]
+    print_table(StyledTable([columns[at] for at in used], kept))
 
 
 def say_how_many(found: LineageReport) -> None:
@@ -441,7 +442,7 @@ def print_as_json(found: ImpactView, top: int | None) -> None:
             "queries": impact.queries,
             "truncated": impact.truncated,
             "uncounted": impact.uncounted,
-            "affected": to_objects(found.table(top)),
+            "affected": as_objects(found.table(top)),
             "groups": groups,
         }
     )
@@ -450,7 +451,7 @@ def print_as_json(found: ImpactView, top: int | None) -> None:
 def print_as_csv(found: ImpactView, top: int | None) -> None:
     """Print a line for each that is affected."""
     table = found.table(top)
-    print_csv(Table(table.columns, table.rows))
+    print_csv(table)
 
 
 def print_as_urns(found: ImpactView, top: int | None) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 from explorer.cli import output
 from explorer.cli.output import (
     Column,
-    Table,
+    StyledTable,
     as_objects,
     note,
     print_csv,
@@ -247,7 +247,7 @@ def print_for_people(found: Related) -> None:
             Column("type", style="dim"),
             Column("state", style="italic"),
         )
-        print_table(Table(columns, rows), headings=False)
+        print_table(StyledTable(columns, rows), headings=False)
         if len(group.shown) < group.count:
             console.print(Text(f"… {group.count - len(group.shown):,} more", "dim"))
 
@@ -304,7 +304,7 @@ def _every(
     return held
 
 
-def _rows(found: Related) -> Table:
+def _rows(found: Related) -> StyledTable:
     names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
     rows = []
     for group in found.groups:
@@ -322,4 +322,4 @@ def _rows(found: Related) -> Table:
                     about.get("exists"),
                 )
             )
-    return Table([Column(name) for name in names], rows)
+    return StyledTable([Column(name) for name in names], rows)

@@ -140,7 +140,7 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
         rows = [
             (one.path, one.name, one.entity_type, one.depth, one.count) for one in _all(branches)
         ]
-        output.print_csv(output.Table(_TREE, rows))
+        output.print_csv(output.StyledTable(_TREE, rows))
         return
     console = results()
     types = {branch.entity_type for branch in branches}
@@ -178,7 +178,7 @@ def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -
     return found
 
 
-def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Table:
+def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
     rows: list[list[output.Cell]] = []
     base = found.path.rstrip("/")
     for entity, folder in found.folders:
@@ -203,7 +203,7 @@ def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Table
             "description", audience="everyone" if found.entities else "programs", style="dim"
         ),
     )
-    return output.Table(columns, rows)
+    return output.StyledTable(columns, rows)
 
 
 def _shortened_description(summary: Entity | None) -> str:
@@ -300,7 +300,7 @@ _GAP = "  "
 _WIDE = 110
 
 
-class _Row(NamedTuple):
+class _ResultCells(NamedTuple):
     cells: tuple[Text, ...]
     description: Text
 
@@ -317,7 +317,7 @@ def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     for row in result_rows(page, summaries):
         values = _as_json(row) | {"matched": list(row.matched_fields)}
         rows.append([values[name] for name in _CSV])
-    output.print_csv(output.Table([output.Column(name) for name in _CSV], rows))
+    output.print_csv(output.StyledTable([output.Column(name) for name in _CSV], rows))
     _say_how_many(page)
 
 
@@ -368,7 +368,7 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     _say_how_many(page)
 
 
-def _wide(rows: Sequence[_Row], width: int) -> RenderableType:
+def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
     """A line for each hit; the description gets what the other columns leave."""
     widths = _widths(rows)
     taken = sum(widths) + len(_GAP) * len(widths)
@@ -385,7 +385,7 @@ def _wide(rows: Sequence[_Row], width: int) -> RenderableType:
     return table
 
 
-def _narrow(rows: Sequence[_Row]) -> RenderableType:
+def _narrow(rows: Sequence[_ResultCells]) -> RenderableType:
     """Two lines for each hit, the description below."""
     widths = _widths(rows)
     parts: list[RenderableType] = []
@@ -405,7 +405,7 @@ def _narrow(rows: Sequence[_Row]) -> RenderableType:
     return Group(*parts)
 
 
-def _widths(rows: Sequence[_Row]) -> list[int]:
+def _widths(rows: Sequence[_ResultCells]) -> list[int]:
     return [
         min(most, max(len(header), *(row.cells[at].cell_len for row in rows)))
         for at, (header, most) in enumerate(_COLUMNS.items())
@@ -421,14 +421,14 @@ def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
         table.add_column(header, width=width, no_wrap=not whole, overflow=overflow)
 
 
-def _row(row: ResultRow) -> _Row:
+def _row(row: ResultRow) -> _ResultCells:
     name = said(row.name, "bold")
     if row.states:
         name.append(f"  {', '.join(row.states)}", "dim italic")
     matched = said(", ".join(row.matched_fields), "dim")
     shown = said(row.first_line, missing="no description")
     description = Text(f"{EDITED} ") + shown if row.is_edited else shown
-    return _Row((name, said(row.kind_label), said(row.platform), matched), description)
+    return _ResultCells((name, said(row.kind_label), said(row.platform), matched), description)
 
 
 def _as_json(row: ResultRow) -> dict[str, Any]:

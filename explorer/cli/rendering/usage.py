@@ -80,7 +80,7 @@ def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFor
             (_when(point), point.row_count, point.column_count, _size(point.size_in_bytes))
             for point in points
         ]
-        output.print_table(output.Table.of(("measured", "rows", "columns", "size"), rows))
+        output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
     _say_how_many(series, len(found), period)
 
 
@@ -111,13 +111,13 @@ def print_column(
         ]
         columns = [output.Column("measured"), output.Column("rows")]
         columns += [output.Column(name, max_width=14) for name in _SHOWN]
-        output.print_table(output.Table(columns, shown))
+        output.print_table(output.StyledTable(columns, shown))
     _say_how_many(series, len(found), period)
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     cells = [[row[name] for name in names] for row in rows]
-    output.print_csv(output.Table.of(names, cells))
+    output.print_csv(output.StyledTable.of(names, cells))
 
 
 _SHOWN: Final = ("nulls", "distinct", "min", "max", "mean", "median")
@@ -161,7 +161,7 @@ def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     if wide:
         heads += [output.Column(name, max_width=14) for name in _VALUES]
         heads.append(output.Column("samples", style="dim"))
-        output.print_table(output.Table(heads, shown))
+        output.print_table(output.StyledTable(heads, shown))
         return
     first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in shown)
     first = max(len("column"), min(first, 36))
@@ -245,7 +245,7 @@ def print_usage(
         print_json(_as_json(urn, found))
     elif shown_as == "csv":
         rows = [(f"{day.day}", day.count, day.users) for day in found.days]
-        output.print_csv(output.Table.of(("date", found.measure, "users"), rows))
+        output.print_csv(output.StyledTable.of(("date", found.measure, "users"), rows))
     elif found.days:
         _print_days(found)
         _print_top("Users", [(name_of(one, names), count) for one, count in found.users], top)
@@ -278,7 +278,7 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     console.print(Text(title, "bold") + Text(more, "dim"))
     columns = (output.Column("name", max_width=50), output.Column("count"))
     rows = [(Text("  ") + said(name), count) for name, count in shown]
-    output.print_table(output.Table(columns, rows), headings=False)
+    output.print_table(output.StyledTable(columns, rows), headings=False)
 
 
 def _bar(count: int, most: int, room: int) -> str:

@@ -211,7 +211,7 @@ class ServersScreen(ModalScreen[Opening | None]):
         if "://" not in url:
             url = f"http://{url}"
         try:
-            config.Profile(url=url).checked()
+            config.ConnectionProfile(url=url).checked()
         except CatalogError as error:
             self._say(sentence_of(error))
             return
