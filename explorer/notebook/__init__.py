@@ -5,7 +5,8 @@
 
 from typing import TYPE_CHECKING
 
-from explorer.notebook.catalog import AsyncCatalog, Catalog
+from explorer.notebook.catalog import AsyncNotebookCatalog as AsyncCatalog
+from explorer.notebook.catalog import NotebookCatalog as Catalog
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -15,7 +15,7 @@ from explorer import client, config
 from explorer.client import entity as read
 from explorer.client.connection import Offline
 from explorer.client.display import line
-from explorer.client.entity import Entity as ClientEntity
+from explorer.client.entity import Entity
 from explorer.client.journal import JOURNAL
 from explorer.client.records import ChangePage, Health, Measures, ServerInfo
 from explorer.client.transport import Retry, Secret, Transport
@@ -23,23 +23,23 @@ from explorer.errors import CatalogError, InvalidInput, Misuse, NotFound, Server
 from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import Entity, TextsSeen
-from explorer.notebook.history import Blame, Changes, ColumnChanges, Runs, names_of, read_names
+from explorer.notebook.entity import EntityPage, TextsSeen
+from explorer.notebook.history import Blame, ChangesTable, ColumnChanges, Runs, names_of, read_names
 from explorer.notebook.progress import counted, each, with_progress
-from explorer.notebook.schema import Columns, read_columns_named
-from explorer.notebook.search import Folder, Question, Results, answered, opened
-from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Shown, Table, Title, tabulated
+from explorer.notebook.schema import ColumnsTable, read_columns_named
+from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
+from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Shown, ShownTable, Title, tabulated
 from explorer.query.filters import Filter
 from explorer.views.history import actors_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.stewardship import Loaded, Stewardship
+    from explorer.notebook.stewardship import LoadTable, NotebookStewardship
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
 
-__all__ = ["AsyncCatalog", "Catalog", "NamesKnown", "Server", "find"]
+__all__ = ["AsyncNotebookCatalog", "KnownNames", "NotebookCatalog", "Server", "find"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -71,7 +71,7 @@ _LOOKED_AT = 50
 _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string")
 
 
-class NamesKnown:
+class KnownNames:
     """URNs and what people call them; for any thread. The oldest go when there are very many."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class NamesKnown:
 
 
 @dataclass(frozen=True, repr=False)
-class Names(Table):
+class Names(ShownTable):
     """Entities by name, as completion knows them now: iterable for their names."""
 
     entries: tuple[tuple[Urn, str], ...]
@@ -143,7 +143,7 @@ class Names(Table):
 
 
 def find(
-    catalog: "Catalog", name: str, known: NamesKnown, types: Sequence[str] | None = None
+    catalog: "NotebookCatalog", name: str, known: KnownNames, types: Sequence[str] | None = None
 ) -> Urn:
     """The one entity of this name, of any type or of some, among those known and those a search
     for it finds.
@@ -179,7 +179,7 @@ def find(
     )
 
 
-def named(entities: Iterable[ClientEntity]) -> Iterator[tuple[Urn, str]]:
+def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
     """Each entity that is there with its name."""
     return ((one.urn, one.name) for one in entities if one.exists)
 
@@ -194,7 +194,7 @@ _NAMES_AT_FIRST = 2_000
 _COMPLETION_SECONDS = 1.0
 
 
-class Catalog(client.Catalog):
+class NotebookCatalog(client.Catalog):
     """A catalog to ask from a notebook or a script.
 
         cat = Catalog()
@@ -229,19 +229,19 @@ class Catalog(client.Catalog):
     _reading_names: "futures.Future[None] | None" = None
 
     @cached_property
-    def _known(self) -> NamesKnown:
-        return NamesKnown()
+    def _known(self) -> KnownNames:
+        return KnownNames()
 
     @cached_property
     def _seen(self) -> TextsSeen:
         return TextsSeen()
 
     def __repr__(self) -> str:
-        # The embedded one has no address before it is found or started.
-        said = super().__repr__()
-        return "Catalog(embedded, not asked yet)" if said == "Catalog('')" else said
+        # People know it as `explorer.Catalog`. The embedded one has no address before it is found.
+        text = super().__repr__().replace("NotebookCatalog", "Catalog", 1)
+        return "Catalog(embedded, not asked yet)" if text == "Catalog('')" else text
 
-    def __getitem__(self, name: str | Urn) -> Entity:
+    def __getitem__(self, name: str | Urn) -> EntityPage:
         """The entity of a URN, or the only one of a name.
 
         Two requests for a URN; for a name those of a search before. Raises `NotFound` where
@@ -300,7 +300,7 @@ class Catalog(client.Catalog):
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
         values: bool = True,
-    ) -> Changes:
+    ) -> ChangesTable:
         """A page of what was changed after an offset of the log, or from the first change that is
         kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
         was written. One request, one more the first time, and one for a hundred names.
@@ -364,7 +364,7 @@ class Catalog(client.Catalog):
         count: int = 20,
         superseding: str | None = None,
         measures: bool = True,
-    ) -> Results:
+    ) -> SearchResults:
         """A page of what matches `text`, best first or sorted, with what a line about each hit
         needs: its rows, its use and its last change too, unless `measures` is false.
 
@@ -390,7 +390,7 @@ class Catalog(client.Catalog):
         question = Question(self, entity, narrowed_by, sorted_by, count, measures)
         return answered(page, summaries, question, measured)
 
-    def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
+    def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
         """An entity with its aspects, all of them unless some are named, and the names of its
         owners, tags, terms and domains. Two requests, and those of `health` where assertions or
         incidents may be about it.
@@ -412,7 +412,7 @@ class Catalog(client.Catalog):
             _see(self._seen, entity)
         return entity
 
-    def dataset(self, urn: str | Urn) -> Entity:
+    def dataset(self, urn: str | Urn) -> EntityPage:
         """As `entity`; raises `InvalidInput` for the URN of anything but a dataset.
 
         Example: `cat.dataset(urn)`
@@ -421,7 +421,7 @@ class Catalog(client.Catalog):
 
     def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
-    ) -> Folder:
+    ) -> BrowsedFolder:
         """A page of what lies at a browse path: folders first, each opened by its name,
         `folder["sales"]`. An unknown path is empty. One request.
 
@@ -498,7 +498,7 @@ class Catalog(client.Catalog):
 
     def columns(
         self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
-    ) -> Columns:
+    ) -> ColumnsTable:
         """The columns of that name in all tables, or in those that a filter leaves, at most so
         many tables: their types and what is said of them, side by side.
 
@@ -520,13 +520,13 @@ class Catalog(client.Catalog):
         return with_progress(self, lambda _: self.core.measures(wanted), "reading sizes and use")
 
     @property
-    def stewardship(self) -> "Stewardship":
+    def stewardship(self) -> "NotebookStewardship":
         """Coverage, what to document next, and changes in bulk; no request."""
-        from explorer.notebook.stewardship import Stewardship
+        from explorer.notebook.stewardship import NotebookStewardship
 
-        return Stewardship(self)
+        return NotebookStewardship(self)
 
-    def ingest_batch(self, proposals: Iterable[Proposal]) -> "Loaded":
+    def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how
         many were sent, and may be interrupted.
 
@@ -549,7 +549,7 @@ class Catalog(client.Catalog):
         return self._seen.of(Urn.parse(urn), column)
 
 
-class AsyncCatalog(client.AsyncCatalog):
+class AsyncNotebookCatalog(client.AsyncCatalog):
     """A catalog to ask with `await`, in a cell or in a program.
 
         cat = AsyncCatalog()
@@ -586,17 +586,21 @@ class AsyncCatalog(client.AsyncCatalog):
             "transport": transport,
         }
         self._url = url
-        self._known, self._seen = NamesKnown(), TextsSeen()
+        self._known, self._seen = KnownNames(), TextsSeen()
         super().__init__(url, **self._options)
         self.journal_in(config.state_dir() / JOURNAL)
 
     @cached_property
-    def blocking(self) -> Catalog:
+    def blocking(self) -> NotebookCatalog:
         """The same catalog for code that waits; it knows what this one read. No request."""
-        made = Catalog(self._url, **self._options)
+        made = NotebookCatalog(self._url, **self._options)
         # In the place of its own: both are cached properties.
         vars(made).update(_known=self._known, _seen=self._seen)
         return made
+
+    def __repr__(self) -> str:
+        # People know it as `explorer.AsyncCatalog`.
+        return super().__repr__().replace("AsyncNotebookCatalog", "AsyncCatalog", 1)
 
     async def close(self) -> None:
         """Hang up, here and in `blocking`."""
@@ -605,7 +609,7 @@ class AsyncCatalog(client.AsyncCatalog):
             await asyncio.to_thread(blocking.close)
         await super().close()
 
-    def __getitem__(self, name: str | Urn) -> "asyncio.Future[Entity]":
+    def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
         """As `Catalog[name]`, to be awaited: `await cat["fct_orders"]`."""
         reading = asyncio.to_thread(self.blocking.__getitem__, name)
         return asyncio.ensure_future(reading)
@@ -644,7 +648,7 @@ class AsyncCatalog(client.AsyncCatalog):
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
         values: bool = True,
-    ) -> Changes:
+    ) -> ChangesTable:
         """As `Catalog.changes`."""
         page = await super().changes(
             after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
@@ -668,7 +672,7 @@ class AsyncCatalog(client.AsyncCatalog):
         count: int = 20,
         superseding: str | None = None,
         measures: bool = True,
-    ) -> Results:
+    ) -> SearchResults:
         """As `Catalog.search`."""
         page = await super().search(
             text,
@@ -685,7 +689,7 @@ class AsyncCatalog(client.AsyncCatalog):
         question = Question(self.blocking, entity, narrowed_by, sorted_by, count, measures)
         return answered(page, summaries, question, measured)
 
-    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
+    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
         """As `Catalog.entity`."""
         found = await super().entity(urn, aspects)
         others = await self.summaries(_named_by(found))
@@ -699,13 +703,13 @@ class AsyncCatalog(client.AsyncCatalog):
             _see(self._seen, entity)
         return entity
 
-    async def dataset(self, urn: str | Urn) -> Entity:
+    async def dataset(self, urn: str | Urn) -> EntityPage:
         """As `Catalog.dataset`."""
         return await self.entity(_dataset(urn))
 
     async def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
-    ) -> Folder:
+    ) -> BrowsedFolder:
         """As `Catalog.browse`."""
         page = await super().browse(path, entity=entity, start=start, count=count)
         self._known.learn((one.urn, one.name) for one in page.entities)
@@ -726,7 +730,7 @@ class AsyncCatalog(client.AsyncCatalog):
 
     async def columns(
         self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
-    ) -> Columns:
+    ) -> ColumnsTable:
         """As `Catalog.columns`."""
         return await asyncio.to_thread(
             self.blocking.columns, name, narrowed_by=narrowed_by, limit=limit
@@ -745,7 +749,7 @@ class AsyncCatalog(client.AsyncCatalog):
         return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
 
     @property
-    def stewardship(self) -> "Stewardship":
+    def stewardship(self) -> "NotebookStewardship":
         """As `Catalog.stewardship`: what it gives waits."""
         return self.blocking.stewardship
 
@@ -754,8 +758,8 @@ class AsyncCatalog(client.AsyncCatalog):
         return self._seen.of(Urn.parse(urn), column)
 
 
-def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> Changes:
-    return Changes(page.changes, page.next, page.head, names_of(known))
+def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable:
+    return ChangesTable(page.changes, page.next, page.head, names_of(known))
 
 
 def _named_in(page: ChangePage) -> tuple[Urn, ...]:
@@ -774,13 +778,13 @@ def _named_by(found: read.Entity) -> tuple[Urn, ...]:
 def _entity(
     found: read.Entity,
     others: Mapping[Urn, read.Entity],
-    catalog: Catalog,
+    catalog: NotebookCatalog,
     *,
     whole: bool,
     health: Health | None,
-) -> Entity:
+) -> EntityPage:
     names = {urn: one.name for urn, one in others.items()}
-    return Entity(
+    return EntityPage(
         found.urn,
         found.aspects,
         found.as_of,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
-from explorer.notebook.view import Cell, Facts, Grid, Part, Picture, Say, Table, Title
+from explorer.notebook.view import Cell, Facts, Grid, Part, Picture, Say, ShownTable, Title
 from explorer.views.chart import (
     Bar,
     Bars,
@@ -31,9 +31,9 @@ __all__ = [
     "COLOURS",
     "DARK",
     "LIGHT",
-    "Chart",
-    "Charted",
     "Palette",
+    "PanelChart",
+    "ShownChart",
     "Zone",
     "clock",
     "local_time",
@@ -74,7 +74,7 @@ _MIMETYPE = "application/vnd.plotly.v1+json"
 _CONFIG = {"displaylogo": False, "typesetMath": False}
 
 
-class Charted(Table):
+class ShownChart(ShownTable):
     """Something shown as a chart wherever that can be, and as a table and a text elsewhere.
 
     A live notebook draws it with plotly; an exported one, one without a kernel or one that is not
@@ -84,7 +84,7 @@ class Charted(Table):
     __slots__ = ()
 
     @abstractmethod
-    def chart(self, zone: Zone = "UTC") -> "Chart":
+    def chart(self, zone: Zone = "UTC") -> "PanelChart":
         """What it draws, with times in UTC or in the zone of this machine."""
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
@@ -121,7 +121,7 @@ class Charted(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class Chart(Charted):
+class PanelChart(ShownChart):
     """A chart of one or more panels below each other.
 
     `note` is what there is to know beside the title, `empty` is said where there is nothing to
@@ -143,7 +143,7 @@ class Chart(Charted):
             for panel in self.panels
         )
 
-    def chart(self, zone: Zone | None = None) -> "Chart":
+    def chart(self, zone: Zone | None = None) -> "PanelChart":
         """Itself, in another zone where one is named."""
         return self if zone is None else replace(self, zone=zone)
 
@@ -258,7 +258,7 @@ _FAINT = f'stroke="{LIGHT.text}" stroke-opacity="0.3"'
 Place = tuple[float, float]
 
 
-def draw_svg(chart: Chart) -> str:
+def draw_svg(chart: PanelChart) -> str:
     """The panels of a chart below each other; a sentence where it is empty."""
     pieces: list[str] = []
     top = _TOP
@@ -279,7 +279,7 @@ def draw_svg(chart: Chart) -> str:
     )
 
 
-def _lines(panel: Lines, top: float, chart: Chart) -> tuple[list[str], float]:
+def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], float]:
     """The drawing of a panel, and where it ends."""
     pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
     span = panel.span

@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Self, overload
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import moment
-from explorer.client.entity import Entity as ClientEntity
+from explorer.client.entity import Entity
 from explorer.client.records import Direction, Edge, Edges, Health
 from explorer.errors import ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.notebook.history import Diff, History, read_diff, read_history
+from explorer.notebook.history import History, VersionDiff, read_diff, read_history
 from explorer.notebook.lineage import (
     ColumnLineage,
-    Impact,
-    Lineage,
-    Paths,
+    EntityLineage,
+    ImpactTable,
+    PathList,
     read_column_lineage,
     read_lineage,
 )
-from explorer.notebook.schema import Comparison, Schema, shown_schema
+from explorer.notebook.schema import SchemaComparison, SchemaTable, shown_schema
 from explorer.notebook.search import EDITED
-from explorer.notebook.timeseries import Profile, Usage, Window, users_of
+from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
 from explorer.notebook.view import (
     Cell,
     Facts,
@@ -41,7 +41,7 @@ from explorer.notebook.view import (
     Prose,
     Say,
     Shown,
-    Table,
+    ShownTable,
     Title,
     tabulated,
 )
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.graph import Extent
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["Entity", "Owners", "TextsSeen", "edited_text", "role_of"]
+__all__ = ["EntityPage", "Owners", "TextsSeen", "edited_text", "role_of"]
 
 _MOST_KEPT = 1_000
 
@@ -67,7 +67,7 @@ class TextsSeen:
         self._lock = threading.Lock()
         self._texts: dict[Urn, Mapping[str | None, str]] = {}
 
-    def see(self, entity: ClientEntity) -> None:
+    def see(self, entity: Entity) -> None:
         """Remember them of an entity read whole."""
         texts: dict[str | None, str] = {None: entity.edited_description}
         texts |= {column.path.raw: column.edited or "" for column in entity.schema}
@@ -84,7 +84,7 @@ class TextsSeen:
             return self._texts.get(urn, {}).get(column)
 
 
-def edited_text(entity: ClientEntity, column: str | None) -> str:
+def edited_text(entity: Entity, column: str | None) -> str:
     """What people wrote of it, or of its column of that exact path; "" for nothing."""
     if column is None:
         return entity.edited_description
@@ -96,12 +96,12 @@ _LONGEST = 160
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Edit(Shown, records.Edit):
+class UndoableEdit(Shown, records.Edit):
     """An edit, with the catalog it was made in."""
 
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
-    def undo(self, *, force: bool = False) -> "Entity":
+    def undo(self, *, force: bool = False) -> "EntityPage":
         """Take it back, and give the entity as it is afterwards, whose `edit` is the undoing.
 
         Where somebody else changed the same since, nothing is written and `Conflict` says so,
@@ -136,10 +136,10 @@ class Edit(Shown, records.Edit):
             yield Say(".undo() takes it back")
 
 
-def shown_edit(edit: records.Edit, catalog: "Catalog") -> Edit:
+def shown_edit(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
     """The same, showing itself."""
     held = {one.name: getattr(edit, one.name) for one in fields(records.Edit)}
-    return Edit(**held, catalog=catalog)
+    return UndoableEdit(**held, catalog=catalog)
 
 
 def _held(held: records.Held) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def _cell(held: records.Held) -> Cell:
 _MOST_ROWS = 60
 
 
-class Owners(Table, tuple[Owner, ...]):
+class Owners(ShownTable, tuple[Owner, ...]):
     """Who answers for an entity, as written."""
 
     names: Mapping[Urn, str]
@@ -208,7 +208,7 @@ class Owners(Table, tuple[Owner, ...]):
         return Cell(name, detail=str(urn), tone="loud"), Cell(kind), Cell(role)
 
 
-class Links(Table, tuple[Link, ...]):
+class LinksTable(ShownTable, tuple[Link, ...]):
     """The documentation links of an entity."""
 
     names: Mapping[Urn, str]
@@ -236,7 +236,7 @@ class Links(Table, tuple[Link, ...]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Relationships(Table):
+class Relationships(ShownTable):
     """The edges of an entity, in the directions that were asked for."""
 
     edges: tuple[Edges, ...]
@@ -293,7 +293,7 @@ _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 
 
 @dataclass(frozen=True, repr=False)
-class Entity(Table, read.Entity):
+class EntityPage(ShownTable, read.Entity):
     """An entity as it was read, with the catalog it came from.
 
     It does not change: `describe`, `add_tags`, `reload` and the like give the entity as it is
@@ -302,11 +302,11 @@ class Entity(Table, read.Entity):
     and the incidents that were active when it was read.
     """
 
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False, kw_only=True)
     whole: bool = field(default=True, compare=False, kw_only=True)
     health: Health | None = field(default=None, compare=False, kw_only=True)
-    edit: Edit | None = field(default=None, compare=False, kw_only=True)
+    edit: UndoableEdit | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         # Completion looks no further than at what is there already: `entity.schema["…"]`.
@@ -314,7 +314,7 @@ class Entity(Table, read.Entity):
             self.__dict__["schema"] = self._schema()
 
     @cached_property
-    def schema(self) -> Schema:
+    def schema(self) -> SchemaTable:
         """Its columns; empty where it has none."""
         return self._schema()
 
@@ -331,7 +331,7 @@ class Entity(Table, read.Entity):
         *,
         column: None = None,
         limit: int | None = None,
-    ) -> Lineage: ...
+    ) -> EntityLineage: ...
 
     @overload
     def lineage(
@@ -350,7 +350,7 @@ class Entity(Table, read.Entity):
         *,
         column: str | None = None,
         limit: int | None = None,
-    ) -> Lineage | ColumnLineage:
+    ) -> EntityLineage | ColumnLineage:
         """What it is made from and what is made from it, as far as `hops`, at most `limit`
         entities a direction: a picture, a tree, a DataFrame, a networkx graph. With a `column`,
         the columns that one is made from and those made from it: a table and a DataFrame.
@@ -366,7 +366,7 @@ class Entity(Table, read.Entity):
             )
         return read_lineage(self.catalog, self.urn, self.name, direction, hops, limit)
 
-    def impact(self, column: str | None = None) -> Impact:
+    def impact(self, column: str | None = None) -> ImpactTable:
         """What breaks downstream, at any distance, when it or its column of that exact path
         changes, most used first.
 
@@ -376,25 +376,25 @@ class Entity(Table, read.Entity):
 
         Example: `orders.impact("customer_id")`
         """
-        return Impact.read(self.catalog, self.urn, self.name, column)
+        return ImpactTable.read(self.catalog, self.urn, self.name, column)
 
-    def paths_to(self, urn: str | Urn) -> Paths:
+    def paths_to(self, urn: str | Urn) -> PathList:
         """The shortest ways between it and another entity, along lineage either way, however far
         apart. Two requests at most where the server walks, and one for a hundred names.
 
         Example: `orders.paths_to(cat["mart_customer_360"].urn)`
         """
-        return Paths.read(self.catalog, self.urn, urn)
+        return PathList.read(self.catalog, self.urn, urn)
 
-    def compare(self, other: "str | Urn | Entity") -> Comparison:
+    def compare(self, other: "str | Urn | EntityPage") -> SchemaComparison:
         """Its columns beside those of another dataset, given by URN, name or as it was read: which
         only one has, and where types, nullability, keys or descriptions differ. Two requests for a
         URN, and those of a search before for a name.
 
         Example: `orders.compare("int_orders_enriched").df`
         """
-        there = other if isinstance(other, Entity) else self.catalog[other]
-        return Comparison(self.schema, there.schema, (self.name, there.name))
+        there = other if isinstance(other, EntityPage) else self.catalog[other]
+        return SchemaComparison(self.schema, there.schema, (self.name, there.name))
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
         """The newest versions of an aspect: when, by whom, what changed.
@@ -406,7 +406,7 @@ class Entity(Table, read.Entity):
         """
         return read_history(self.catalog, self.urn, self.name, aspect, count)
 
-    def diff(self, older: int = -1, newer: int = 0, aspect: str = "schemaMetadata") -> Diff:
+    def diff(self, older: int = -1, newer: int = 0, aspect: str = "schemaMetadata") -> VersionDiff:
         """What differs between two versions of an aspect; by default, what the latest changed.
 
         Versions by number: 0 is the latest, 1 the oldest, -1 the one before the latest. Two or
@@ -417,9 +417,9 @@ class Entity(Table, read.Entity):
         return read_diff(self.catalog, self.urn, self.name, aspect, older, newer)
 
     @property
-    def links(self) -> Links:
+    def links(self) -> LinksTable:
         """Its documentation links."""
-        return Links(super().links, self.names)
+        return LinksTable(super().links, self.names)
 
     def relationships(
         self, direction: Direction | None = None, types: Sequence[str] | None = None
@@ -436,7 +436,7 @@ class Entity(Table, read.Entity):
         found = self.catalog.summaries(others)
         return Relationships(edges, {urn: entity.name for urn, entity in found.items()})
 
-    def usage(self, days: int | None = 30) -> Usage:
+    def usage(self, days: int | None = 30) -> UsageChart:
         """How it was used in the last `days`, or ever, and by whom. One request, one for a hundred
         names, and one more to find the newest where there is nothing in that time.
 
@@ -445,16 +445,18 @@ class Entity(Table, read.Entity):
         window = self._window("datasetUsageStatistics", days)
         users = Urn.parse_all(users_of(window))
         names = {urn: one.name for urn, one in self.catalog.summaries(users).items()}
-        return Usage(self.name, window, names, self)
+        return UsageChart(self.name, window, names, self)
 
-    def profile(self, days: int | None = 30) -> Profile:
+    def profile(self, days: int | None = 30) -> ProfileChart:
         """What profiling measured in the last `days`, or ever. Costs what `usage` costs.
 
         Example: `orders.profile(days=90)`
         """
-        return Profile(self.name, self._window("datasetProfile", days))
+        return ProfileChart(self.name, self._window("datasetProfile", days))
 
-    def describe(self, text: str, column: str | None = None, *, force: bool = False) -> "Entity":
+    def describe(
+        self, text: str, column: str | None = None, *, force: bool = False
+    ) -> "EntityPage":
         """Write its description, or that of the column of that exact path, and read it again.
 
         The text is markdown; what ingestion says stays beside it. Where somebody else wrote since
@@ -469,7 +471,7 @@ class Entity(Table, read.Entity):
             self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
         )
 
-    def add_tags(self, tags: _Names, column: str | None = None) -> "Entity":
+    def add_tags(self, tags: _Names, column: str | None = None) -> "EntityPage":
         """Put tags on it, or on its column of that exact path, and read it again; those that it
         has stay. Tags are given by name or URN, one or several. `edit.undo()` takes it back.
 
@@ -479,7 +481,7 @@ class Entity(Table, read.Entity):
         """
         return self._edited(self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column))
 
-    def remove_tags(self, tags: _Names, column: str | None = None) -> "Entity":
+    def remove_tags(self, tags: _Names, column: str | None = None) -> "EntityPage":
         """Take tags off, as `add_tags` puts them on; those that it has not do no harm.
 
         Example: `orders = orders.remove_tags(["Tier1", "Finance"])`
@@ -488,7 +490,7 @@ class Entity(Table, read.Entity):
             self.catalog.remove_tags(self.urn, self._urns(tags, "tag"), column=column)
         )
 
-    def add_terms(self, terms: _Names, column: str | None = None) -> "Entity":
+    def add_terms(self, terms: _Names, column: str | None = None) -> "EntityPage":
         """Put glossary terms on it, or on its column, as `add_tags`.
 
         Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
@@ -496,7 +498,7 @@ class Entity(Table, read.Entity):
         urns = self._urns(terms, "glossaryTerm")
         return self._edited(self.catalog.add_terms(self.urn, urns, column=column))
 
-    def remove_terms(self, terms: _Names, column: str | None = None) -> "Entity":
+    def remove_terms(self, terms: _Names, column: str | None = None) -> "EntityPage":
         """Take glossary terms off, as `remove_tags`.
 
         Example: `orders = orders.remove_terms("Net revenue")`
@@ -504,7 +506,7 @@ class Entity(Table, read.Entity):
         urns = self._urns(terms, "glossaryTerm")
         return self._edited(self.catalog.remove_terms(self.urn, urns, column=column))
 
-    def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "Entity":
+    def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EntityPage":
         """Give it owners, people and groups by name or URN, as `add_tags`; `ownership` is of which
         kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type.
 
@@ -513,7 +515,7 @@ class Entity(Table, read.Entity):
         urns = self._urns(owners, "corpuser", "corpGroup")
         return self._edited(self.catalog.add_owners(self.urn, urns, ownership=ownership))
 
-    def remove_owners(self, owners: _Names, ownership: str | None = None) -> "Entity":
+    def remove_owners(self, owners: _Names, ownership: str | None = None) -> "EntityPage":
         """Take owners away, in one kind of ownership or in all.
 
         Example: `orders = orders.remove_owners("Jordan Doe")`
@@ -521,7 +523,7 @@ class Entity(Table, read.Entity):
         urns = self._urns(owners, "corpuser", "corpGroup")
         return self._edited(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
 
-    def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "Entity":
+    def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EntityPage":
         """Put it into a domain, by name or URN, out of any other; with None out of all.
 
         Where somebody else changed its domain since it was read, nothing is written and `Conflict`
@@ -533,14 +535,14 @@ class Entity(Table, read.Entity):
         seen = self.domains if self.whole and not force else None
         return self._edited(self.catalog.set_domain(self.urn, urn, instead_of=seen))
 
-    def made_by(self, edit: records.Edit) -> "Entity":
+    def made_by(self, edit: records.Edit) -> "EntityPage":
         """The same, with the edit that made it so.
 
         Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
         """
         return replace(self, edit=shown_edit(edit, self.catalog))
 
-    def reload(self) -> "Entity":
+    def reload(self) -> "EntityPage":
         """The entity as it is now, with all its aspects. Two requests.
 
         Example: `orders.reload()`
@@ -556,7 +558,7 @@ class Entity(Table, read.Entity):
 
         return frames.entities_frame([self])
 
-    def _edited(self, edit: records.Edit) -> "Entity":
+    def _edited(self, edit: records.Edit) -> "EntityPage":
         return self.reload().made_by(edit)
 
     def _urns(self, given: _Names, *types: str) -> list[Urn]:
@@ -564,7 +566,7 @@ class Entity(Table, read.Entity):
         each = (given,) if isinstance(given, str | Urn) else tuple(given)
         return [self.catalog.urn_of(one, *types) for one in each]
 
-    def _schema(self) -> Schema:
+    def _schema(self) -> SchemaTable:
         return shown_schema(read.Entity(self.urn, self.aspects).schema)
 
     def _window(self, aspect: str, days: int | None) -> Window:

@@ -25,7 +25,7 @@ from explorer.notebook.view import (
     Grid,
     Part,
     Say,
-    Table,
+    ShownTable,
     Title,
     table_parts,
     tabulated,
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.client.entity import Entity
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
 
 __all__ = [
     "Blame",
-    "Changes",
+    "ChangesTable",
     "ColumnChanges",
-    "Diff",
     "History",
     "Runs",
+    "VersionDiff",
     "names_of",
     "read_diff",
     "read_history",
@@ -66,7 +66,7 @@ __all__ = [
 _MOST_ROWS = 60
 
 
-class Blame(Table, dict[str, ColumnChange]):
+class Blame(ShownTable, dict[str, ColumnChange]):
     """Who wrote the description of each column last, by the column's exact path."""
 
     names: ActorNames
@@ -90,7 +90,7 @@ class Blame(Table, dict[str, ColumnChange]):
         yield from table_parts(column_changes_table("", self.values(), self.names))
 
 
-class ColumnChanges(Table, tuple[ColumnChange, ...]):
+class ColumnChanges(ShownTable, tuple[ColumnChange, ...]):
     """What was written of one column, newest first."""
 
     names: ActorNames
@@ -115,7 +115,7 @@ class ColumnChanges(Table, tuple[ColumnChange, ...]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Changes(Table, ChangePage):
+class ChangesTable(ShownTable, ChangePage):
     """A page of the change log: iterable for its events, in the order of the log."""
 
     names: ActorNames = field(default_factory=dict, compare=False)
@@ -150,7 +150,7 @@ class Changes(Table, ChangePage):
         )
 
 
-class Runs(Table, tuple[Run, ...]):
+class Runs(ShownTable, tuple[Run, ...]):
     """Runs of ingestion, newest first."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -180,7 +180,7 @@ _FRAME = {"version": "int64", "time": "datetime64[ms, UTC]"} | dict.fromkeys(
 
 
 @dataclass(frozen=True, repr=False)
-class History(Table):
+class History(ShownTable):
     """Versions of an aspect, newest first, each with what it changed: iterable for
     `VersionStep`. `truncated` says whether there are older ones, `total` counts all where that is
     known."""
@@ -192,7 +192,7 @@ class History(Table):
     total: int | None = None
     truncated: bool = False
     names: ActorNames = field(default_factory=dict)
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -205,8 +205,8 @@ class History(Table):
     def __iter__(self) -> Iterator[VersionStep]:
         return iter(self.steps)
 
-    def diff(self, older: int = -1, newer: int = 0) -> "Diff":
-        """What differs between two of the aspect's versions; see `Entity.diff`."""
+    def diff(self, older: int = -1, newer: int = 0) -> "VersionDiff":
+        """What differs between two of the aspect's versions; see `EntityPage.diff`."""
         return read_diff(self.catalog, self.urn, self.name, self.aspect, older, newer)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -253,7 +253,7 @@ class History(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class Diff(Table):
+class VersionDiff(ShownTable):
     """What differs between two versions of an aspect, place by place: iterable for `Change`."""
 
     name: str
@@ -294,8 +294,10 @@ class Diff(Table):
             yield Say(f"{_MAX_CHANGES} of {len(self):,} places drawn; .to_frame() has them all")
 
 
-def read_history(catalog: "Catalog", urn: Urn, name: str, aspect: str, count: int) -> History:
-    """Return the newest versions of an aspect and who wrote them; see `Entity.history`."""
+def read_history(
+    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, count: int
+) -> History:
+    """Return the newest versions of an aspect and who wrote them; see `EntityPage.history`."""
     # One more tells what the oldest of them changed.
     page = catalog.versions(urn, aspect, count=count + 1)
     found = AspectHistory(aspect).with_page(page)
@@ -305,13 +307,15 @@ def read_history(catalog: "Catalog", urn: Urn, name: str, aspect: str, count: in
     return History(urn, name, aspect, steps, found.total, truncated, names, catalog=catalog)
 
 
-def read_diff(catalog: "Catalog", urn: Urn, name: str, aspect: str, older: int, newer: int) -> Diff:
-    """Return what differs between two versions; see `Entity.diff`."""
+def read_diff(
+    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, older: int, newer: int
+) -> VersionDiff:
+    """Return what differs between two versions; see `EntityPage.diff`."""
     found = catalog.diff(urn, aspect, older, newer)
-    return Diff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
+    return VersionDiff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
 
 
-def read_names(catalog: "Catalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
+def read_names(catalog: "NotebookCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
     """Return the names of those who wrote. One request for a hundred."""
     return names_of(catalog.summaries(actors_of(stamps)))
 

@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import Cell, Grid, Part, Picture, Say, Table, Title, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Picture, Say, ShownTable, Title, tabulated
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -33,11 +33,18 @@ if TYPE_CHECKING:
     from explorer import graph
     from explorer.client.records import Flow
     from explorer.graph import Extent
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.lineage_widget import LineageWidget
     from explorer.views.parts import Tone
 
-__all__ = ["ColumnLineage", "Impact", "Lineage", "Paths", "read_column_lineage", "read_lineage"]
+__all__ = [
+    "ColumnLineage",
+    "EntityLineage",
+    "ImpactTable",
+    "PathList",
+    "read_column_lineage",
+    "read_lineage",
+]
 
 _MOST_ROWS = 60
 _MOST_WAYS = 20
@@ -47,14 +54,14 @@ _PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
 
 
 @dataclass(frozen=True, repr=False)
-class Paths(Table):
+class PathList(ShownTable):
     """All shortest ways between two entities: iterable, each the URNs along it."""
 
     view: PathsView
 
     @classmethod
-    def read(cls, catalog: "Catalog", source: Urn, target: str | Urn) -> "Paths":
-        """Read them; see `Entity.paths_to`."""
+    def read(cls, catalog: "NotebookCatalog", source: Urn, target: str | Urn) -> "PathList":
+        """Read them; see `EntityPage.paths_to`."""
         from explorer.graph import find_paths
 
         end = Urn.parse(target)
@@ -118,7 +125,7 @@ _IMPACT_FRAME = (
 
 
 @dataclass(frozen=True, repr=False)
-class Impact(Table):
+class ImpactTable(ShownTable):
     """What is made from a table, or from one of its columns: most used first, then nearest.
 
     Iterable for `explorer.graph.Affected`.
@@ -128,8 +135,10 @@ class Impact(Table):
     view: ImpactView
 
     @classmethod
-    def read(cls, catalog: "Catalog", urn: Urn, name: str, column: str | None) -> "Impact":
-        """Read it; see `Entity.impact`."""
+    def read(
+        cls, catalog: "NotebookCatalog", urn: Urn, name: str, column: str | None
+    ) -> "ImpactTable":
+        """Read it; see `EntityPage.impact`."""
         from explorer.graph import find_impact
 
         found = with_progress(
@@ -225,7 +234,7 @@ def _named(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
     return Cell(entity.full_name, mark, detail=urn, indent=max(depth - 1, 0), tone=tone)
 
 
-def _read_names(catalog: "Catalog", urns: Iterable[str]) -> dict[str, str]:
+def _read_names(catalog: "NotebookCatalog", urns: Iterable[str]) -> dict[str, str]:
     """Return what owners and domains are called, by URN. One request for a hundred."""
     known = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
     return {str(urn): one.name for urn, one in known.items()}
@@ -256,7 +265,7 @@ _EXTENTS: "Mapping[str, Extent]" = {
 
 
 @dataclass(frozen=True, repr=False)
-class Lineage(Table):
+class EntityLineage(ShownTable):
     """The entities around one, as far as was walked: iterable for their URNs, nearest first.
 
     `graph` is a networkx `DiGraph` whose edges go the way that data flows; its nodes are URNs as
@@ -268,7 +277,7 @@ class Lineage(Table):
     name: str
     graph: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
     @property
     def root(self) -> Urn:
@@ -311,15 +320,15 @@ class Lineage(Table):
         ]
         return tabulated(rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string"))
 
-    def paths_to(self, urn: str | Urn) -> Paths:
+    def paths_to(self, urn: str | Urn) -> PathList:
         """The shortest ways between the root and another entity, along lineage either way, however
         far apart. Two requests at most where the server walks, and one for names."""
-        return Paths.read(self.catalog, self.root, urn)
+        return PathList.read(self.catalog, self.root, urn)
 
-    def impact(self, column: str | None = None) -> Impact:
+    def impact(self, column: str | None = None) -> ImpactTable:
         """What breaks downstream, at any distance, when the root or its column of that exact path
-        changes. Costs what `Entity.impact` does."""
-        return Impact.read(self.catalog, self.root, self.name, column)
+        changes. Costs what `EntityPage.impact` does."""
+        return ImpactTable.read(self.catalog, self.root, self.name, column)
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The same to be walked: unfolded, narrowed, searched, and followed by column. It starts
@@ -401,7 +410,7 @@ class Lineage(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnLineage(Table):
+class ColumnLineage(ShownTable):
     """The columns that one column is made from and those made from it: iterable for the URNs of
     their schema fields, nearest first.
 
@@ -415,7 +424,7 @@ class ColumnLineage(Table):
     column: str
     graph: "nx.DiGraph"
     names: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
     @property
     def truncated(self) -> str | None:
@@ -547,7 +556,7 @@ def _sure(told: bool) -> str:
 
 
 def read_column_lineage(
-    catalog: "Catalog",
+    catalog: "NotebookCatalog",
     urn: Urn,
     name: str,
     column: str,
@@ -555,7 +564,7 @@ def read_column_lineage(
     hops: int,
     limit: int | None,
 ) -> ColumnLineage:
-    """The lineage of a column; see `Entity.lineage`."""
+    """The lineage of a column; see `EntityPage.lineage`."""
     import networkx as nx
 
     from explorer.graph.columns import read_columns
@@ -583,14 +592,14 @@ def read_column_lineage(
 
 
 def read_lineage(
-    catalog: "Catalog",
+    catalog: "NotebookCatalog",
     urn: Urn,
     name: str,
     direction: "Extent",
     hops: int,
     limit: int | None,
-) -> Lineage:
-    """Lineage around an entity, and the names of what it reaches; see `Entity.lineage`."""
+) -> EntityLineage:
+    """Lineage around an entity, and the names of what it reaches; see `EntityPage.lineage`."""
     from explorer.graph import lineage
 
     wanted = _check(direction, hops)
@@ -608,7 +617,7 @@ def read_lineage(
         for one in (*attributes.get("owners", ()), attributes.get("domain"))
         if one
     )
-    return Lineage(name, graph, names=_read_names(catalog, others), catalog=catalog)
+    return EntityLineage(name, graph, names=_read_names(catalog, others), catalog=catalog)
 
 
 def _check(direction: str, hops: int) -> "Extent":

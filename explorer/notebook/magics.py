@@ -20,9 +20,9 @@ from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
 from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import Catalog, NamesKnown, find
+from explorer.notebook.catalog import KnownNames, NotebookCatalog, find
 from explorer.notebook.entity import edited_text
-from explorer.notebook.schema import Schema
+from explorer.notebook.schema import SchemaTable
 from explorer.notebook.view import (
     Cell,
     Difference,
@@ -31,7 +31,7 @@ from explorer.notebook.view import (
     Prose,
     Say,
     Shown,
-    Table,
+    ShownTable,
     Title,
     tabulated,
 )
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["CatalogMagics", "Described", "ProfilesKept"]
+__all__ = ["CatalogMagics", "Described", "ProfilesTable"]
 
 State = Literal["saved", "unchanged", "tried", "conflict"]
 
@@ -86,7 +86,7 @@ class Described(Shown):
 
 
 def describe(
-    catalog: "Catalog",
+    catalog: "NotebookCatalog",
     urn: Urn,
     column: str | None,
     text: str,
@@ -129,20 +129,20 @@ def describe(
 
 def _exact(held: Entity, column: str) -> str:
     schema = held.schema
-    return Schema(schema.name, schema.columns)[column].path.raw
+    return SchemaTable(schema.name, schema.columns)[column].path.raw
 
 
 _FRAME = dict.fromkeys(("name", "place"), "string") | {"read_only": "bool", "in_use": "bool"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ProfilesKept(Table):
+class ProfilesTable(ShownTable):
     """Each profile: its name, where its catalog is, whether it only reads, whether it is in use."""
 
     rows: tuple[tuple[str, str, bool, bool], ...]
 
     @classmethod
-    def read(cls) -> "ProfilesKept":
+    def read(cls) -> "ProfilesTable":
         """Those there are. Reads a file, asks no server."""
         kept = config.read_profiles()
         profiles = {config.EMBEDDED: kept.named(config.EMBEDDED), **kept.by_name}
@@ -209,7 +209,7 @@ class CatalogMagics:
 
     def __init__(self, shell: "InteractiveShell") -> None:
         self._shell = shell
-        self._catalog: Catalog | None = None
+        self._catalog: NotebookCatalog | None = None
 
     def register(self) -> None:
         """Offer them in the shell."""
@@ -242,14 +242,14 @@ class CatalogMagics:
             raise Conflict("not saved: somebody else changed it meanwhile; --force saves yours")
         return found
 
-    def connect(self, asked: argparse.Namespace) -> Catalog:
+    def connect(self, asked: argparse.Namespace) -> NotebookCatalog:
         """Ask another catalog from now on."""
         if asked.server is None:
-            self._catalog = Catalog()
+            self._catalog = NotebookCatalog()
         elif "://" in asked.server or asked.server.startswith("unix:"):
-            self._catalog = Catalog(asked.server)
+            self._catalog = NotebookCatalog(asked.server)
         else:
-            self._catalog = Catalog(profile=asked.server)
+            self._catalog = NotebookCatalog(profile=asked.server)
         return self._catalog
 
     def info(self, asked: argparse.Namespace) -> Any:
@@ -287,25 +287,25 @@ class CatalogMagics:
     def profiles(self, asked: argparse.Namespace) -> Any:
         """The servers kept by name."""
         del asked
-        return ProfilesKept.read()
+        return ProfilesTable.read()
 
-    def _asked(self) -> Catalog:
+    def _asked(self) -> NotebookCatalog:
         if self._catalog is not None:
             return self._catalog
         held = self._shell.user_ns.get(_VARIABLE)
-        if isinstance(held, Catalog):
+        if isinstance(held, NotebookCatalog):
             return held
-        self._catalog = Catalog()
+        self._catalog = NotebookCatalog()
         return self._catalog
 
     def _urn(self, what: str) -> Urn:
         return Urn.parse(what) if what.startswith("urn:") else find(self._asked(), what, _NONE)
 
 
-_NONE = NamesKnown()
+_NONE = KnownNames()
 
 
-class _Parser(argparse.ArgumentParser):
+class _LineParser(argparse.ArgumentParser):
     """One that says what is wrong in a sentence, and never leaves the kernel."""
 
     def error(self, message: str) -> NoReturn:
@@ -314,11 +314,11 @@ class _Parser(argparse.ArgumentParser):
         raise InvalidInput(f"{said}; {self.prog}? tells what there is")
 
 
-def _commands() -> _Parser:
-    parser = _Parser("%catalog", add_help=False, allow_abbrev=False)
-    parsers = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+def _commands() -> _LineParser:
+    parser = _LineParser("%catalog", add_help=False, allow_abbrev=False)
+    parsers = parser.add_subparsers(dest="command", required=True, parser_class=_LineParser)
 
-    def add(name: str, do: Callable[[CatalogMagics, argparse.Namespace], Any]) -> _Parser:
+    def add(name: str, do: Callable[[CatalogMagics, argparse.Namespace], Any]) -> _LineParser:
         made = parsers.add_parser(name, add_help=False, allow_abbrev=False)
         made.prog = "%catalog"
         made.set_defaults(do=do)
@@ -342,8 +342,8 @@ def _commands() -> _Parser:
     return parser
 
 
-def _describing() -> _Parser:
-    parser = _Parser("%%describe", add_help=False, allow_abbrev=False)
+def _describing() -> _LineParser:
+    parser = _LineParser("%%describe", add_help=False, allow_abbrev=False)
     parser.add_argument("what")
     parser.add_argument("column", nargs="?")
     for flag in ("--dry-run", "--force", "--clear"):

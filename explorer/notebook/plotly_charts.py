@@ -13,7 +13,7 @@ import plotly.io as pio
 from plotly.subplots import make_subplots
 
 from explorer.client.display import line
-from explorer.notebook.chart import COLOURS, DARK, LIGHT, Chart, Palette, clock, local_time
+from explorer.notebook.chart import COLOURS, DARK, LIGHT, Palette, PanelChart, clock, local_time
 from explorer.views.chart import Bars, Line, Lines, Unit, written
 
 __all__ = ["COLOURS", "draw", "label"]
@@ -41,7 +41,7 @@ _CALENDAR = [
 _TITLE_ROOM, _FOOT, _LINES_HEIGHT, _BAR_HEIGHT, _BETWEEN = 90, 48, 150, 20, 58
 
 
-def draw(chart: Chart) -> go.Figure:
+def draw(chart: PanelChart) -> go.Figure:
     """A figure with the panels of a chart below each other; times share an axis."""
     palette = DARK if "dark" in str(pio.templates.default) else LIGHT
     heights = [_height(panel) for panel in chart.panels]
@@ -113,7 +113,7 @@ def label(text: str, limit: int = _LABEL_LIMIT) -> str:
     return escape(cut, quote=False).replace("$", "&#36;")
 
 
-def _add_lines(figure: go.Figure, panel: Lines, row: int, chart: Chart) -> None:
+def _add_lines(figure: go.Figure, panel: Lines, row: int, chart: PanelChart) -> None:
     for at, one in enumerate(panel.lines):
         # A single line is told from that of the panel above by its colour too.
         look = (at if len(panel.lines) > 1 else row - 1) % len(COLOURS)
@@ -147,7 +147,7 @@ def _still(panel: Lines) -> list[float] | None:
     return list(span)
 
 
-def _line(one: Line, look: int, chart: Chart) -> go.Scatter:
+def _line(one: Line, look: int, chart: PanelChart) -> go.Scatter:
     many = len(one.points) > _MOST_MARKED
     # Plotly leaves out any zone: what is drawn is the clock's time in the zone asked for. Plain
     # lists, and None where the server says nothing: a gap in the line.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from explorer.client.display import moment
 from explorer.metadata.aspects import measured_number
 from explorer.metadata.fieldpath import FieldPath
-from explorer.notebook.chart import Chart, Charted, Zone
+from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Title, tabulated
 from explorer.views.chart import Bar, Bars, Line, Lines, Point, compact, with_gaps, written
 from explorer.views.profile import (
@@ -24,7 +24,7 @@ from explorer.views.profile import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Drift", "frequencies", "histogram", "quantiles", "shares", "shares_frame"]
+__all__ = ["DriftChart", "frequencies", "histogram", "quantiles", "shares", "shares_frame"]
 
 Share = Literal["nulls", "unique values"]
 
@@ -63,7 +63,7 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
     return frame.set_index(times.as_unit("ms"))
 
 
-def frequencies(profiles: Profiles, column: str, most: int) -> Chart:
+def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     """How often each value is there, the most frequent first."""
     at, one = _newest(profiles, column, "distinct_value_frequencies")
     counted = sorted(one.distinct_value_frequencies or (), key=lambda each: -each.frequency)
@@ -76,10 +76,10 @@ def frequencies(profiles: Profiles, column: str, most: int) -> Chart:
     frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
     panel = Bars("frequency", bars)
     empty = "profiling counted no values of this column"
-    return Chart(f"Values of {one.name}", (panel,), frame, f"{of}, {_at(at)}", empty)
+    return PanelChart(f"Values of {one.name}", (panel,), frame, f"{of}, {_at(at)}", empty)
 
 
-def quantiles(profiles: Profiles, column: str) -> Chart:
+def quantiles(profiles: Profiles, column: str) -> PanelChart:
     """The value below which each part of the values lies; those that are numbers are drawn."""
     at, one = _newest(profiles, column, "quantiles")
     found = one.quantiles or ()
@@ -96,10 +96,10 @@ def quantiles(profiles: Profiles, column: str) -> Chart:
         told = ", ".join(f"{_part(each.quantile)} {each.value}" for each in found)
         empty = f"its quantiles are no numbers: {told}"
     title = f"Quantiles of {one.name}"
-    return Chart(title, (Bars("value below which a part lies", bars),), frame, _at(at), empty)
+    return PanelChart(title, (Bars("value below which a part lies", bars),), frame, _at(at), empty)
 
 
-def histogram(profiles: Profiles, column: str) -> Chart:
+def histogram(profiles: Profiles, column: str) -> PanelChart:
     """How many values lie between each two boundaries."""
     at, one = _newest(profiles, column, "histogram")
     drawn = one.histogram
@@ -115,7 +115,7 @@ def histogram(profiles: Profiles, column: str) -> Chart:
     frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
     empty = "profiling drew no histogram of this column"
     panel = Bars("values in each range", bars, upright=True)
-    return Chart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)
+    return PanelChart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)
 
 
 def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:
@@ -183,7 +183,7 @@ _FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "
 
 
 @dataclass(frozen=True, repr=False)
-class Drift(Charted):
+class DriftChart(ShownChart):
     """What changed between a profile and a later one: iterable, what changed furthest first.
 
     `len()` is how many measures moved by the rule. Two profiles are needed; with fewer it is
@@ -245,7 +245,7 @@ class Drift(Charted):
         ]
         return tabulated(rows, _FRAME)
 
-    def chart(self, zone: Zone = "UTC") -> Chart:
+    def chart(self, zone: Zone = "UTC") -> PanelChart:
         """The changes that count as bars, by how many times over the rule they are; the longest
         stand for ten times and more."""
         shown = self.moved[:_MOST_SHOWN]
@@ -259,7 +259,9 @@ class Drift(Charted):
         )
         panel = Bars(f"{self._count()}, by how many times over the rule", bars, "times", rule=1)
         note = self._times(zone)
-        return Chart(f"Drift of {self.name}", (panel,), self.to_frame, note, self._empty(), zone)
+        return PanelChart(
+            f"Drift of {self.name}", (panel,), self.to_frame, note, self._empty(), zone
+        )
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""

@@ -90,10 +90,10 @@ def with_progress(
 
 def counted(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
     """The same items, telling how many were taken; their number stays known where it is."""
-    return _Counted(items, tell) if isinstance(items, Sized) else items
+    return _CountedItems(items, tell) if isinstance(items, Sized) else items
 
 
-class _Counted(Generic[_T]):
+class _CountedItems(Generic[_T]):
     def __init__(self, items: Iterable[_T], tell: "Progress") -> None:
         self._items = items
         self._tell = tell

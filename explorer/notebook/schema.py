@@ -24,7 +24,7 @@ from explorer.notebook.view import (
     Prose,
     Say,
     Shown,
-    Table,
+    ShownTable,
     Title,
     tabulated,
 )
@@ -33,14 +33,14 @@ from explorer.views.columns import column_row
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
     from explorer.query.filters import Filter
 
 __all__ = [
-    "Column",
-    "Columns",
-    "Comparison",
-    "Schema",
+    "ColumnPage",
+    "ColumnsTable",
+    "SchemaComparison",
+    "SchemaTable",
     "described",
     "read_columns_named",
     "shown_schema",
@@ -66,7 +66,7 @@ _ACROSS = (
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Column(Shown, read.Column):
+class ColumnPage(Shown, read.Column):
     """One column, which shows itself."""
 
     def parts(self) -> Iterator[Part]:
@@ -91,7 +91,7 @@ class Column(Shown, read.Column):
 
 
 @dataclass(frozen=True, repr=False)
-class Schema(Table, read.Schema):
+class SchemaTable(ShownTable, read.Schema):
     """The columns of a dataset, every parent before its children.
 
     `whole` is how many the dataset has, more than there are here after `filter`.
@@ -119,7 +119,7 @@ class Schema(Table, read.Schema):
         type_name: str | None = None,
         documented: bool | None = None,
         tag: str | None = None,
-    ) -> "Schema":
+    ) -> "SchemaTable":
         """The columns that meet all that is asked, in the same order.
 
         `text` is looked for in path and description, without regard to case; `type_name`
@@ -134,11 +134,11 @@ class Schema(Table, read.Schema):
             and (documented is None or documented == column.documented)
             and (tag is None or tag in {urn.name for urn in column.tags})
         )
-        return Schema(self.name, found, self.orphans, self.whole or len(self.columns))
+        return SchemaTable(self.name, found, self.orphans, self.whole or len(self.columns))
 
-    def compare(self, other: "Schema") -> "Comparison":
-        """Where these columns and those of another dataset differ; see `Entity.compare`."""
-        return Comparison(self, other, (self.name, other.name))
+    def compare(self, other: "SchemaTable") -> "SchemaComparison":
+        """Where these columns and those of another dataset differ; see `EntityPage.compare`."""
+        return SchemaComparison(self, other, (self.name, other.name))
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each column; see `explorer.frames.schema_frame`."""
@@ -179,12 +179,12 @@ Difference = Literal["same", "different", "only here", "only there"]
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Table):
+class SchemaComparison(ShownTable):
     """The columns of two datasets side by side, matched by path without regard to case: those that
     only one has first, then those that differ, then the same."""
 
-    here: Schema
-    there: Schema
+    here: SchemaTable
+    there: SchemaTable
     names: tuple[str, str]
 
     @cached_property
@@ -242,7 +242,7 @@ class Comparison(Table):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Columns(Table):
+class ColumnsTable(ShownTable):
     """Columns of many datasets that have a name: iterable for (URN of the dataset, column)."""
 
     asked: str
@@ -305,8 +305,8 @@ class Columns(Table):
 
 
 def read_columns_named(
-    catalog: "Catalog", name: str, narrowed_by: "Filter | str | None", limit: int
-) -> Columns:
+    catalog: "NotebookCatalog", name: str, narrowed_by: "Filter | str | None", limit: int
+) -> ColumnsTable:
     """The columns of that name in all datasets; see `Catalog.columns`."""
     from explorer.query import read_filter
     from explorer.query.filters import Criterion, Filter, all_of
@@ -334,7 +334,7 @@ def read_columns_named(
         for column in shown_schema(entity.schema).columns
         if _fits(column, wanted)
     ]
-    return Columns(name, tuple(found), truncated=(pages.total or 0) > len(urns))
+    return ColumnsTable(name, tuple(found), truncated=(pages.total or 0) > len(urns))
 
 
 def _fits(column: read.Column, wanted: str) -> bool:
@@ -390,11 +390,11 @@ def _side_by_side(
     )
 
 
-def shown_schema(schema: read.Schema) -> Schema:
+def shown_schema(schema: read.Schema) -> SchemaTable:
     """The schema whose columns, too, show themselves."""
     names = [one.name for one in fields(read.Column)]
-    columns = (Column(*(getattr(one, name) for name in names)) for one in schema.columns)
-    return Schema(schema.name, tuple(columns), schema.orphans)
+    columns = (ColumnPage(*(getattr(one, name) for name in names)) for one in schema.columns)
+    return SchemaTable(schema.name, tuple(columns), schema.orphans)
 
 
 def described(ingested: str | None, edited: str | None) -> Cell:

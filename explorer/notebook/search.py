@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
-from explorer.client.entity import Entity as ClientEntity
+from explorer.client.entity import Entity
 from explorer.client.records import BrowsePage, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
@@ -19,7 +19,7 @@ from explorer.notebook.view import (
     Part,
     Say,
     Shown,
-    Table,
+    ShownTable,
     Title,
     tabulated,
 )
@@ -29,12 +29,12 @@ from explorer.views.search import FacetGroup, ResultRow, facet_groups, result_ro
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import Catalog
-    from explorer.notebook.entity import Entity
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.entity import EntityPage
     from explorer.query import Order
     from explorer.query.filters import Filter
 
-__all__ = ["EDITED", "Folder", "Question", "Results", "answered", "opened"]
+__all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "answered", "opened"]
 
 _MOST_ROWS = 60
 _FRAME = dict.fromkeys(("name", "kind"), "string") | {
@@ -45,16 +45,16 @@ _FRAME = dict.fromkeys(("name", "kind"), "string") | {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Folder(Table, BrowsePage):
+class BrowsedFolder(ShownTable, BrowsePage):
     """A page of a folder: the folders below it, then the entities in it.
 
-    `folder["name"]` opens what is called so on this page, a `Folder` or an `Entity`.
+    `folder["name"]` opens what is called so on this page, a `BrowsedFolder` or an `EntityPage`.
     """
 
     entity_type: str = "dataset"
-    catalog: "Catalog" = field(compare=False, kw_only=True)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
-    def __getitem__(self, name: str) -> "Folder | Entity":
+    def __getitem__(self, name: str) -> "BrowsedFolder | EntityPage":
         """Open a folder or an entity of this page. One request for a folder, two for an entity.
         Raises `NotFound` where there is none of that name."""
         if any(name == one.name for one in self.folders):
@@ -65,7 +65,7 @@ class Folder(Table, BrowsePage):
         more = "; there are more, next() reads them" if self.truncated else ""
         raise NotFound(f"{line(self.path)} holds nothing called {line(name, 100)!r} here{more}")
 
-    def next(self) -> "Folder":
+    def next(self) -> "BrowsedFolder":
         """The page after this one; empty, and nothing is asked, after the last. One request."""
         if not self.truncated:
             return opened(
@@ -119,10 +119,10 @@ class Folder(Table, BrowsePage):
         return [name for name in dict.fromkeys(names) if name == line(name)]
 
 
-def opened(page: BrowsePage, entity_type: str, catalog: "Catalog") -> Folder:
+def opened(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
     """The page, with what it was asked for and of whom."""
     held = {one.name: getattr(page, one.name) for one in fields(BrowsePage)}
-    return Folder(**held, entity_type=entity_type, catalog=catalog)
+    return BrowsedFolder(**held, entity_type=entity_type, catalog=catalog)
 
 
 EDITED = "✎"
@@ -143,7 +143,7 @@ _FACETS = dict.fromkeys(("facet", "label", "value", "name"), "string") | {"count
 class Question:
     """What a page of results answers, and of whom it was asked."""
 
-    catalog: "Catalog"
+    catalog: "NotebookCatalog"
     entity: str | Sequence[str] | None = None
     narrowed_by: "Filter | str | None" = None
     sorted_by: "str | Sequence[Order] | None" = None
@@ -163,7 +163,7 @@ class Question:
 class Found(Shown, Hit, Mapping[str, Any]):
     """A hit with what a line about it needs: `found["name"]`, by the columns of the DataFrame."""
 
-    entity: ClientEntity | None = field(default=None, compare=False)
+    entity: Entity | None = field(default=None, compare=False)
     measures: Measures | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -190,16 +190,16 @@ class Found(Shown, Hit, Mapping[str, Any]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Results(Table, SearchPage):
+class SearchResults(ShownTable, SearchPage):
     """A page of a search, best first: iterable for its hits, with `total` over the whole result.
     `pd.DataFrame(results)` has the columns of `results.df`.
 
     `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
     change; `facets` counts the whole result by the values of its fields. A hit by its place or its
-    name, `results[0]`, is read as an `Entity`.
+    name, `results[0]`, is read as an `EntityPage`.
     """
 
-    summaries: Mapping[Urn, ClientEntity] = field(default_factory=dict)
+    summaries: Mapping[Urn, Entity] = field(default_factory=dict)
     measures: Mapping[Urn, Measures] = field(default_factory=dict, compare=False)
     question: Question | None = field(default=None, compare=False)
 
@@ -241,7 +241,7 @@ class Results(Table, SearchPage):
         ]
         return tabulated(rows, _FACETS)
 
-    def next(self) -> "Results":
+    def next(self) -> "SearchResults":
         """The page after this one; empty, and nothing is asked, after the last.
 
         Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
@@ -262,7 +262,7 @@ class Results(Table, SearchPage):
                 return page
         return replace(page, start=page.end, hits=(), unreadable=(), summaries={})
 
-    def all(self, limit: int | None = None) -> "Results":
+    def all(self, limit: int | None = None) -> "SearchResults":
         """Everything that was found rather than a page of it, at most `limit`, from the first on.
 
         One request for 200 hits and two for their lines; shows how far it is, and may be
@@ -291,7 +291,7 @@ class Results(Table, SearchPage):
         whole = replace(self, start=0, total=found, hits=hits, unreadable=())
         return replace(whole, summaries=summaries, measures=measured)
 
-    def __getitem__(self, place: int | str) -> "Entity":
+    def __getitem__(self, place: int | str) -> "EntityPage":
         """The entity at a place of this page, or of that name or URN on it. Two requests."""
         catalog = self._asked().catalog
         if isinstance(place, int):
@@ -393,13 +393,13 @@ def _why(row: ResultRow) -> tuple[Cell, ...]:
 
 def answered(
     page: SearchPage,
-    summaries: Mapping[Urn, ClientEntity],
+    summaries: Mapping[Urn, Entity],
     question: Question,
     measures: Mapping[Urn, Measures] | None = None,
-) -> Results:
+) -> SearchResults:
     """The page, with what is known of its hits and what it answers."""
     held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
-    return Results(**held, summaries=summaries, measures=measures or {}, question=question)
+    return SearchResults(**held, summaries=summaries, measures=measures or {}, question=question)
 
 
 def _matched(fields: Sequence[str]) -> str:

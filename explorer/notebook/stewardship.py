@@ -11,7 +11,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.view import Cell, Grid, Part, Say, Table, Title, tabulated
+from explorer.notebook.view import Cell, Grid, Part, Say, ShownTable, Title, tabulated
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 from explorer.views import stewardship as views
@@ -20,17 +20,17 @@ from explorer.views import table as values
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
     from explorer.stewardship.documentation import Progress
     from explorer.views.parts import Tone
 
 __all__ = [
-    "Changeset",
-    "Coverage",
+    "ChangesetTable",
+    "CoverageTable",
     "Documentation",
-    "Loaded",
-    "Stewardship",
-    "Worklist",
+    "LoadTable",
+    "NotebookStewardship",
+    "WorklistTable",
     "loaded",
 ]
 
@@ -53,7 +53,7 @@ _REFUSED = {"position": "int64"} | dict.fromkeys(("urn", "aspect", "reason"), "s
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Coverage(Table, stewardship.Coverage):
+class CoverageTable(ShownTable, stewardship.Coverage):
     """How much is documented, over all and by what it was grouped by."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -77,7 +77,7 @@ class Coverage(Table, stewardship.Coverage):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Worklist(Table, stewardship.Worklist):
+class WorklistTable(ShownTable, stewardship.Worklist):
     """What nobody has documented, heaviest first."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -100,7 +100,7 @@ class Worklist(Table, stewardship.Worklist):
 
 
 @dataclass(frozen=True, repr=False)
-class Changeset(Table, stewardship.Changeset):
+class ChangesetTable(ShownTable, stewardship.Changeset):
     """What every line of a file would change."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -128,7 +128,7 @@ class Changeset(Table, stewardship.Changeset):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Loaded(Table, LoadReport):
+class LoadTable(ShownTable, LoadReport):
     """What became of a list of changes."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -156,7 +156,7 @@ class Loaded(Table, LoadReport):
         yield from _rest(len(shown), len(self.refused))
 
 
-class Documentation(Table, tuple[stewardship.Row, ...]):
+class Documentation(ShownTable, tuple[stewardship.Row, ...]):
     """What is written of tables and their columns, a row for each."""
 
     def to_frame(self) -> "pd.DataFrame":
@@ -188,16 +188,16 @@ class Documentation(Table, tuple[stewardship.Row, ...]):
         yield from _rest(len(shown), len(self))
 
 
-class Stewardship(stewardship.Stewardship):
+class NotebookStewardship(stewardship.Stewardship):
     """`explorer.stewardship.Stewardship`, whose answers show themselves and say how far they are
     while they are read; each may be interrupted."""
 
-    def __init__(self, catalog: "Catalog") -> None:
+    def __init__(self, catalog: "NotebookCatalog") -> None:
         super().__init__(catalog)
         self._shown_in = catalog
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Stewardship, (self._shown_in,)
+        return NotebookStewardship, (self._shown_in,)
 
     def documentation(
         self,
@@ -231,7 +231,7 @@ class Stewardship(stewardship.Stewardship):
         folder: str | None = None,
         by: stewardship.Grouping | None = None,
         progress: "Progress | None" = None,
-    ) -> Coverage:
+    ) -> CoverageTable:
         """See `explorer.stewardship.coverage.read_coverage`."""
         found = with_progress(
             self._shown_in,
@@ -245,7 +245,7 @@ class Stewardship(stewardship.Stewardship):
             ),
             "counting what is documented",
         )
-        return Coverage(**_held(found))
+        return CoverageTable(**_held(found))
 
     def worklist(
         self,
@@ -257,7 +257,7 @@ class Stewardship(stewardship.Stewardship):
         top: int | None = None,
         days: int = 30,
         progress: "Progress | None" = None,
-    ) -> Worklist:
+    ) -> WorklistTable:
         """See `explorer.stewardship.worklist.read_worklist`."""
         found = with_progress(
             self._shown_in,
@@ -272,7 +272,7 @@ class Stewardship(stewardship.Stewardship):
             ),
             "looking for what to document",
         )
-        return Worklist(**_held(found))
+        return WorklistTable(**_held(found))
 
     def changeset(
         self,
@@ -280,7 +280,7 @@ class Stewardship(stewardship.Stewardship):
         *,
         clear_empty: bool = False,
         progress: "Progress | None" = None,
-    ) -> Changeset:
+    ) -> ChangesetTable:
         """See `explorer.stewardship.changeset.read_changeset`."""
         found = with_progress(
             self._shown_in,
@@ -289,12 +289,12 @@ class Stewardship(stewardship.Stewardship):
             ),
             "comparing",
         )
-        return Changeset(**_held(found))
+        return ChangesetTable(**_held(found))
 
 
-def loaded(report: LoadReport) -> Loaded:
+def loaded(report: LoadReport) -> LoadTable:
     """The same, showing itself."""
-    return Loaded(**_held(report))
+    return LoadTable(**_held(report))
 
 
 def _held(record: Any) -> dict[str, Any]:

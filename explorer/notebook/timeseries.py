@@ -14,15 +14,15 @@ from explorer.metadata.aspects import DatasetProfile, DatasetUsageStatistics, Fi
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook import profile
-from explorer.notebook.chart import Chart, Charted, Zone, sparkline
-from explorer.notebook.profile import Drift
+from explorer.notebook.chart import PanelChart, ShownChart, Zone, sparkline
+from explorer.notebook.profile import DriftChart
 from explorer.notebook.view import (
     Cell,
     Facts,
     Grid,
     Part,
     Say,
-    Table,
+    ShownTable,
     Title,
     table_parts,
     tabulated,
@@ -38,10 +38,18 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from explorer.notebook.entity import Entity
+    from explorer.notebook.entity import EntityPage
     from explorer.notebook.widgets.usage_controls import UsageControls
 
-__all__ = ["Profile", "TopQueries", "TopUsers", "Usage", "Window", "sparkline", "users_of"]
+__all__ = [
+    "ProfileChart",
+    "TopQueries",
+    "TopUsers",
+    "UsageChart",
+    "Window",
+    "sparkline",
+    "users_of",
+]
 
 _MOST_ROWS = 20
 _MOST_USERS = 10
@@ -76,7 +84,7 @@ class Window:
 
 
 @dataclass(frozen=True, repr=False)
-class Usage(Charted):
+class UsageChart(ShownChart):
     """How a dataset was used, window by window, oldest first.
 
     It shows queries and users over time and the columns used most: as a plotly figure in a live
@@ -86,7 +94,7 @@ class Usage(Charted):
     name: str
     window: Window
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
-    entity: "Entity | None" = field(default=None, compare=False)
+    entity: "EntityPage | None" = field(default=None, compare=False)
 
     @cached_property
     def points(self) -> tuple[DatasetUsageStatistics, ...]:
@@ -148,7 +156,7 @@ class Usage(Charted):
         """Queries and users over time, as a plotly figure, in UTC or in this machine's zone."""
         return self.over_time(zone).figure()
 
-    def over_time(self, zone: Zone = "UTC") -> Chart:
+    def over_time(self, zone: Zone = "UTC") -> PanelChart:
         """Queries above, users below, over the same time."""
         at = [(point.at, point) for point in self.points]
         known = [(when, point) for when, point in at if when is not None]
@@ -160,9 +168,9 @@ class Usage(Charted):
         )
         title = f"Usage of {self.name}, {self.window.words}"
         empty = f"no usage {self.window.words}"
-        return Chart(title, panels, self.to_frame, self._summed_up(zone), empty, zone)
+        return PanelChart(title, panels, self.to_frame, self._summed_up(zone), empty, zone)
 
-    def by_column(self, most: int = _MOST_ROWS) -> Chart:
+    def by_column(self, most: int = _MOST_ROWS) -> PanelChart:
         """How often each column was used in all that time, the most used first, at most so many."""
         if most < 1:
             raise InvalidInput("the number of columns to draw is 1 or more")
@@ -170,9 +178,9 @@ class Usage(Charted):
         title = f"Use by column of {self.name}, {self.window.words}"
         empty = f"no use of a column {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
-        return Chart(title, (panel,), self._uses_frame, note, empty)
+        return PanelChart(title, (panel,), self._uses_frame, note, empty)
 
-    def by_user(self, most: int = _MOST_ROWS) -> Chart:
+    def by_user(self, most: int = _MOST_ROWS) -> PanelChart:
         """How many queries each user made in all that time, the most first, at most so many."""
         if most < 1:
             raise InvalidInput("the number of users to draw is 1 or more")
@@ -180,7 +188,7 @@ class Usage(Charted):
         title = f"Use by user of {self.name}, {self.window.words}"
         empty = f"no user is told {self.window.words}"
         note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
-        return Chart(title, (users.panel(most),), users.to_frame, note, empty)
+        return PanelChart(title, (users.panel(most),), users.to_frame, note, empty)
 
     def controls(self) -> "UsageControls":
         """The chart with controls beside it: the range of time, and what is measured. No request
@@ -189,7 +197,7 @@ class Usage(Charted):
 
         return UsageControls(self)
 
-    def chart(self, zone: Zone = "UTC") -> Chart:
+    def chart(self, zone: Zone = "UTC") -> PanelChart:
         """What it shows: queries and users over time, the columns used most, and by whom."""
         whole = self.over_time(zone)
         if not self._uses and not self.top_users:
@@ -197,7 +205,7 @@ class Usage(Charted):
         columns = (self._columns(_MOST_ROWS),) if self._uses else ()
         users = (self.top_users.panel(_MOST_USERS),) if self.top_users else ()
         panels = (*whole.panels, *columns, *users)
-        return Chart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
+        return PanelChart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
@@ -259,7 +267,7 @@ class Usage(Charted):
 
 
 @dataclass(frozen=True, repr=False)
-class TopUsers(Table):
+class TopUsers(ShownTable):
     """Who queried a dataset, most first: rows of who (a URN or an address), their name, how many
     queries, and in how many windows of time."""
 
@@ -297,7 +305,7 @@ class TopUsers(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class TopQueries(Table):
+class TopQueries(ShownTable):
     """Queries that were among the most frequent, and in how many of the `windows` of time."""
 
     name: str
@@ -334,7 +342,7 @@ def users_of(window: Window) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class Profile(Charted):
+class ProfileChart(ShownChart):
     """What profiling measured of a dataset, profile by profile, oldest first.
 
     It shows rows and nulls over time and the columns of the newest profile. Charts leave profiles
@@ -364,13 +372,13 @@ class Profile(Charted):
 
         return frames.column_profile_frame(self.window.series)
 
-    def chart(self, zone: Zone = "UTC") -> Chart:
+    def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Rows above; below, the share of nulls in those columns that have most."""
         nulls = profile.shares(self._measured, "nulls", ())
         panels = (self._rows(), *((nulls,) if nulls.lines else ()))
         return self._chart(f"Profile of {self.name}", panels, self.to_frame, zone)
 
-    def sizes(self, zone: Zone = "UTC") -> Chart:
+    def sizes(self, zone: Zone = "UTC") -> PanelChart:
         """Rows, columns and bytes over time, those that were measured."""
         taken = self._measured.taken
         columns = with_gaps([(at, one.column_count) for at, one in taken])
@@ -384,7 +392,7 @@ class Profile(Charted):
         title = f"Size of {self.name}"
         return self._chart(title, measured or panels[:1], self.to_frame, zone)
 
-    def nulls(self, *columns: str, zone: Zone = "UTC") -> Chart:
+    def nulls(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """The share of nulls over time, in the columns named or the six that have most.
 
         Columns are named by their path, whole or as people write it. Raises `UnknownName` for one
@@ -394,31 +402,31 @@ class Profile(Charted):
         frame = partial(profile.shares_frame, panel)
         return self._chart(f"Nulls in {self.name}", (panel,), frame, zone)
 
-    def unique(self, *columns: str, zone: Zone = "UTC") -> Chart:
+    def unique(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """The share of unique values over time, in the columns named or the six whose share moved
         furthest."""
         panel = profile.shares(self._measured, "unique values", columns)
         frame = partial(profile.shares_frame, panel)
         return self._chart(f"Unique values in {self.name}", (panel,), frame, zone)
 
-    def values(self, column: str, most: int = _MOST_ROWS) -> Chart:
+    def values(self, column: str, most: int = _MOST_ROWS) -> PanelChart:
         """How often each value of a column is there, the most frequent first, at most so many, as
         it was measured last."""
         if most < 1:
             raise InvalidInput("the number of values to draw is 1 or more")
         return profile.frequencies(self._measured, column, most)
 
-    def quantiles(self, column: str) -> Chart:
+    def quantiles(self, column: str) -> PanelChart:
         """The quantiles of a column as they were measured last."""
         return profile.quantiles(self._measured, column)
 
-    def histogram(self, column: str) -> Chart:
+    def histogram(self, column: str) -> PanelChart:
         """How many values of a column lie between each two boundaries, as measured last."""
         return profile.histogram(self._measured, column)
 
     def drift(
         self, days: int = 7, *, since: datetime | None = None, until: datetime | None = None
-    ) -> Drift:
+    ) -> DriftChart:
         """What moved between two of these profiles, ranked. No request.
 
         The later is the newest, or the newest not after `until`. The earlier is the newest that is
@@ -432,14 +440,14 @@ class Profile(Charted):
             raise InvalidInput("the number of days between two profiles is 1 or more")
         taken = [one for one in self._measured.taken if until is None or one[0] <= until]
         if len(taken) < 2:
-            return Drift(self.name, None, None)
+            return DriftChart(self.name, None, None)
         later = taken[-1]
         try:
             limit = later[0] - timedelta(days=days) if since is None else since
         except OverflowError:
             limit = taken[0][0]
         older = [one for one in taken[:-1] if one[0] <= limit]
-        return Drift(self.name, (older or taken)[-1 if older else 0], later)
+        return DriftChart(self.name, (older or taken)[-1 if older else 0], later)
 
     def parts(self) -> Iterator[Part]:
         """What it shows of itself, from top to bottom."""
@@ -490,11 +498,11 @@ class Profile(Charted):
         panels: "tuple[Lines, ...]",
         frame: Callable[[], "pd.DataFrame"],
         zone: Zone,
-    ) -> Chart:
+    ) -> PanelChart:
         millis = [point.timestamp_millis for point in self.points]
         note = " · ".join(said for said in (_span(millis, zone), self._left_out) if said)
         empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
-        return Chart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
+        return PanelChart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
 
 
 def _span(millis: Sequence[int], zone: Zone) -> str:

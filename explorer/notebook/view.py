@@ -52,7 +52,7 @@ __all__ = [
     "Prose",
     "Say",
     "Shown",
-    "Table",
+    "ShownTable",
     "Title",
     "clean_diff_line",
     "draw_html",
@@ -90,7 +90,7 @@ class Shown(ABC):
         return draw_html(self.parts())
 
 
-class Table(Shown):
+class ShownTable(Shown):
     """Something shown that is a DataFrame when asked."""
 
     __slots__ = ()

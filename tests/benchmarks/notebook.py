@@ -30,8 +30,8 @@ from explorer.client.records import Timeseries
 from explorer.graph.layout import lay_out_pairs
 from explorer.graph.pictures import box_size, to_svg
 from explorer.metadata.urn import Urn
-from explorer.notebook.chart import Charted
-from explorer.notebook.timeseries import Profile, Usage, Window
+from explorer.notebook.chart import ShownChart
+from explorer.notebook.timeseries import ProfileChart, UsageChart, Window
 
 HEAVY = ("pandas", "plotly", "ipywidgets", "anywidget", "networkx", "tqdm", "IPython")
 STARTS = {
@@ -122,7 +122,7 @@ def processor_of_children() -> float:
     return used.children_user + used.children_system
 
 
-def drift(points: int) -> Charted:
+def drift(points: int) -> ShownChart:
     return profile(points).drift()
 
 
@@ -130,7 +130,7 @@ def figures(rounds: int) -> None:
     """Usage and profiles of several lengths, drawn in each way; sizes in kB."""
     print(f"\n{'figure':>22} {'plotly ms':>10} {'page ms':>8} {'text ms':>8} {'all kB':>8}")
     for points in POINTS:
-        shown: dict[str, Callable[[], Charted]] = {
+        shown: dict[str, Callable[[], ShownChart]] = {
             "usage": partial(usage, points),
             "profile": partial(profile, points),
             "drift": partial(drift, points),
@@ -141,7 +141,7 @@ def figures(rounds: int) -> None:
             figure(rounds, f"{name}, {points:,} days", make)
 
 
-def figure(rounds: int, label: str, make: Callable[[], Charted]) -> None:
+def figure(rounds: int, label: str, make: Callable[[], ShownChart]) -> None:
     plotly = fastest(rounds, lambda: make().figure())
     page = fastest(rounds, lambda: make()._repr_html_())
     text = fastest(rounds, lambda: repr(make()))
@@ -178,7 +178,7 @@ def fastest(rounds: int, work: Callable[[], object]) -> float:
     return min(took)
 
 
-def usage(days: int) -> Usage:
+def usage(days: int) -> UsageChart:
     """Use on each day, of a table with many columns."""
     dice = random.Random(1)
     values = [
@@ -192,10 +192,12 @@ def usage(days: int) -> Usage:
         }
         for day in reversed(range(days))
     ]
-    return Usage("table", Window(Timeseries("datasetUsageStatistics", days, tuple(values)), None))
+    return UsageChart(
+        "table", Window(Timeseries("datasetUsageStatistics", days, tuple(values)), None)
+    )
 
 
-def profile(days: int) -> Profile:
+def profile(days: int) -> ProfileChart:
     """What was measured on each day of all columns of a table."""
     dice = random.Random(1)
     values = [
@@ -216,7 +218,7 @@ def profile(days: int) -> Profile:
         }
         for day in reversed(range(days))
     ]
-    return Profile("table", Window(Timeseries("datasetProfile", days, tuple(values)), None))
+    return ProfileChart("table", Window(Timeseries("datasetProfile", days, tuple(values)), None))
 
 
 def lineage(nodes: int, edges: int, layers: int) -> nx.DiGraph:

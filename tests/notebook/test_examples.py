@@ -13,7 +13,7 @@ from explorer.errors import MissingExtra
 from explorer.metadata.aspects import Ownership
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import Entity
+from explorer.notebook.entity import EntityPage
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 EXAMPLE = re.compile(r"Example:\s+`([^`]+)`")
@@ -28,7 +28,7 @@ def methods(kind: Any) -> Iterator[Any]:
             yield pytest.param(getattr(kind, name), id=f"{kind.__name__}.{name}")
 
 
-@pytest.mark.parametrize("method", [*methods(Catalog), *methods(Entity)])
+@pytest.mark.parametrize("method", [*methods(Catalog), *methods(EntityPage)])
 def test_the_example_of_a_method_runs(
     own_cat: Catalog, method: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

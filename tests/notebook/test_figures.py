@@ -13,7 +13,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from explorer.errors import InvalidInput
-from explorer.notebook.chart import COLOURS, Chart
+from explorer.notebook.chart import COLOURS, PanelChart
 from explorer.notebook.view import tabulated
 from explorer.views.chart import (
     Bar,
@@ -173,7 +173,7 @@ def test_more_bars_than_have_room_are_counted(read: Any) -> None:
 
 def test_nothing_to_draw_is_said_everywhere(read: Any) -> None:
     for panels in ((lines(a=[]),), (lines(a=[None, None]),), (bars(),), (lines(),)):
-        shown = Chart("Empty", panels, frame, empty="nothing at all")
+        shown = PanelChart("Empty", panels, frame, empty="nothing at all")
         assert shown.is_empty
         assert shown.figure().layout.annotations[-1].text == "nothing at all"
         assert "nothing at all" in repr(shown)
@@ -206,7 +206,7 @@ def test_a_picture_of_many_points_stays_small_and_keeps_the_peaks() -> None:
 
 
 def test_a_catalogs_text_is_text_and_nothing_else(read: Any) -> None:
-    shown = Chart(
+    shown = PanelChart(
         HOSTILE,
         (lines(**{HOSTILE: [1, 2], "b": [2, 1]}), bars(**{HOSTILE: 1})),
         frame,
@@ -273,7 +273,7 @@ def test_numbers_are_written_as_in_the_terminal() -> None:
 
 
 def chart(*panels: Any) -> Any:
-    return Chart("Title", panels, frame)
+    return PanelChart("Title", panels, frame)
 
 
 def lines(*, from_nothing: Any = True, **values: Any) -> Any:

@@ -11,7 +11,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook import magics
 from explorer.notebook.catalog import Server
-from explorer.notebook.magics import ProfilesKept
+from explorer.notebook.magics import ProfilesTable
 from explorer.notebook.plotly_charts import label
 from explorer.notebook.safe_markdown import plain_markdown, safe_markdown
 
@@ -135,7 +135,7 @@ def test_no_repr_lets_a_catalogs_text_be_more_than_text(
         "next": cat.search("hostile", count=1).next(),
         "upstream": entity.lineage(1, "UPSTREAM"),
         "server": Server(bad, "catalog", bad),
-        "profiles": ProfilesKept(((bad, bad, True, True),)),
+        "profiles": ProfilesTable(((bad, bad, True, True),)),
     }
     shown["opened"] = shown["folder"][next(iter(shown["folder"])).name]
     for name, one in shown.items():

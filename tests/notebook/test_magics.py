@@ -11,8 +11,8 @@ from explorer import Catalog
 from explorer.client.editable import TextConflict
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import Entity
-from explorer.notebook.search import Results
+from explorer.notebook.entity import EntityPage
+from explorer.notebook.search import SearchResults
 
 NUMBERS = count()
 
@@ -55,7 +55,7 @@ def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Catal
     found = shell.run_line_magic(
         "catalog", "search orders --type dataset --platform snowflake --platform hive --count 3"
     )
-    assert isinstance(found, Results)
+    assert isinstance(found, SearchResults)
     assert 0 < len(found) <= 3
     assert {urn.platform for urn in found.urns} <= {"snowflake", "hive"}
     narrowed = shell.run_line_magic(
@@ -66,7 +66,7 @@ def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Catal
 
 
 def test_other_questions_give_their_objects(shell: Any) -> None:
-    assert isinstance(shell.run_line_magic("catalog", "open fct_orders"), Entity)
+    assert isinstance(shell.run_line_magic("catalog", "open fct_orders"), EntityPage)
     assert shell.run_line_magic("catalog", "info").product == "catalog"
     assert shell.run_line_magic("catalog", "browse /prod").path == "/prod"
     assert len(shell.run_line_magic("catalog", "names fct_orders")) > 0

@@ -16,7 +16,7 @@ from explorer import AsyncCatalog, Catalog
 from explorer.client import Retry
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import NamesKnown
+from explorer.notebook.catalog import KnownNames
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 
@@ -151,7 +151,7 @@ def test_completion_reaches_names_columns_and_hits(cat: Any) -> None:
 
 
 def test_names_known_are_bounded_and_the_newest_come_first() -> None:
-    known = NamesKnown()
+    known = KnownNames()
     known.learn((Urn.dataset("hive", f"t{at}"), f"t{at}") for at in range(50_010))
     assert len(known) == 50_000
     assert known.offered()[0] == "t50009"

@@ -16,7 +16,7 @@ from explorer.errors import CatalogError, InvalidInput, MissingExtra, NotFound, 
 from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import Entity, Owners
+from explorer.notebook.entity import EntityPage, Owners
 from explorer.notebook.plotly_charts import COLOURS
 from explorer.notebook.timeseries import sparkline
 
@@ -103,7 +103,7 @@ def test_a_search_without_a_result_says_so(cat: Any, read: Any) -> None:
     assert nothing.to_frame().empty
 
 
-def test_an_entity_shows_owners_by_name_and_what_is_written(orders: Entity, read: Any) -> None:
+def test_an_entity_shows_owners_by_name_and_what_is_written(orders: EntityPage, read: Any) -> None:
     assert isinstance(orders, client.entity.Entity)
     page = read(orders)
     for text in (repr(orders), page.text):
@@ -251,7 +251,7 @@ def test_only_a_dataset_is_a_dataset(cat: Any) -> None:
 
 def test_tables_of_wide_characters_stay_aligned() -> None:
     fields = schema(注文="顧客の注文。", id="plain")
-    columns = Entity(
+    columns = EntityPage(
         Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=cast(Any, None)
     ).schema
     header, wide, narrow = repr(columns).splitlines()[1:4]
@@ -265,7 +265,7 @@ def cells_before(text: Any, word: Any) -> Any:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     fields = schema(**{f"c{at}": None for at in range(300)})
-    columns = Entity(
+    columns = EntityPage(
         Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=cast(Any, None)
     ).schema
     assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)

@@ -10,7 +10,7 @@ from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.timeseries import Profile, Usage, Window
+from explorer.notebook.timeseries import ProfileChart, UsageChart, Window
 
 FIRST = 1_772_409_600_000  # 2026-03-02, a Monday
 DAY = 86_400_000
@@ -251,11 +251,11 @@ def test_the_samples_drift_is_noticed(cat: Catalog) -> None:
 
 
 def use(*points: Any) -> Any:
-    return Usage("t", window("datasetUsageStatistics", points))
+    return UsageChart("t", window("datasetUsageStatistics", points))
 
 
 def profiles(*points: Any) -> Any:
-    return Profile("t", window("datasetProfile", points))
+    return ProfileChart("t", window("datasetProfile", points))
 
 
 def window(aspect: Any, points: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from explorer import Catalog
 from explorer.errors import CatalogError, InvalidInput
-from explorer.notebook.timeseries import Usage
+from explorer.notebook.timeseries import UsageChart
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -85,4 +85,4 @@ def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls: Any) 
 
 def test_a_usage_made_by_hand_has_no_controls(controls: Any) -> None:
     with pytest.raises(InvalidInput, match="made by hand"):
-        Usage("orders", controls.usage.window).controls()
+        UsageChart("orders", controls.usage.window).controls()

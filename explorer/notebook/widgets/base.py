@@ -19,11 +19,10 @@ import traitlets
 
 from explorer.client.display import line
 from explorer.errors import CatalogError, Superseded
-from explorer.notebook.catalog import Catalog
+from explorer.notebook.catalog import NotebookCatalog
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
-    from explorer.client import Catalog as ClientCatalog
+    from explorer.client import AsyncCatalog, Catalog
 
 __all__ = [
     "EXPLORER_MODULE",
@@ -60,7 +59,7 @@ class LineageRequests:
     """
 
     def __init__(
-        self, catalog: "ClientCatalog", busy: Callable[[str], None], failed: Callable[[str], None]
+        self, catalog: "Catalog", busy: Callable[[str], None], failed: Callable[[str], None]
     ) -> None:
         self._catalog = catalog
         self._busy, self._failed = busy, failed
@@ -180,7 +179,7 @@ _LONGEST_SENTENCE = 400
 @dataclass(eq=False)
 class _Question:
     said: str
-    read: Callable[[Catalog], Any]
+    read: Callable[[NotebookCatalog], Any]
     then: Callable[[Any], None]
     failed: Callable[[Exception], bool] | None
     firm: bool
@@ -188,10 +187,12 @@ class _Question:
     tasks: list[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]] = field(default_factory=list)
 
 
-class _Asked(Catalog):
+class _Asked(NotebookCatalog):
     """The same catalog for the length of one question, which hangs up when that is dropped."""
 
-    def __init__(self, whole: Catalog, question: _Question, lock: threading.Condition) -> None:
+    def __init__(
+        self, whole: NotebookCatalog, question: _Question, lock: threading.Condition
+    ) -> None:
         self.__dict__.update(vars(whole))
         # Kept, for a catalog that nobody has any more ends its thread.
         self._whole, self._question, self._lock = whole, question, lock
@@ -231,7 +232,7 @@ class ExplorerRequests:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: NotebookCatalog,
         lock: "threading.RLock",
         busy: Callable[[str], None],
         failed: Callable[[str], None],
@@ -248,7 +249,7 @@ class ExplorerRequests:
         self,
         kind: Kind,
         said: str,
-        read: Callable[[Catalog], _T],
+        read: Callable[[NotebookCatalog], _T],
         then: Callable[[_T], None],
         *,
         failed: Callable[[Exception], bool] | None = None,

@@ -15,8 +15,8 @@ from explorer.notebook.widgets.base import SavedHtml, SavedWithHtml
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from explorer.notebook.chart import Charted
-    from explorer.notebook.timeseries import Usage
+    from explorer.notebook.chart import ShownChart
+    from explorer.notebook.timeseries import UsageChart
 
 __all__ = ["UsageControls"]
 
@@ -29,7 +29,7 @@ _RANGES: Mapping[str, int | None] = {
     "a year": 365,
     "ever": None,
 }
-_MEASURES: "Mapping[str, Callable[[Usage], Charted]]" = {
+_MEASURES: "Mapping[str, Callable[[UsageChart], ShownChart]]" = {
     "over time": lambda usage: usage.over_time(),
     "by column": lambda usage: usage.by_column(),
     "by user": lambda usage: usage.by_user(),
@@ -49,7 +49,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     chart alone.
     """
 
-    def __init__(self, usage: "Usage") -> None:
+    def __init__(self, usage: "UsageChart") -> None:
         """Begin with what was read; nothing is asked before a range is chosen."""
         if usage.entity is None:
             raise InvalidInput("this usage was made by hand and knows no catalog to ask")
@@ -81,7 +81,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         self._draw()
 
     @property
-    def usage(self) -> "Usage":
+    def usage(self) -> "UsageChart":
         """What is shown."""
         return self._usage
 
@@ -118,7 +118,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
                 self._there = mine
                 self._lock.notify_all()
 
-    def _shown(self) -> "Charted":
+    def _shown(self) -> "ShownChart":
         return _MEASURES[self.measure.value](self._usage)
 
     def _draw(self) -> None:

@@ -20,7 +20,7 @@ from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.notebook.catalog import Catalog
+    from explorer.notebook.catalog import NotebookCatalog
 
 __all__ = ["WidgetDraft", "Writing"]
 
@@ -169,7 +169,7 @@ _Place = tuple[str, str | None]
 _TYPED = ("urn", "path", "text", "revision", "view")
 
 
-class _Left(Protocol):
+class _OnLeave(Protocol):
     def __call__(self, *, saved: bool) -> None: ...
 
 
@@ -182,10 +182,10 @@ class Writing:
 
     def __init__(
         self,
-        catalog: "Catalog",
+        catalog: "NotebookCatalog",
         asking: ExplorerRequests,
         show: Callable[[str, Any], None],
-        left: _Left,
+        left: _OnLeave,
     ) -> None:
         self.drafts: dict[_Place, WidgetDraft] = {}
         self._catalog, self._asking, self._show, self._left = catalog, asking, show, left

@@ -17,8 +17,8 @@ from explorer.views.columns import ColumnRow, column_row, parse_column_filter
 if TYPE_CHECKING:
     import networkx as nx
 
-    from explorer.notebook.catalog import Catalog
-    from explorer.notebook.entity import Entity
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.entity import EntityPage
 
 __all__ = ["TABS", "Tab", "head_of", "read_tab", "tabs_of"]
 
@@ -41,7 +41,7 @@ _LINEAGE = frozenset(("dataset", "chart", "dashboard", "dataJob", "dataFlow", "m
 Told = dict[str, Any]
 
 
-def tabs_of(entity: "Entity") -> tuple[Tab, ...]:
+def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
     """The tabs that an entity of its type has."""
     kind = entity.entity_type
     wanted: dict[Tab, bool] = {
@@ -53,7 +53,7 @@ def tabs_of(entity: "Entity") -> tuple[Tab, ...]:
     return tuple(tab for tab in TABS if wanted.get(tab, True))
 
 
-def head_of(entity: "Entity", why_not: str) -> Told:
+def head_of(entity: "EntityPage", why_not: str) -> Told:
     """What stands above the tabs; `why_not` says why nothing can be written."""
     facts = [singular(entity.kind), entity.platform, entity.urn.origin]
     states = []
@@ -75,9 +75,11 @@ def head_of(entity: "Entity", why_not: str) -> Told:
     }
 
 
-def read_tab(catalog: "Catalog", entity: "Entity", tab: Tab, detail: Mapping[str, Any]) -> Told:
-    """What a tab shows; `detail` is what was asked within it. Costs what the methods of `Entity`
-    do that it is named after; overview and columns nothing."""
+def read_tab(
+    catalog: "NotebookCatalog", entity: "EntityPage", tab: Tab, detail: Mapping[str, Any]
+) -> Told:
+    """Return what a tab shows; `detail` is what the reader chose within it. Costs what the method
+    of `EntityPage` does that the tab is named after; overview and columns cost nothing."""
     reads: Mapping[Tab, Callable[[], Told]] = {
         "overview": lambda: overview(entity),
         "columns": lambda: columns(entity, detail),
@@ -89,7 +91,7 @@ def read_tab(catalog: "Catalog", entity: "Entity", tab: Tab, detail: Mapping[str
     return {"tab": tab, "urn": str(entity.urn), **reads[tab]()}
 
 
-def overview(entity: "Entity") -> Told:
+def overview(entity: "EntityPage") -> Told:
     """Both descriptions, marked, and what is said of it, each name a way on."""
     texts = []
     if entity.edited_description.strip():
@@ -120,7 +122,7 @@ def overview(entity: "Entity") -> Told:
     }
 
 
-def columns(entity: "Entity", detail: Mapping[str, Any]) -> Told:
+def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
     """Return the columns that pass the filter of the page, at most as many as it asks for."""
     text = str(detail.get("text") or "")
     wanted = parse_column_filter(text)
@@ -165,7 +167,7 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
     }
 
 
-def _lineage(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) -> Told:
+def _lineage(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
     """A picture of what is around it, and each neighbour as a way on."""
     from explorer.graph.lineage import read_lineage
 
@@ -213,7 +215,7 @@ def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> Told:
     return {"urn": urn, "text": line(name, 120), "after": line(after, 120)}
 
 
-def _history(catalog: "Catalog", entity: "Entity", detail: Mapping[str, Any]) -> Told:
+def _history(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
     """The versions of one aspect, and what each changed."""
     from explorer.notebook.history import read_history
 

@@ -25,8 +25,8 @@ from explorer.views.search import (
 
 if TYPE_CHECKING:
     from explorer.client.records import Measures
-    from explorer.notebook.catalog import Catalog
-    from explorer.notebook.search import Results
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.search import SearchResults
 
 __all__ = [
     "Search",
@@ -82,7 +82,7 @@ class Tree:
         """Return the key of the topmost node; "" where there is none."""
         return self._top[0] if self._top else ""
 
-    def unfold(self, key: str) -> "Callable[[Catalog], EntryPage] | None":
+    def unfold(self, key: str) -> "Callable[[NotebookCatalog], EntryPage] | None":
         """Open a folder; return what reads its first page, None where it was read already."""
         node = self._nodes.get(key)
         if node is None or node.source is None:
@@ -90,7 +90,7 @@ class Tree:
         node.is_open = True
         return None if node.below is not None else self.reading(key)
 
-    def reading(self, key: str) -> "Callable[[Catalog], EntryPage] | None":
+    def reading(self, key: str) -> "Callable[[NotebookCatalog], EntryPage] | None":
         """Return what reads the next page of a folder; None after the last."""
         node = self._nodes.get(key)
         if node is None or node.source is None or not node.has_more:
@@ -171,7 +171,7 @@ class Tree:
         return key
 
 
-def types_of(catalog: "Catalog") -> tuple[FolderEntry, ...]:
+def types_of(catalog: "NotebookCatalog") -> tuple[FolderEntry, ...]:
     """Return the types that the catalog has entities of, the most wanted first. One request."""
     return catalog.wait(TypesSource().read(catalog.core, 0, FOLDER_PAGE)).entries
 
@@ -203,7 +203,7 @@ class Search:
         chosen = {**self.chosen, name: after}
         return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
 
-    def narrowing(self, catalog: "Catalog", beyond: str = "") -> Filter:
+    def narrowing(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
         """Return the whole filter; the taken values of the facet `beyond` are excluded instead.
         Raises `FilterSyntax` for a filter that cannot be read."""
         from explorer.query import read_filter
@@ -220,7 +220,7 @@ class SearchAnswer:
     """The answer to a search, with the names of the URNs among the facets."""
 
     search: Search
-    page: "Results"
+    page: "SearchResults"
     names: Mapping[str, str]
     adding: Mapping[str, Facet]
     """The facets that have taken values, by field, counted over results not found yet."""
@@ -313,7 +313,7 @@ def _shown_label(label: str) -> str:
     return line(label, 80) or "none"
 
 
-def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
+def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     """Search. One request, one for each hundred hits, one for each facet that has taken values, and
     one for the names of URNs among the facets. Rows and use are read later, by `measured`."""
     words = search.words.strip() or "*"
@@ -339,7 +339,7 @@ def read_answer(catalog: "Catalog", search: Search) -> SearchAnswer:
     return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)
 
 
-def measured(catalog: "Catalog", answer: SearchAnswer) -> SearchAnswer:
+def measured(catalog: "NotebookCatalog", answer: SearchAnswer) -> SearchAnswer:
     """Return the answer with rows, use and last change of its datasets. One request."""
     page = answer.page
     return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))

@@ -33,11 +33,11 @@ from explorer.views.search import SORT_ORDERS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.client.entity import Entity as Summary
+    from explorer.client.entity import Entity
     from explorer.client.folders import EntryPage, FolderEntry
     from explorer.client.records import Hit, Measures
-    from explorer.notebook.catalog import Catalog
-    from explorer.notebook.entity import Entity
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.entity import EntityPage
     from explorer.notebook.widgets.explorer.entity_page import Tab
     from explorer.notebook.widgets.lineage_widget import EmbeddedLineage
 
@@ -46,13 +46,13 @@ __all__ = ["Explorer", "explore"]
 _OFFERED = 8
 
 
-class Session:
+class ExplorerSession:
     """Hears what the reader wants, asks the catalog, and shows what it says. Called from any
     thread; nothing here waits."""
 
     def __init__(
         self,
-        catalog: "Catalog",
+        catalog: "NotebookCatalog",
         show: Callable[[str, Any], None],
         opened: Callable[[str], None],
     ) -> None:
@@ -67,9 +67,9 @@ class Session:
         )
         self.search = Search()
         self.answer: SearchAnswer | None = None
-        self.ticked: dict[str, tuple[Hit, Summary | None]] = {}
+        self.ticked: dict[str, tuple[Hit, Entity | None]] = {}
         self.urn = ""
-        self.entity: Entity | None = None
+        self.entity: EntityPage | None = None
         self.tab: Tab = "overview"
         self.writing = Writing(catalog, self.asking, show, self._written)
         self.drawing: EmbeddedLineage | None = None
@@ -193,7 +193,7 @@ class Session:
             self._tree.fold(key)
             self._show("tree", self._tree.rows())
 
-    def _read_folder(self, key: str, read: "Callable[[Catalog], EntryPage] | None") -> None:
+    def _read_folder(self, key: str, read: "Callable[[NotebookCatalog], EntryPage] | None") -> None:
         self._show("tree", self._tree.rows())
         if read is None:
             return
@@ -253,7 +253,7 @@ class Session:
                 self._read_tab(self.entity, again=detail is not None)
 
     def _read_entity(self, urn: Urn) -> None:
-        def then(entity: "Entity") -> None:
+        def then(entity: "EntityPage") -> None:
             known = self.entity is not None
             # The one it was read with goes with its question.
             self.entity = replace(entity, catalog=self.catalog)
@@ -283,7 +283,7 @@ class Session:
         why_not = self.writing.hindrance(self.entity.urn)
         return {**head_of(self.entity, why_not), "drafts": self.writing.places(self.urn)}
 
-    def _read_tab(self, entity: "Entity", *, again: bool = False) -> None:
+    def _read_tab(self, entity: "EntityPage", *, again: bool = False) -> None:
         tab, detail = self.tab, dict(self._details.get(self.tab, {}))
         if not again:
             self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
@@ -355,17 +355,17 @@ class Session:
 _AGAIN = "An explorer lives while its kernel runs; run this cell again. It showed:"
 
 
-def as_html(session: "Session") -> str:
+def as_html(session: "ExplorerSession") -> str:
     """What it showed, in elements that survive in any notebook."""
     return view.draw_html(_parts(session, _AGAIN))
 
 
-def as_text(session: "Session") -> str:
+def as_text(session: "ExplorerSession") -> str:
     """What it shows, as plain text."""
     return view.draw_text(_parts(session, ""))
 
 
-def _parts(session: "Session", first: str) -> Iterator[Part]:
+def _parts(session: "ExplorerSession", first: str) -> Iterator[Part]:
     with session.lock:
         entity, answer = session.entity, session.answer
     yield Title("Explorer", first)
@@ -417,7 +417,7 @@ class Explorer(Widget):
 
     def __init__(
         self,
-        catalog: "Catalog",
+        catalog: "NotebookCatalog",
         text: str = "",
         *,
         narrowed_by: str = "",
@@ -430,7 +430,7 @@ class Explorer(Widget):
         nothing else is asked for, its search and entity go over.
         """
         super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
-        self._session = Session(catalog, self._show, self._opened)
+        self._session = ExplorerSession(catalog, self._show, self._opened)
         self.on_msg(lambda _widget, content, _buffers: self._heard(content))
         search, opened = Search(text, narrowed_by), str(urn) if urn is not None else ""
         tab: Tab = "overview"
@@ -456,7 +456,7 @@ class Explorer(Widget):
             return tuple(hit.urn for hit, _ in self._session.ticked.values())
 
     @property
-    def entity(self) -> "Entity | None":
+    def entity(self) -> "EntityPage | None":
         """The entity that is open, as it was read last; nothing while none is."""
         return self._session.entity
 
@@ -500,7 +500,7 @@ class Explorer(Widget):
             session.end_drawing()
         super().close()
 
-    def hand_over(self) -> Session:
+    def hand_over(self) -> ExplorerSession:
         """Close it, and give what it knew to one that takes its place."""
         self.close()
         return self._session
@@ -569,7 +569,7 @@ class Explorer(Widget):
         self.problem = self.said = ""
         session.asking.guarded(lambda: self._answer(session, content))
 
-    def _answer(self, session: Session, content: Any) -> None:
+    def _answer(self, session: ExplorerSession, content: Any) -> None:
         match content:
             case {"kind": "search", "text": str(text), "filter": str(narrowing)}:
                 search = replace(session.search, words=text, filter=narrowing, start=0)
@@ -605,7 +605,7 @@ class Explorer(Widget):
                 with session.lock:
                     self._write(session, content)
 
-    def _write(self, session: Session, content: Any) -> None:
+    def _write(self, session: ExplorerSession, content: Any) -> None:
         """What the page asks of the editor."""
         writing = session.writing
         match content:
@@ -631,7 +631,7 @@ _by_cell: "WeakValueDictionary[str, Explorer]" = WeakValueDictionary()
 
 
 def explore(
-    catalog: "Catalog",
+    catalog: "NotebookCatalog",
     text: str = "",
     *,
     narrowed_by: str = "",
