@@ -1,12 +1,13 @@
 """Lineage in the terminal: how a reader walks in it, and what can be asked of it."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.widgets import Input
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.tui.screens.lineage.map import LineageMap
 
@@ -142,6 +143,42 @@ async def test_lineage_opens_with_what_fits(sample: Any, at: Any) -> None:
         assert "mart_customer_360" in shown
         await reader.press("plus")
         await reader.sees("upstream 2 hops · downstream 2 hops · all 45 shown")
+
+
+class GatedLineage(AsyncCatalog):
+    """Answers questions of lineage only once its gate is open."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+
+    async def lineage(self, *which: Any, **how: Any) -> Any:
+        await self.gate.wait()
+        return await super().lineage(*which, **how)
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (("plus",), "upstream 2 hops · downstream 2 hops · all 45 shown"),
+        (("plus", "plus"), "upstream 3 hops · downstream 3 hops · all "),
+        (("plus", "minus"), "upstream 1 hop · downstream 1 hop · all 15 shown"),
+        (("minus",), "upstream 1 hop · downstream 1 hop · all 15 shown"),
+        (("u",), "· upstream 2 hops · all "),
+        (("u", "plus"), "· upstream 3 hops · all 30 shown"),
+    ],
+)
+async def test_keys_before_the_first_answer_count_from_what_it_will_show(
+    sample: Any, at: Any, keys: tuple[str, ...], shown: str
+) -> None:
+    client = GatedLineage(sample)
+    async with at(sample, urn=ORDERS, size=(100, 30), client=lambda: client) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("3")
+        await reader.sees("reading the lineage")
+        await reader.pilot.press(*keys)
+        client.gate.set()
+        await reader.sees(shown)
 
 
 async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:

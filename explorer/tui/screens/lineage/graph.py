@@ -49,12 +49,13 @@ class LineageQuery:
         """The same with a single hop."""
         return replace(self, hops=1)
 
+    def widened(self, hops: int) -> "LineageQuery":
+        """Return the same with so many hops more, within 1 and the most that are walked."""
+        return replace(self, hops=max(1, min(_MOST_HOPS, self.hops + hops)))
+
     def turned(self, way: str) -> "LineageQuery":
-        """The same with a hop "more" or "fewer", or "upstream", "downstream" or "both"."""
+        """Return the same "upstream", "downstream" or, for any other word, both ways."""
         match way:
-            case "more" | "fewer":
-                hops = self.hops + (1 if way == "more" else -1)
-                return replace(self, hops=max(1, min(_MOST_HOPS, hops)))
             case "upstream":
                 return replace(self, extent="UPSTREAM")
             case "downstream":

@@ -344,8 +344,10 @@ class LineageTab(Vertical, View):
         self._called = ""
         self._impact_told = Text()
         self._turn = 0
-        # Of what is opened, so far as is drawn legibly; how much there is further away.
+        # A picture opens with as many hops as fit the window. Until that is decided, hops asked
+        # for are counted; `_further` is how many nodes one hop more has, where it was left out.
         self._is_opening = True
+        self._more_hops = 0
         self._further = 0
 
     def compose(self) -> ComposeResult:
@@ -373,7 +375,7 @@ class LineageTab(Vertical, View):
         self._called = entity.name
         if not keep or self._question is None:
             self._question = LineageQuery(entity.urn)
-            self._is_opening, self._further = True, 0
+            self._is_opening, self._more_hops, self._further = True, 0, 0
             self._expanded.clear()
             self._filter, self._filter_text, self._ways = None, "", frozenset()
             self._shown = None
@@ -421,12 +423,13 @@ class LineageTab(Vertical, View):
             size = (self.room.width, max(self.room.height - _AROUND, 1))
             sight = LineageView(dict(self._expanded), self._filter, self._ways, self._names, size)
             picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
-            nearer = question.nearest
-            if turn == self._turn and self._is_opening and nearer != question:
+            if turn == self._turn and self._is_opening:
                 self._is_opening = False
-                if not picture.drawing.fits(size):
-                    self._question = question = nearer
-                    self._further = len(picture.graph)
+                opening = question if picture.drawing.fits(size) else question.nearest
+                opening = opening.widened(self._more_hops)
+                if opening != question:
+                    self._further = 0 if self._more_hops else len(picture.graph)
+                    self._question = question = opening
                     picture = await make_picture(catalog, question, None, sight, None)
         except CatalogError:
             if turn == self._turn:
@@ -434,7 +437,6 @@ class LineageTab(Vertical, View):
             raise
         if turn != self._turn:
             return
-        self._is_opening = False
         answer = self._answer = picture.answer
         self._shown = picture.graph
         if len(answer.graph) <= 1 and not self._ways:
@@ -482,14 +484,23 @@ class LineageTab(Vertical, View):
                 self._ask_for_ways()
             case "forget":
                 self._forget()
+            case "more" | "fewer" as change if self._question is not None:
+                self._widen(1 if change == "more" else -1)
             case way if self._question is not None:
                 self._ask_for(self._question.turned(way))
+
+    def _widen(self, hops: int) -> None:
+        """Show so many hops more, counted from those shown, or about to be shown."""
+        if self._is_opening:
+            self._more_hops += hops
+        elif self._question is not None:
+            self._ask_for(self._question.widened(hops))
 
     def _ask_for(self, question: LineageQuery) -> None:
         """Ask anew, if it is another question."""
         if question != self._question:
             self._question, self._answer = question, None
-            self._is_opening, self._further = False, 0
+            self._further = 0
             self._tell_extent()
             self._look_again()
 
