@@ -514,11 +514,11 @@ class CatalogApp(BaseApp):
         reporting = self._session.reporting("opening the editor")
         import_first(self, "explorer.tui.screens.editor.launcher", go_on, reporting)
 
-    def on_editable_page_edit(self, event: "EntityView.Edit") -> None:
+    def on_editable_page_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
         self._write(lambda editing: editing.edit(event.entity, event.path))
 
-    def on_editable_page_links(self, event: "EntityView.Links") -> None:
+    def on_editable_page_links_requested(self, event: "EntityView.LinksRequested") -> None:
         """Show the links of an entity, and change them."""
         self._write(lambda editing: editing.show_links(event.entity))
 

@@ -20,7 +20,7 @@ from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.search.facets import Facets
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import Changes, ChangeWatch, Session
+from explorer.tui.session import Changes, ChangeWatch, TerminalSession
 from explorer.tui.settings import Appearance
 from explorer.tui.state import ServerState, TerminalState
 from explorer.tui.themes import DARK, is_without_colour
@@ -117,7 +117,9 @@ class ConnectedApp(App[None]):
         # With colours the theme says which; without, nothing may be mixed of any.
         super().__init__(ansi_color=True if is_without_colour() else None)
         self._remembered = remembered or TerminalState()
-        self._session = Session(make, self._say, self._heard, server=server, exchanges=exchanges)
+        self._session = TerminalSession(
+            make, self._say, self._heard, server=server, exchanges=exchanges
+        )
         self._history = self._history_of(server)
         self._offers_again = False
         self._watch = ChangeWatch(self._session, self._others_changed, self._missed_changes)

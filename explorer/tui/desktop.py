@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from explorer.client.records import ServerInfo
     from explorer.metadata.urn import Urn
-    from explorer.tui.session import Session
+    from explorer.tui.session import TerminalSession
 
 __all__ = [
     "MOST_SENT_BYTES",
@@ -71,7 +71,7 @@ _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 class Browser:
     """Opens pages; where no browser can be seen, their addresses are copied instead, and said."""
 
-    def __init__(self, session: "Session", copy: Callable[[str], None]) -> None:
+    def __init__(self, session: "TerminalSession", copy: Callable[[str], None]) -> None:
         self._session = session
         self._copy = copy
 

@@ -29,7 +29,7 @@ __all__ = [
     "Changes",
     "Opening",
     "ServerStatus",
-    "Session",
+    "TerminalSession",
     "change_sentence",
     "sentence_of",
 ]
@@ -84,7 +84,7 @@ Where = Callable[[str], bool]
 """Shows a sentence where the answer would have stood; gives whether it is to be seen there."""
 
 
-class Say(Protocol):
+class ShowMessage(Protocol):
     """Shows one sentence to the reader."""
 
     def __call__(self, message: str, *, error: bool = False) -> None:
@@ -100,7 +100,7 @@ class ServerStatus:
     as_of: datetime | None = None
 
 
-class Session:
+class TerminalSession:
     """One run of the terminal against one server at a time.
 
     `say` shows a sentence; `heard` is told when a question begins, and when the standing changed.
@@ -109,7 +109,7 @@ class Session:
     def __init__(
         self,
         make: Callable[[], "AsyncCatalog"],
-        say: Say,
+        say: ShowMessage,
         heard: Callable[[], None],
         *,
         server: str = "",
@@ -385,7 +385,7 @@ class ChangeWatch:
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         changed: Callable[[Changes], None],
         missed: Callable[[], object],
     ) -> None:

@@ -138,13 +138,13 @@ class ServerState(msgspec.Struct, frozen=True):
     last: str | None = None
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _SavedState(msgspec.Struct, frozen=True):
     settings: dict[str, Setting] = {}
     servers: dict[str, ServerState] = {}
     """By what names a server, the one used last at the end."""
 
 
-_StateChange = Callable[[_Kept], _Kept]
+_StateChange = Callable[[_SavedState], _SavedState]
 
 
 class TerminalState:
@@ -227,13 +227,13 @@ class TerminalState:
             await asyncio.to_thread(_put, path, changes)
 
 
-def _read(path: Path | None) -> _Kept:
+def _read(path: Path | None) -> _SavedState:
     try:
         text = None if path is None else read_private(path, secret=False)
-        return msgspec.json.decode(text, type=_Kept) if text else _Kept()
+        return msgspec.json.decode(text, type=_SavedState) if text else _SavedState()
     except (Unusable, msgspec.DecodeError):
         # Nobody's work is lost with it.
-        return _Kept()
+        return _SavedState()
 
 
 def _put(path: Path, changes: list[_StateChange]) -> None:
@@ -247,16 +247,16 @@ def _put(path: Path, changes: list[_StateChange]) -> None:
         return
 
 
-def _with_setting(kept: _Kept, name: str, value: Setting | None) -> _Kept:
+def _with_setting(kept: _SavedState, name: str, value: Setting | None) -> _SavedState:
     settings = {known: one for known, one in kept.settings.items() if known != name}
     if value is not None:
         settings[name] = value
-    return _Kept(settings, kept.servers)
+    return _SavedState(settings, kept.servers)
 
 
-def _with_place(kept: _Kept, server: str, place: ServerState) -> _Kept:
+def _with_place(kept: _SavedState, server: str, place: ServerState) -> _SavedState:
     servers = {known: one for known, one in kept.servers.items() if known != server}
     servers[server] = place
     for oldest in list(servers)[: max(len(servers) - _SERVERS_KEPT, 0)]:
         del servers[oldest]
-    return _Kept(kept.settings, servers)
+    return _SavedState(kept.settings, servers)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Hit
     from explorer.query.filters import Filter
-    from explorer.tui.session import Session
+    from explorer.tui.session import TerminalSession
 
 __all__ = [
     "SearchAsked",
@@ -60,7 +60,7 @@ class SearchAsked:
 
 
 def results_table(
-    session: "Session",
+    session: "TerminalSession",
     asked: SearchAsked,
     hits: Iterable["Hit"],
     known: Mapping[Urn, "Entity"],

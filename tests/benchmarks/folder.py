@@ -24,7 +24,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.transport import Request
 from explorer.metadata import Urn
 from explorer.tui.screens.browse import BrowseTree, FolderRows
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 
 STEPS = ("open", "scroll a screen", "to the end", "to the start")
 SIZE = (120, 36)
@@ -72,7 +72,7 @@ class Alone(App[None]):
     def __init__(self, folder: Folder) -> None:
         super().__init__()
         self.folders = BrowseTree(
-            Session(lambda: AsyncCatalog(transport=folder), self._say, lambda: None)
+            TerminalSession(lambda: AsyncCatalog(transport=folder), self._say, lambda: None)
         )
 
     def _say(self, message: str, *, error: bool = False) -> None:

@@ -18,7 +18,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.tui.screens.browse import BrowseTree, FolderRows
 from explorer.tui.screens.folders import PAGE
-from explorer.tui.screens.search.results import Results
+from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.state import TerminalState
 
 pytestmark = pytest.mark.anyio
@@ -328,7 +328,7 @@ async def test_below_115_columns_the_results_have_the_room(sample: Any, at: Any)
     async with at(sample, size=(100, 30)) as reader:
         shown = await reader.sees("results", "platform")
         assert "datasets 165" not in shown
-        assert reader.app.query_one(Results).size.width >= 70
+        assert reader.app.query_one(ResultRows).size.width >= 70
         await reader.press("b")
         await reader.sees("datasets 165")
         await reader.press("b")

@@ -12,7 +12,7 @@ from textual.keys import _character_to_key
 from explorer.client import AsyncCatalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
-from explorer.tui.screens.search.results import Results
+from explorer.tui.screens.search.results import ResultRows
 
 pytestmark = pytest.mark.anyio
 
@@ -287,7 +287,7 @@ async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(
 ) -> None:
     async with at(sample, size=(80, 24)) as reader:
         await reader.sees("329 results", "page 1 of 7")
-        results = reader.app.query_one(Results)
+        results = reader.app.query_one(ResultRows)
         await reader.press("n")
         await reader.sees("· 51–", "page 2 of 7")
         assert results.urn_at(50) is not None
@@ -325,7 +325,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Any, at: Any) -
         await reader.sees("In which order?")
         await reader.press("down", "enter")
         shown = await reader.sees("by name, A to Z")
-        names = [hit.urn.name for hit in reader.app.query_one(Results).hits.values()]
+        names = [hit.urn.name for hit in reader.app.query_one(ResultRows).hits.values()]
         assert names[0].endswith("churn_scores"), shown
 
 
@@ -379,7 +379,7 @@ async def test_results_are_marked_counted_and_unmarked(sample: Any, at: Any) -> 
         await reader.press("space", "v")
         shown = await reader.sees("329 results · 2 marked", "esc unmark")
         assert shown.count("◆") == 2
-        results = reader.app.query_one(Results)
+        results = reader.app.query_one(ResultRows)
         assert next(urn.name for urn in results.marked) == "analytics.marts.fct_orders"
         await reader.press("g", "space")
         await reader.sees("1 marked")
@@ -400,7 +400,7 @@ async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(
         await reader.ask("fct_orders platform:snowflake")
         shown = await reader.sees("results", "fct_orders")
         row = next(one for one in shown.splitlines() if "PROD" in one)
-        results = reader.app.query_one(Results)
+        results = reader.app.query_one(ResultRows)
         results.drafts = frozenset(str(hit.urn) for hit in results.hits.values())
         results.refresh()
         marked = await reader.sees(" draft ")

@@ -11,7 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog, Catalog
 from explorer.tui.screens.search import view
 from explorer.tui.screens.search.facets import Facets
-from explorer.tui.screens.search.results import Results
+from explorer.tui.screens.search.results import ResultRows
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ def rows(reader: Any) -> Iterator[Any]:
 
 
 async def total(reader: Any) -> Any:
-    return reader.app.query_one(Results).total
+    return reader.app.query_one(ResultRows).total
 
 
 async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(
@@ -106,7 +106,7 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample: Any, at: Any
         await reader.type("most used")
         await reader.press("enter")
         await reader.sees("most used first")
-        first = reader.app.query_one(Results).hits[0].urn
+        first = reader.app.query_one(ResultRows).hits[0].urn
         assert first.name == "analytics.marts.fct_orders"
 
 
@@ -116,7 +116,7 @@ async def test_our_own_server_gives_pages_beyond_what_others_stop_at(
     monkeypatch.setattr(view, "PAGING_LIMIT", 60)
     async with at(sample) as reader:
         await reader.sees("results")
-        results = reader.app.query_one(Results)
+        results = reader.app.query_one(ResultRows)
         assert results.total > 120
         assert results.count == results.total
         results.jump_to(results.total - 1)

@@ -11,7 +11,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.screens.history import HistoryRows
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import wrapped_parts
 
 pytestmark = pytest.mark.anyio
@@ -207,7 +207,9 @@ async def test_what_holds_no_description_is_not_put_back(sample: Any, at: Any) -
 
 async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: Any) -> None:
     jordan, nobody = (Urn.parse(f"urn:li:corpuser:{one}") for one in ("jdoe", "nobody.at.all"))
-    session = Session(lambda: AsyncCatalog(data_dir=sample), lambda *_, **__: None, lambda: None)
+    session = TerminalSession(
+        lambda: AsyncCatalog(data_dir=sample), lambda *_, **__: None, lambda: None
+    )
     await session.catalog()
     before = session.exchanges.count
     await session.read_names([jordan, nobody, jordan])

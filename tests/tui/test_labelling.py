@@ -415,7 +415,7 @@ async def test_nothing_is_chosen_where_nothing_is_written(
 
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
-        monkeypatch.setattr(session.Session, "read_only", property(lambda self: True))
+        monkeypatch.setattr(session.TerminalSession, "read_only", property(lambda self: True))
         assert isinstance(await reader.app._session.catalog(), AsyncCatalog)
         for key in ("t", "T", "ctrl+t", "m", "O", "D", "exclamation_mark", "ctrl+x", "U"):
             await reader.press(key)

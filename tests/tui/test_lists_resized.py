@@ -7,7 +7,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.client.folders import TypesSource
 from explorer.tui.screens.browse import FolderRows
-from explorer.tui.screens.search.results import Results
+from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.widgets.rows import Rows
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ async def test_a_resized_list_follows_its_cursor_once(
     monkeypatch.setattr(Rows, "_follow", noted)
     async with at(sample) as reader:
         await reader.sees("329 results")
-        rows = reader.app.screen.query_one(Results)
+        rows = reader.app.screen.query_one(ResultRows)
         tree = reader.app.screen.query(FolderRows).first()
         await reader.press(*["down"] * 12)
         followed.clear()

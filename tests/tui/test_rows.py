@@ -7,7 +7,7 @@ import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
 
-from explorer.tui.widgets.rows import Lines, Rows
+from explorer.tui.widgets.rows import Rows, TextRows
 
 pytestmark = pytest.mark.anyio
 
@@ -80,17 +80,17 @@ async def test_a_click_moves_and_a_second_one_chooses() -> None:
 async def test_lines_to_read_scroll_at_the_first_key_and_after_the_wheel() -> None:
     class Reading(Listing):
         def compose(self) -> Iterator[Any]:
-            yield Lines()
+            yield TextRows()
 
     app = Reading(100)
     async with app.run_test(size=(40, 10)) as pilot:
-        lines = app.query_one(Lines)
+        lines = app.query_one(TextRows)
         await pilot.press("down")
         assert lines.scroll_offset.y == 1
         lines.scroll_to(y=30, animate=False, immediate=True)
         await pilot.press("k")
         assert lines.scroll_offset.y == 29
-        await pilot.click(Lines, offset=(3, 4))
+        await pilot.click(TextRows, offset=(3, 4))
         await pilot.press("ctrl+d")
         assert lines.scroll_offset.y == 34
         await pilot.press("G")

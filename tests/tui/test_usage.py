@@ -11,7 +11,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
 from explorer.tui.screens.columns import ColumnsView
-from explorer.tui.widgets.charts import Chart
+from explorer.tui.widgets.charts import ChartWidget
 
 pytestmark = pytest.mark.anyio
 
@@ -56,11 +56,11 @@ async def test_the_use_is_told_day_by_day_and_by_whom(sample: Any, at: Any) -> N
         shown = await reader.sees("queries", "by 26 users", "on 30 days measured", "[30]")
         assert "┤" in shown
         await reader.sees("Columns", "14 of 27 used", "order_id", "Jordan Doe")
-        newest = reader.app.query_one(Chart).cursor
+        newest = reader.app.query_one(ChartWidget).cursor
         today = datetime.now(UTC).date()
         await reader.sees(f"{today} UTC")
         await reader.press("left", "h")
-        assert reader.app.query_one(Chart).cursor == newest - 2
+        assert reader.app.query_one(ChartWidget).cursor == newest - 2
         await reader.sees(f"{today - timedelta(days=2)} UTC")
         await reader.press("right")
         await reader.sees(f"{today - timedelta(days=1)} UTC")

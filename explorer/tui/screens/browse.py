@@ -21,7 +21,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded, said
 from explorer.tui.screens.folders import PAGE, Branch, Outline, OutlineRow
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.rows import Rows
 
@@ -198,7 +198,7 @@ class Folders(Vertical):
 
         urn: Urn
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
         self._outline = Outline(TypesSource())
@@ -567,14 +567,14 @@ class BrowseTree(Folders):
 
         name: str
 
-    def __init__(self, session: Session, remembered: TerminalState | None = None) -> None:
+    def __init__(self, session: TerminalSession, remembered: TerminalState | None = None) -> None:
         super().__init__(session)
         self._remembered = remembered or TerminalState()
         wide = self._remembered.tree_width
         self._width = wide if wide in _WIDTHS else _USUAL
         self.add_class(f"-width{self._width}")
         self._filtered: Branch | None = None
-        self._left: dict[Branch, _Left] = {}
+        self._left: dict[Branch, _CursorPosition] = {}
         self._ways: list[FolderPath] = []
         self._way = 0
 
@@ -630,7 +630,7 @@ class BrowseTree(Folders):
     def action_filter(self) -> None:
         """Narrow the folder under the cursor to what has a text in its name."""
         spot, rows = self._spot, self._rows
-        left = _Left(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
+        left = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
         with self._steady():
             if spot.entry is not None and spot.entry.urn is None:
                 self._filtered = spot.branch.unfold(spot.index, spot.entry)
@@ -741,7 +741,7 @@ class BrowseTree(Folders):
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _CursorPosition:
     """Where the cursor was: on which entry, and on which line of the screen."""
 
     branch: Branch

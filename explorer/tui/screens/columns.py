@@ -32,7 +32,7 @@ from explorer.tui.screens.column_facts import (
 )
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows, SizeAware, strip_of
 from explorer.views.columns import (
@@ -149,7 +149,7 @@ class ColumnRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
 
     @dataclass
-    class Asked(Message):
+    class ActionRequested(Message):
         """A key asked for something that the view around the table does."""
 
         what: What
@@ -175,11 +175,11 @@ class ColumnRows(Rows):
 
     def action_edit_column(self) -> None:
         """Edit the column under the cursor."""
-        self.post_message(self.Asked("edit"))
+        self.post_message(self.ActionRequested("edit"))
 
     def action_next_undocumented(self) -> None:
         """To the next column without a description."""
-        self.post_message(self.Asked("next"))
+        self.post_message(self.ActionRequested("next"))
 
     def action_label(self, kind: LabelKind) -> None:
         """Choose the tags or terms of the column under the cursor."""
@@ -187,27 +187,27 @@ class ColumnRows(Rows):
 
     def action_fold(self) -> None:
         """Expand or collapse the record under the cursor."""
-        self.post_message(self.Asked("fold"))
+        self.post_message(self.ActionRequested("fold"))
 
     def action_fold_all(self) -> None:
         """Fold every record, or unfold all."""
-        self.post_message(self.Asked("fold all"))
+        self.post_message(self.ActionRequested("fold all"))
 
     def action_order(self) -> None:
         """Most used first, or as in the schema."""
-        self.post_message(self.Asked("order"))
+        self.post_message(self.ActionRequested("order"))
 
     def action_mark(self) -> None:
         """Mark the column under the cursor, or take its mark off."""
-        self.post_message(self.Asked("mark"))
+        self.post_message(self.ActionRequested("mark"))
 
     def action_filter(self) -> None:
         """Type what narrows the columns."""
-        self.post_message(self.Asked("filter"))
+        self.post_message(self.ActionRequested("filter"))
 
     def action_unfilter(self) -> None:
         """All columns again."""
-        self.post_message(self.Asked("unfilter"))
+        self.post_message(self.ActionRequested("unfilter"))
 
 
 _NAMED_AT_MOST = 150
@@ -229,7 +229,7 @@ class ColumnsView(Vertical, Tab):
 
         path: str
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(id=self.NAME)
         self._session = session
         self._entity: Entity | None = None
@@ -369,8 +369,8 @@ class ColumnsView(Vertical, Tab):
         )
         self._tell()
 
-    @on(ColumnRows.Asked)
-    def _asked(self, event: ColumnRows.Asked) -> None:
+    @on(ColumnRows.ActionRequested)
+    def _asked(self, event: ColumnRows.ActionRequested) -> None:
         event.stop()
         match event.what:
             case "edit":

@@ -16,7 +16,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
-from explorer.tui.session import Session, sentence_of
+from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.tables import (
     Tabular,
     check,
@@ -58,11 +58,13 @@ def table_here(screen: Screen[object]) -> Table | None:
     return None
 
 
-class _File(Input):
+class _FileNameInput(Input):
     """The line with the file's name."""
 
     DEFAULT_CSS = """
-    _File, _File:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    _FileNameInput, _FileNameInput:focus {
+        border: none; height: 1; padding: 0 1; background: $panel;
+    }
     """
 
     def __init__(self, name: str) -> None:
@@ -85,7 +87,7 @@ class FileScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")
     FORMS: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: TerminalSession, name: str) -> None:
         super().__init__()
         self._session = session
         self._offered = name
@@ -96,13 +98,13 @@ class FileScreen(ModalScreen[None]):
         with Vertical() as frame:
             frame.border_title = "Write to a file"
             yield Static(self.about(), id="about", markup=False)
-            yield _File(self._offered)
+            yield _FileNameInput(self._offered)
             yield Static(self._hint(), id="told", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
         """The name without its end is chosen, so that typing replaces it."""
-        line = self.query_one(_File)
+        line = self.query_one(_FileNameInput)
         self.set_focus(line)
         line.cursor_position = len(self._offered) - len(Path(self._offered).suffix)
 
@@ -166,7 +168,7 @@ class ExportScreen(FileScreen):
 
     FORMS: ClassVar[tuple[str, ...]] = tuple(FILE_FORMATS)
 
-    def __init__(self, session: Session, table: Table) -> None:
+    def __init__(self, session: TerminalSession, table: Table) -> None:
         super().__init__(session, suggest_name(table.title))
         self._table = table
         self._wants_whole = table.read_all is not None
@@ -215,7 +217,7 @@ class PictureScreen(FileScreen):
 
     FORMS: ClassVar[tuple[str, ...]] = (".svg",)
 
-    def __init__(self, session: Session, picture: str) -> None:
+    def __init__(self, session: TerminalSession, picture: str) -> None:
         super().__init__(session, "catalog.svg")
         self._picture = picture
 

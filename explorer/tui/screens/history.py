@@ -26,7 +26,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, padded, preview, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
@@ -59,7 +59,7 @@ class HistoryRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("history")
 
     @dataclass
-    class Asked(Message):
+    class ActionRequested(Message):
         """A key asked for something that the tab around the list does."""
 
         what: str
@@ -75,31 +75,31 @@ class HistoryRows(Rows):
 
     def action_fold(self) -> None:
         """Expand or collapse an aspect."""
-        self.post_message(self.Asked("fold"))
+        self.post_message(self.ActionRequested("fold"))
 
     def action_into(self) -> None:
         """Expand, or go to the text beside."""
-        self.post_message(self.Asked("into"))
+        self.post_message(self.ActionRequested("into"))
 
     def action_out(self) -> None:
         """Fold, or back."""
-        self.post_message(self.Asked("out"))
+        self.post_message(self.ActionRequested("out"))
 
     def action_back(self) -> None:
         """Back to the list before."""
-        self.post_message(self.Asked("back"))
+        self.post_message(self.ActionRequested("back"))
 
     def action_mark(self) -> None:
         """Mark a version to compare with."""
-        self.post_message(self.Asked("mark"))
+        self.post_message(self.ActionRequested("mark"))
 
     def action_blame(self) -> None:
         """Who described each column."""
-        self.post_message(self.Asked("blame"))
+        self.post_message(self.ActionRequested("blame"))
 
     def action_restore(self) -> None:
         """Put an old description back."""
-        self.post_message(self.Asked("restore"))
+        self.post_message(self.ActionRequested("restore"))
 
 
 _WHEN = 16
@@ -489,7 +489,7 @@ class RestoreScreen(ModalScreen[RestoreOutcome]):
     RestoreScreen DifferenceRows { height: 1fr; }
     """
 
-    def __init__(self, session: Session, old: OldDescription) -> None:
+    def __init__(self, session: TerminalSession, old: OldDescription) -> None:
         super().__init__()
         self._session = session
         self._old = old
@@ -583,10 +583,10 @@ class HistoryTab(Vertical, View):
     HistoryTab.-one.-looking #head { display: none; }
     """
 
-    class Restored(Message):
+    class DescriptionRestored(Message):
         """A description was put back: the entity is to be read again."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session, self._stamps = session, StampText(session.times, session.names)
         self._entity: Entity | None = None
@@ -697,8 +697,8 @@ class HistoryTab(Vertical, View):
             case _:
                 return True
 
-    @on(HistoryRows.Asked)
-    def _asked(self, event: HistoryRows.Asked) -> None:
+    @on(HistoryRows.ActionRequested)
+    def _asked(self, event: HistoryRows.ActionRequested) -> None:
         event.stop()
         place = self._place
         match event.what:
@@ -912,7 +912,7 @@ class HistoryTab(Vertical, View):
             return
         if outcome.restored:
             self._session.say("The old description is back; the one before it is in the history.")
-            self.post_message(self.Restored())
+            self.post_message(self.DescriptionRestored())
         elif outcome.refused:
             self._refused = True
             self._lay_out(self._rows.cursor)

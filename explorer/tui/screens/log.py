@@ -13,7 +13,7 @@ from textual.widgets import Static
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, padded, said
 from explorer.tui.request_log import KEPT, request_line
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import Rows
 
@@ -37,7 +37,7 @@ class LogScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("log")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._exchanges = session.exchanges
         self._times = session.times

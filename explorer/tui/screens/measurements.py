@@ -17,8 +17,8 @@ from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import padded
 from explorer.tui.screens.entity.tabs import View
-from explorer.tui.session import Session
-from explorer.tui.widgets.charts import Chart, bar_text
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.charts import ChartWidget, bar_text
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class SeriesTab(Vertical, View, Generic[T]):
     WHAT: ClassVar[str]
     """What was measured, in a sentence."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
         self._entity: Entity | None = None
@@ -108,7 +108,7 @@ class SeriesTab(Vertical, View, Generic[T]):
     def compose(self) -> ComposeResult:
         """Totals, chart, what the list's columns are called, the list, and the row looked at."""
         yield Static("", classes="totals", markup=False)
-        yield Chart()
+        yield ChartWidget()
         yield Static("", classes="heading", markup=False)
         yield Rows()
         yield Static("", classes="detail", markup=False)
@@ -149,11 +149,11 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     def action_earlier(self) -> None:
         """The chart's cursor to the measurement before."""
-        self.query_one(Chart).move(-1)
+        self.query_one(ChartWidget).move(-1)
 
     def action_later(self) -> None:
         """The chart's cursor to the measurement after."""
-        self.query_one(Chart).move(1)
+        self.query_one(ChartWidget).move(1)
 
     def action_shorter(self) -> None:
         """Look at a shorter time."""
@@ -178,7 +178,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         roomy = height >= _LEAST_FOR_CHART
         chart = min(_CHART_MOST, max(6, height * 2 // 5)) if roomy else 1
         self.query_one(".totals").display = height >= _LEAST_FOR_TOTALS
-        self.query_one(Chart).styles.height = chart
+        self.query_one(ChartWidget).styles.height = chart
         detail = self.query_one(".detail")
         detail.display = roomy and self.has_detail
         # A line of its own for the rule of what is marked, and the border above.
@@ -271,7 +271,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         """Show nothing but a sentence."""
         self._lines = ()
         self.show_totals(Text())
-        self.query_one(Chart).display = False
+        self.query_one(ChartWidget).display = False
         self.query_one(".heading").display = False
         self.query_one(".detail", Static).update("")
         rows = self.query_one(Rows)

@@ -17,9 +17,9 @@ from textual.widget import Widget
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope, actions_of, readable
 from explorer.tui.content import line
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.settings import Appearance, Keymap, Settings, list_settings, settings_file
-from explorer.tui.widgets.chooser import ChooserScreen, Entry, entities_like, entity_entries
+from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen, entities_like, entity_entries
 
 if TYPE_CHECKING:
     from explorer.tui.state import SearchFile
@@ -58,7 +58,7 @@ class AvailableAction:
 class PaletteTargets:
     """Where the palette leads: pages, the latest of which are `recent`, and searches."""
 
-    session: Session
+    session: TerminalSession
     recent: Sequence[Urn]
     searches: "Callable[[], Awaitable[SearchFile]]"
     open: Callable[[Urn], None]
@@ -94,7 +94,7 @@ class PaletteScreen(ChooserScreen):
                 return
             recent = entity_entries(places.recent, known, places.open, _RECENT)
             saved = [
-                Entry(
+                ChooserEntry(
                     line(one.name),
                     "",
                     _SAVED,
@@ -105,13 +105,13 @@ class PaletteScreen(ChooserScreen):
             ]
             self.add_entries((*recent, *saved))
 
-    async def further(self, typed: str) -> Sequence[Entry]:
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
         """What the catalog finds."""
         with self._places.session.reporting("looking for entities"):
             return await entities_like(self._places.session, typed, self._places.open)
         return ()
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """What can be done where the focus is, then on the page around it, then everywhere."""
         for one in self._doable:
             action = one.action
@@ -119,7 +119,7 @@ class PaletteScreen(ChooserScreen):
                 keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
                 where = SCOPES[action.scope]
                 called = action.id.partition(".")[2]
-                yield Entry(action.help, keys, where, do=one.do, also=called)
+                yield ChooserEntry(action.help, keys, where, do=one.do, also=called)
 
 
 def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
@@ -217,7 +217,7 @@ class HelpScreen(ChooserScreen):
         self._keymap = keymap
         self._doable = doable
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """Every action that has a key, those of the nearest place first."""
         for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
             here = "  here" if scope in self._here else ""
@@ -225,7 +225,7 @@ class HelpScreen(ChooserScreen):
                 if action.help:
                     keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
                     known = self._doable.get(action.id)
-                    yield Entry(
+                    yield ChooserEntry(
                         action.help, keys, f"{SCOPES[scope]}{here}", do=known.do if known else None
                     )
 
@@ -241,17 +241,19 @@ class SettingsScreen(ChooserScreen):
         self._settings = settings
         self._keymap = keymap
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """Settings first, then keys by place."""
         where = f"Settings, in {settings_file()}"
         for one in list_settings(self._settings):
             words = f"{one.help} It is {one.allowed}."
-            yield Entry(words, f"{one.name} = {one.value}", where, do=_nothing)
+            yield ChooserEntry(words, f"{one.name} = {one.value}", where, do=_nothing)
         for scope, title in SCOPES.items():
             for action in actions_of(scope):
                 if action.help:
                     keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
-                    yield Entry(f"{action.id}: {action.help}", keys, f"[keys] {title}", do=_nothing)
+                    yield ChooserEntry(
+                        f"{action.id}: {action.help}", keys, f"[keys] {title}", do=_nothing
+                    )
 
 
 def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
@@ -295,17 +297,17 @@ class ThemesScreen(ChooserScreen):
         self._before = now
         self._keep = keep
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """Every theme with what it is for."""
         for name in self._look.themes:
-            yield Entry(self._look.title(name), name, do=partial(self._keep, name))
+            yield ChooserEntry(self._look.title(name), name, do=partial(self._keep, name))
 
     def start_at(self) -> int:
         """The theme that is on."""
         names = list(self._look.themes)
         return names.index(self._before) if self._before in names else 0
 
-    def looked_at(self, entry: Entry) -> None:
+    def looked_at(self, entry: ChooserEntry) -> None:
         """Put the theme on."""
         self.app.theme = entry.keys
 

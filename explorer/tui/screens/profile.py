@@ -21,8 +21,8 @@ from explorer.tui.screens.measurements import (
     text_row,
     whole,
 )
-from explorer.tui.session import Session
-from explorer.tui.widgets.charts import Chart, Plot, Point, sparkline
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.charts import ChartWidget, Plot, Point, sparkline
 from explorer.tui.widgets.rows import Rows
 from explorer.views.chart import compact, written
 from explorer.views.profile import (
@@ -180,7 +180,7 @@ class ProfileTab(SeriesTab[Profiles]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("profile")
     has_detail: ClassVar[bool] = True
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(session)
         self._open: str | None = None
         self._measure: Measure | None = None
@@ -224,7 +224,7 @@ class ProfileTab(SeriesTab[Profiles]):
             self.say_nothing_measured("Nothing")
             return
         column = self._column
-        chart = self.query_one(Chart)
+        chart = self.query_one(ChartWidget)
         chart.display = not self._as_table
         if column is None:
             self._draw_all(data, chart)
@@ -249,7 +249,7 @@ class ProfileTab(SeriesTab[Profiles]):
         columns = held.columns if held else ()
         return next((one for one in columns if one.path == self._open), None)
 
-    def _draw_all(self, data: Profiles, chart: Chart) -> None:
+    def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
         at, newest = data.taken[-1]
         size = newest.size_in_bytes
         facts = [
@@ -280,7 +280,7 @@ class ProfileTab(SeriesTab[Profiles]):
             )
         self._tell()
 
-    def _draw_one(self, column: ColumnHistory, chart: Chart) -> None:
+    def _draw_one(self, column: ColumnHistory, chart: ChartWidget) -> None:
         measure = self._measure_of(column)
         name = said(FieldPath(column.path).simple, "bold")
         drift = self._moved(column.drift)

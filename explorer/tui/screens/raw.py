@@ -20,7 +20,7 @@ from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, join, padded, said
 from explorer.tui.screens.entity.tabs import View
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrapped_parts
 from explorer.views.history import actor_of, actors_of, run_of
 
@@ -225,38 +225,38 @@ class RawRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("raw")
 
     @dataclass
-    class Asked(Message):
+    class ActionRequested(Message):
         """A key asked for something that the tab around the rows does."""
 
         what: str
 
     def action_turn(self) -> None:
         """Expand or collapse."""
-        self.post_message(self.Asked("toggle"))
+        self.post_message(self.ActionRequested("toggle"))
 
     def action_unfold(self) -> None:
         """Unfold; what is unfolded is entered."""
-        self.post_message(self.Asked("unfold"))
+        self.post_message(self.ActionRequested("unfold"))
 
     def action_fold(self) -> None:
         """Fold, or up to what holds it."""
-        self.post_message(self.Asked("fold"))
+        self.post_message(self.ActionRequested("fold"))
 
     def action_copy_aspect(self) -> None:
         """Copy the JSON of the aspect."""
-        self.post_message(self.Asked("copy aspect"))
+        self.post_message(self.ActionRequested("copy aspect"))
 
     def action_copy_value(self) -> None:
         """Copy the value under the cursor."""
-        self.post_message(self.Asked("copy value"))
+        self.post_message(self.ActionRequested("copy value"))
 
     def action_filter(self) -> None:
         """Show only some keys."""
-        self.post_message(self.Asked("filter"))
+        self.post_message(self.ActionRequested("filter"))
 
     def action_unfilter(self) -> None:
         """Clear the filter."""
-        self.post_message(self.Asked("unfilter"))
+        self.post_message(self.ActionRequested("unfilter"))
 
 
 class KeyFilter(Input):
@@ -293,7 +293,7 @@ class RawTab(Vertical, View):
     RawTab RawRows { height: 1fr; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
         self._entity: Entity | None = None
@@ -394,8 +394,8 @@ class RawTab(Vertical, View):
         empty = "No key has that in it." if self._filtered else "Nothing is stored for this entity."
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
 
-    @on(RawRows.Asked)
-    def _asked(self, event: RawRows.Asked) -> None:
+    @on(RawRows.ActionRequested)
+    def _asked(self, event: RawRows.ActionRequested) -> None:
         event.stop()
         node, at = self._node, self._rows.cursor
         match event.what:

@@ -18,7 +18,7 @@ from explorer.client.transport import Secret
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
-from explorer.tui.session import Opening, Session, sentence_of
+from explorer.tui.session import Opening, TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
@@ -78,11 +78,11 @@ def _known(opening: Opening, known_from: str) -> KnownServer:
     )
 
 
-class _Line(HintedLine):
+class _ServerInput(HintedLine):
     """A line that is typed into, without a frame."""
 
     DEFAULT_CSS = """
-    _Line, _Line:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    _ServerInput, _ServerInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, name: str, placeholder: str, *, password: bool = False) -> None:
@@ -106,7 +106,7 @@ class ServersScreen(ModalScreen[Opening | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("servers")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
         self._known: list[KnownServer] = []
@@ -117,8 +117,8 @@ class ServersScreen(ModalScreen[Opening | None]):
         with Vertical() as frame:
             frame.border_title = "Servers"
             yield Rows(row_height=2)
-            yield _Line("address", "or an address, http://host:8080")
-            yield _Line("token", "the access token, not shown and not kept", password=True)
+            yield _ServerInput("address", "or an address, http://host:8080")
+            yield _ServerInput("token", "the access token, not shown and not kept", password=True)
         yield KeyLine()
 
     def on_mount(self) -> None:

@@ -13,7 +13,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.content import line, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.labels.choice import tell_taking_back
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import ConfirmScreen
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class UndoActions:
     def __init__(
         self,
         app: App[None],
-        session: Session,
+        session: TerminalSession,
         refresh: Callable[[frozenset[Urn]], Awaitable[object]],
     ) -> None:
         self._app = app

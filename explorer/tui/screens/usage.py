@@ -20,8 +20,8 @@ from explorer.tui.screens.measurements import (
     text_row,
     whole,
 )
-from explorer.tui.session import Session
-from explorer.tui.widgets.charts import Chart, Plot, Point, bar_text
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text
 from explorer.tui.widgets.rows import Rows
 from explorer.views.chart import compact
 from explorer.views.history import name_of
@@ -55,7 +55,7 @@ class UsageTab(SeriesTab[Usage]):
 
         path: str
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(session)
         self._unfolded: set[str] = set()
 
@@ -78,7 +78,7 @@ class UsageTab(SeriesTab[Usage]):
         if not use.days:
             self.say_nothing_measured("No use")
             return
-        chart = self.query_one(Chart)
+        chart = self.query_one(ChartWidget)
         chart.display = not self._as_table
         chart.show(self._plot(use), lambda index: self._read_out(use, index))
         self.show_totals(_totals(use))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from explorer.client.records import ServerInfo
-    from explorer.tui.session import ServerStatus, Session
+    from explorer.tui.session import ServerStatus, TerminalSession
 
 __all__ = ["PRESSED", "READ_ONLY", "Header", "KeyLine", "action_owner", "action_style"]
 
@@ -54,7 +54,7 @@ class Header(Widget):
     Header { height: 1; dock: top; background: $surface; color: $text; padding: 0 1; }
     """
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "TerminalSession") -> None:
         super().__init__()
         self._session = session
         self._server: Text | None = None

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from explorer.views.chart import Line, Lines, days_named, gaps_in
 
-__all__ = ["Chart", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
+__all__ = ["ChartWidget", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _BRAILLE = 0x2800
@@ -193,7 +193,7 @@ class Plot:
         return at.astimezone(self.zone).date()
 
 
-class Chart(Widget):
+class ChartWidget(Widget):
     """A plot with a cursor on one of its points; the line above reads it out.
 
     Where there is no room for a shape only the reading is shown.
@@ -201,10 +201,10 @@ class Chart(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--shape", "chart--cursor", "chart--axis"}
     DEFAULT_CSS = """
-    Chart { height: 9; padding: 0 1; }
-    Chart > .chart--shape { color: $primary; }
-    Chart > .chart--cursor { color: $accent; text-style: bold; }
-    Chart > .chart--axis { color: $text-muted; }
+    ChartWidget { height: 9; padding: 0 1; }
+    ChartWidget > .chart--shape { color: $primary; }
+    ChartWidget > .chart--cursor { color: $accent; text-style: bold; }
+    ChartWidget > .chart--axis { color: $text-muted; }
     """
 
     @dataclass

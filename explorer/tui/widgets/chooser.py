@@ -23,7 +23,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import HintedLine, pasted_urn
 from explorer.tui.widgets.rows import Rows
@@ -31,7 +31,7 @@ from explorer.tui.widgets.rows import Rows
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-__all__ = ["ChooserScreen", "EntityScreen", "Entry", "entities_like", "entity_entries"]
+__all__ = ["ChooserEntry", "ChooserScreen", "EntityScreen", "entities_like", "entity_entries"]
 
 _GAP = 2
 _KEYS_WIDTH = 16
@@ -39,7 +39,7 @@ _LEAST_TEXT = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChooserEntry:
     """One entry: what it says, the keys beside it, what it does, and what it belongs to.
 
     `part` is the heading above it, `aside` what is said of it where there is room. Both are found
@@ -56,19 +56,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ChooserRow:
     """One line of the list: an entry, a further line of its text, or a heading."""
 
     text: str
-    entry: Entry | None = None
+    entry: ChooserEntry | None = None
     first: bool = True
 
 
-class _Line(HintedLine):
+class _FilterInput(HintedLine):
     """The line that narrows the list."""
 
     DEFAULT_CSS = """
-    _Line, _Line:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    _FilterInput, _FilterInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, closers: frozenset[str]) -> None:
@@ -110,7 +110,7 @@ class ChooserScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("palette")
     # The line below is typed into at once, and the list follows it.
-    AUTO_FOCUS = "_Line"
+    AUTO_FOCUS = "_FilterInput"
 
     TITLE_SHOWN: ClassVar[str] = ""
     HEADINGS: ClassVar[bool] = False
@@ -122,18 +122,18 @@ class ChooserScreen(ModalScreen[None]):
 
     def __init__(self) -> None:
         super().__init__(classes=self.GROUND)
-        self._rows: list[_Row] = []
-        self._entries: Sequence[Entry] = ()
-        self._further: Sequence[Entry] = ()
+        self._rows: list[_ChooserRow] = []
+        self._entries: Sequence[ChooserEntry] = ()
+        self._further: Sequence[ChooserEntry] = ()
         self._is_looking = False
         self._early = ""
         self._narrowed_to: str | None = None
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """The entries, in the order in which they are shown."""
         raise NotImplementedError
 
-    async def further(self, typed: str) -> Sequence[Entry]:
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
         """Entries that are found elsewhere by what is typed; asked for at a pause in typing."""
         del typed
         return ()
@@ -143,14 +143,14 @@ class ChooserScreen(ModalScreen[None]):
         del typed
         return "No entry matches."
 
-    def looked_at(self, entry: Entry) -> None:
+    def looked_at(self, entry: ChooserEntry) -> None:
         """The cursor came to an entry."""
 
     def compose(self) -> ComposeResult:
         """The line, and the list below it."""
         with Vertical() as frame:
             frame.border_title = self.TITLE_SHOWN
-            yield _Line(self.CLOSES_EMPTY)
+            yield _FilterInput(self.CLOSES_EMPTY)
             rows = Rows()
             rows.can_focus = False
             yield rows
@@ -159,7 +159,7 @@ class ChooserScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Show everything; what was typed before there was a line goes into it."""
         self._entries = tuple(self.entries())
-        line = self.query_one(_Line)
+        line = self.query_one(_FilterInput)
         self.set_focus(line)
         if self._early:
             line.value = self._early
@@ -170,7 +170,7 @@ class ChooserScreen(ModalScreen[None]):
         """A key typed before the line had the focus goes into the line; gives whether it did."""
         if not event.is_printable or event.character is None:
             return False
-        line = self.query(_Line)
+        line = self.query(_FilterInput)
         if line:
             line.first().insert_text_at_cursor(event.character)
         else:
@@ -202,12 +202,12 @@ class ChooserScreen(ModalScreen[None]):
         await asyncio.sleep(_PAUSE_SECONDS)
         found = await self.further(typed)
         self._is_looking = False
-        if self.is_current and self.query_one(_Line).value.strip() == typed:
+        if self.is_current and self.query_one(_FilterInput).value.strip() == typed:
             known = {entry.also for entry in self._entries if entry.also}
             self._further = [one for one in found if one.also not in known]
             self._lay_out()
 
-    def add_entries(self, entries: Sequence[Entry]) -> None:
+    def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
         """Have more entries, which came later, after those that are there."""
         self._entries = (*self._entries, *entries)
         self._lay_out()
@@ -228,14 +228,14 @@ class ChooserScreen(ModalScreen[None]):
         self._tell()
 
     @property
-    def current(self) -> Entry | None:
+    def current(self) -> ChooserEntry | None:
         """The entry under the cursor."""
         at = self.query_one(Rows).cursor
         return self._rows[at].entry if at < len(self._rows) else None
 
     def action_choose(self) -> None:
         """Do what the entry under the cursor says."""
-        if self._narrowed_to != self.query_one(_Line).value:
+        if self._narrowed_to != self.query_one(_FilterInput).value:
             self._lay_out()
         entry = self.current
         if entry is None or entry.do is None:
@@ -272,7 +272,7 @@ class ChooserScreen(ModalScreen[None]):
 
     def _lay_out(self, *, start: bool = False) -> None:
         rows = self.query_one(Rows)
-        typed = self.query_one(_Line).value
+        typed = self.query_one(_FilterInput).value
         # Laid out anew for another width, the cursor stays where it is.
         wanted = self.current if typed == self._narrowed_to else None
         if start and self._entries:
@@ -297,7 +297,7 @@ class ChooserScreen(ModalScreen[None]):
         if typed.strip():
             self._tell()
 
-    def _found(self, typed: str) -> list[Entry]:
+    def _found(self, typed: str) -> list[ChooserEntry]:
         if not typed.strip():
             return list(self._entries)
         ranked = [(match_score(typed, one), one) for one in self._entries]
@@ -305,18 +305,20 @@ class ChooserScreen(ModalScreen[None]):
         close = [one for rank, one in good if rank >= _CLOSE]
         return [*close, *self._further, *(one for rank, one in good if rank < _CLOSE)]
 
-    def _lines(self, found: Iterable[Entry], width: int, *, headings: bool) -> Iterable[_Row]:
+    def _lines(
+        self, found: Iterable[ChooserEntry], width: int, *, headings: bool
+    ) -> Iterable[_ChooserRow]:
         part = ""
         room = max(width - _KEYS_WIDTH - _GAP, _LEAST_TEXT)
         for entry in found:
             if headings and entry.part != part:
                 if part:
-                    yield _Row("")
-                yield _Row(entry.part)
+                    yield _ChooserRow("")
+                yield _ChooserRow(entry.part)
                 part = entry.part
             lines = textwrap.wrap(entry.text, room) or [""]
             for at, text in enumerate(lines):
-                yield _Row(text, entry, first=at == 0)
+                yield _ChooserRow(text, entry, first=at == 0)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
@@ -326,7 +328,7 @@ class ChooserScreen(ModalScreen[None]):
         keys = entry.keys if row.first else ""
         text = Text.assemble(" ", padded(Text(keys, "bold"), _KEYS_WIDTH), " " * (_GAP - 1))
         words = Text(row.text, "" if entry.do is not None else "dim")
-        typed = self.query_one(_Line).value
+        typed = self.query_one(_FilterInput).value
         text.append_text(marked(words, typed) if typed.strip() else words)
         # Where an entry belongs is said at the right, unless a heading above says it.
         said = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
@@ -341,7 +343,7 @@ class ChooserScreen(ModalScreen[None]):
             self.looked_at(entry)
 
 
-def match_score(typed: str, entry: Entry) -> int:
+def match_score(typed: str, entry: ChooserEntry) -> int:
     """How well an entry fits what was typed: 0 not at all. Words that begin as typed count most,
     then words that contain it, then letters in their order."""
     words = typed.lower().split()
@@ -376,7 +378,9 @@ ENTITIES = "Entities"
 _FOUND = 12
 
 
-async def entities_like(session: Session, typed: str, do: Callable[[Urn], None]) -> Sequence[Entry]:
+async def entities_like(
+    session: TerminalSession, typed: str, do: Callable[[Urn], None]
+) -> Sequence[ChooserEntry]:
     """Return entries for the entities that a search for `typed` finds first, or for the URN that it
     is; `do` is what each does. Two requests."""
     catalog = await session.catalog()
@@ -394,7 +398,7 @@ def entity_entries(
     known: "dict[Urn, Entity]",
     do: Callable[[Urn], None],
     part: str,
-) -> list[Entry]:
+) -> list[ChooserEntry]:
     """Return an entry for each of some entities, with what is known of them."""
     entries = []
     for urn in urns:
@@ -403,7 +407,9 @@ def entity_entries(
         kind = singular(entity.kind if entity else urn.entity_type)
         platform = (entity.platform if entity else urn.platform) or ""
         aside = " · ".join(filter(None, (part, kind, platform)))
-        entries.append(Entry(line(name), "", part, line(aside), do=partial(do, urn), also=str(urn)))
+        entries.append(
+            ChooserEntry(line(name), "", part, line(aside), do=partial(do, urn), also=str(urn))
+        )
     return entries
 
 
@@ -412,9 +418,9 @@ class EntityScreen(ChooserScreen):
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         title: str,
-        near: Sequence[Entry],
+        near: Sequence[ChooserEntry],
         do: Callable[[Urn], None],
     ) -> None:
         super().__init__()
@@ -428,7 +434,7 @@ class EntityScreen(ChooserScreen):
         super().on_mount()
         self.query_one("Vertical").border_title = escape(line(self._title))
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """Those near."""
         return self._near
 
@@ -436,7 +442,7 @@ class EntityScreen(ChooserScreen):
         """Whatever is typed is looked for."""
         return "No entity is called so." if typed else "Type a name, or paste a URN."
 
-    async def further(self, typed: str) -> Sequence[Entry]:
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
         """What the catalog finds."""
         with self._session.reporting("looking for entities"):
             return await entities_like(self._session, typed, self._do)

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import block
-from explorer.tui.widgets.rows import Lines, wrapped_parts
+from explorer.tui.widgets.rows import TextRows, wrapped_parts
 from explorer.views.diff import Diff, DiffLine, LineKind
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _STYLES: dict[LineKind, str] = {
 _CHANGED = "bold underline"
 
 
-class DifferenceRows(Lines):
+class DifferenceRows(TextRows):
     """The lines of a diff, wrapped where they are too long; the keys scroll them.
 
     `beside` says that there is a list to go back to.

@@ -24,7 +24,7 @@ from textual.widget import Widget
 
 from explorer.tui.actions import bindings
 
-__all__ = ["MARK", "Lines", "Rows", "SizeAware", "strip_of", "wrapped_parts"]
+__all__ = ["MARK", "Rows", "SizeAware", "TextRows", "strip_of", "wrapped_parts"]
 
 
 def strip_of(line: Text, width: int, style: Style) -> Strip:
@@ -346,7 +346,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             self.move_to(row)
 
 
-class Lines(Rows):
+class TextRows(Rows):
     """Lines to read. None is under a cursor: the keys scroll, and `cursor` is the top line."""
 
     has_cursor = False

@@ -18,23 +18,23 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 
-__all__ = ["ComparisonAnswer", "Conflict", "ConflictScreen", "DifferenceScreen"]
+__all__ = ["ComparisonAnswer", "ConflictScreen", "DescriptionConflict", "DifferenceScreen"]
 
 ComparisonAnswer = Literal["save", "mine", "theirs", "back"]
 
 
-class Comparison(ModalScreen[ComparisonAnswer]):
+class ComparisonScreen(ModalScreen[ComparisonAnswer]):
     """What differs between texts, and what can be done about it."""
 
     # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    Comparison { align: center middle; }
-    Comparison > Vertical {
+    ComparisonScreen { align: center middle; }
+    ComparisonScreen > Vertical {
         width: 110; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
-    Comparison #what { dock: top; height: auto; max-height: 4; }
-    Comparison DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
+    ComparisonScreen #what { dock: top; height: auto; max-height: 4; }
+    ComparisonScreen DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """
 
     def __init__(self, title: str) -> None:
@@ -71,7 +71,7 @@ class Comparison(ModalScreen[ComparisonAnswer]):
         self.dismiss("back")
 
 
-class DifferenceScreen(Comparison):
+class DifferenceScreen(ComparisonScreen):
     """What was there against what was typed, before it is saved."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
@@ -93,7 +93,7 @@ class DifferenceScreen(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class DescriptionConflict:
     """Three texts of one description: the `base` that the writer started from, what somebody else
     saved meanwhile, and the writer's own; `by` says who that was and when, as far as is known."""
 
@@ -103,14 +103,14 @@ class Conflict:
     by: str = ""
 
 
-class ConflictScreen(Comparison):
+class ConflictScreen(ComparisonScreen):
     """What somebody else saved meanwhile, and what was typed, each against the text that both
     started from. Letters do nothing here, nor do the keys that save a text or take one: they may
     have been meant for the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("conflict")
 
-    def __init__(self, title: str, conflict: Conflict) -> None:
+    def __init__(self, title: str, conflict: DescriptionConflict) -> None:
         super().__init__(title)
         self._conflict = conflict
 

@@ -25,7 +25,7 @@ from explorer.stewardship.drafts import Draft, Drafts, Kept
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, preview, said
 from explorer.tui.screens.editor.descriptions import DescriptionTarget, Key
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import Rows
 
@@ -51,7 +51,7 @@ class DraftsScreen(ModalScreen[Draft]):
     DraftsScreen Rows { height: 1fr; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
         self._kept: list[Kept] = []
@@ -170,7 +170,7 @@ class DraftKeeper:
     """The drafts for the server of a session, read and written in the order of the calls. A target
     and its texts are those of the call, whatever the editor has turned to since."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         self._session = session
         self._drafts: Drafts | None = None
 
@@ -243,7 +243,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingSave:
     save: Save
     kept: "asyncio.Task[None]"
     done: "asyncio.Future[Failure | None]"
@@ -272,7 +272,7 @@ class Saves:
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         keeper: DraftKeeper,
         run: "Callable[[WorkType[None]], object]",
         told: Callable[[Save, Failure | None], None],
@@ -281,7 +281,7 @@ class Saves:
         self._keeper = keeper
         self._run = run
         self._told = told
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_PendingSave] = deque()
         self._held: dict[Key, _Held] = {}
         self._is_running = False
         self.failed: dict[Key, Failure] = {}
@@ -297,7 +297,7 @@ class Saves:
             held.base = save.base
         self.failed.pop(save.key, None)
         # At once, so that a later draft of the same text is written after this one.
-        self._waiting.append(_Waiting(save, asyncio.create_task(self._keep(save)), done))
+        self._waiting.append(_PendingSave(save, asyncio.create_task(self._keep(save)), done))
         if not self._is_running:
             self._is_running = True
             self._run(self._work)

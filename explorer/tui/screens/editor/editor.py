@@ -25,8 +25,8 @@ from explorer.tui.key_queue import CLOSING, LEADING
 from explorer.tui.screens.column_facts import column_fact_line, read_measurements
 from explorer.tui.screens.editor.conflict import (
     ComparisonAnswer,
-    Conflict,
     ConflictScreen,
+    DescriptionConflict,
     DifferenceScreen,
 )
 from explorer.tui.screens.editor.descriptions import (
@@ -38,7 +38,7 @@ from explorer.tui.screens.editor.descriptions import (
 from explorer.tui.screens.editor.drafts import DraftKeeper, Failure, Save, Saves
 from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, suggestions
 from explorer.tui.screens.editor.text_area import DescriptionArea
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.views.columns import (
     ColumnKnowledge,
@@ -161,7 +161,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         subject: Descriptions,
         path: str | None,
         keeper: DraftKeeper,
@@ -799,7 +799,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
             else:
                 self._say("Not saved: your text is here, theirs is below.", True)
 
-        conflict = Conflict(failure.base, theirs, self._area.text, self._by(failure))
+        conflict = DescriptionConflict(failure.base, theirs, self._area.text, self._by(failure))
         self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
 
     def _by(self, failure: Failure) -> str:

@@ -14,7 +14,7 @@ from explorer.tui.screens.editor.descriptions import (
 from explorer.tui.screens.editor.drafts import DraftKeeper, DraftsScreen, Failure, Save, Saves
 from explorer.tui.screens.editor.editor import EditorOutcome, EditorScreen
 from explorer.tui.screens.editor.links import LinksScreen
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.views.columns import schema_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class EditorLauncher:
     def __init__(
         self,
         app: "App[None]",
-        session: Session,
+        session: TerminalSession,
         view: "Callable[[], EntityView]",
         open_page: "Callable[[Urn], None]",
         results: "Callable[[], Sequence[Urn]]",

@@ -19,7 +19,7 @@ from explorer.errors import Conflict, NotFound
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.desktop import browse_to, is_web
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
@@ -142,7 +142,7 @@ class LinksScreen(ModalScreen[bool]):
     LinksScreen Rows { height: 1fr; }
     """
 
-    def __init__(self, session: Session, entity: "Entity") -> None:
+    def __init__(self, session: TerminalSession, entity: "Entity") -> None:
         super().__init__()
         self._session = session
         self._urn = entity.urn

@@ -16,7 +16,7 @@ from explorer.query.filters import Criterion, Filter
 from explorer.tui.actions import actions_of
 from explorer.tui.content import markdown, padded, preview, said
 from explorer.tui.screens.editor.descriptions import DescriptionTarget
-from explorer.tui.widgets.rows import Lines
+from explorer.tui.widgets.rows import TextRows
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Preview", "SuggestionsPane", "suggestions"]
 
 
-class Preview(Lines, can_focus=False):
+class Preview(TextRows, can_focus=False):
     """Markdown as it is meant to look, cut to what can be drawn quickly."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ Origin = Literal["upstream", "same name"]
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class DescriptionSuggestion:
     """A text of another column: exactly as it is there, in which datasets, and why it is told."""
 
     text: str
@@ -102,7 +102,7 @@ class Suggestion:
 
 async def suggestions(
     catalog: "AsyncCatalog", entity: "Entity", path: str
-) -> tuple[Suggestion, ...]:
+) -> tuple[DescriptionSuggestion, ...]:
     """The texts of columns that this one is made from, then of those that are called the same, the
     most frequent first; three at most. Two requests, whatever the schema's size."""
     name = FieldPath(path).name
@@ -121,9 +121,9 @@ async def suggestions(
                 exact = column.edited if (column.edited or "").strip() else column.ingested
                 found.setdefault((origin, exact or ""), []).append(other.name)
     ordered = sorted(found.items(), key=lambda one: (one[0][0] != "upstream", -len(one[1])))
-    given: dict[str, Suggestion] = {}
+    given: dict[str, DescriptionSuggestion] = {}
     for (origin, text), places in ordered:
-        given.setdefault(text, Suggestion(text, origin, tuple(dict.fromkeys(places))))
+        given.setdefault(text, DescriptionSuggestion(text, origin, tuple(dict.fromkeys(places))))
     return tuple(given.values())[:_GIVEN]
 
 
@@ -193,7 +193,7 @@ class SuggestionsPane(Widget):
         self._note = note
         self.refresh(layout=True)
 
-    def add(self, found: Sequence[Suggestion]) -> None:
+    def add(self, found: Sequence[DescriptionSuggestion]) -> None:
         """Add what others wrote."""
         for one in found:
             if all(offer is None or one.text != offer.text for offer in self._offers):

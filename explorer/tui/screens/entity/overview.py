@@ -21,7 +21,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import Times, block, join, markdown, said
 from explorer.tui.screens.entity.relations import page_of_urn
 from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrapped_parts
 from explorer.views.entity import entity_parts, health_parts
 from explorer.views.parts import (
@@ -255,7 +255,7 @@ class OverviewTab(Rows, Tab):
 
         url: str
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self.id = self.NAME
         self._session = session

@@ -34,7 +34,7 @@ from explorer.tui.screens.entity.tabs import (
     titles,
 )
 from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
-from explorer.tui.session import Changes, Session, change_sentence
+from explorer.tui.session import Changes, TerminalSession, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
 from explorer.views.columns import schema_of
@@ -72,19 +72,19 @@ class EditablePage(Vertical, SizeAware):
     """The page of an entity as far as it writes."""
 
     @dataclass
-    class Edit(Message):
+    class EditRequested(Message):
         """A description is to be edited: a column's, or with no `path` the entity's own."""
 
         entity: "Entity"
         path: str | None
 
     @dataclass
-    class Links(Message):
+    class LinksRequested(Message):
         """The links to documents are to be shown, and changed."""
 
         entity: "Entity"
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(id="entity")
         self._session = session
         self._entity: Entity | None = None
@@ -111,12 +111,12 @@ class EditablePage(Vertical, SizeAware):
     def action_edit(self) -> None:
         """Edit the entity's own description."""
         if self._entity is not None:
-            self.post_message(self.Edit(self._entity, None))
+            self.post_message(self.EditRequested(self._entity, None))
 
     def action_links(self) -> None:
         """Show the links to documents, and change them."""
         if self._entity is not None:
-            self.post_message(self.Links(self._entity))
+            self.post_message(self.LinksRequested(self._entity))
 
     def action_label(self, kind: LabelKind) -> None:
         """Choose the tags, terms, owners or the domain of it all."""
@@ -154,7 +154,7 @@ class EditablePage(Vertical, SizeAware):
     def _edit_column(self, event: ColumnsView.Edited) -> None:
         event.stop()
         if self._entity is not None:
-            self.post_message(self.Edit(self._entity, event.path))
+            self.post_message(self.EditRequested(self._entity, event.path))
 
 
 _NAMED_AT_MOST = 150
@@ -183,7 +183,7 @@ class EntityView(EditablePage):
 
         urn: Urn
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(session)
         self._wanted: Urn | None = None
         self._names: Mapping[Urn, Entity] = {}
@@ -385,7 +385,7 @@ class EntityView(EditablePage):
         self.action_tab(ColumnsView.NAME)
         self.columns.move_to_path(event.path)
 
-    def on_history_tab_restored(self, event: "HistoryTab.Restored") -> None:
+    def on_history_tab_restored(self, event: "HistoryTab.DescriptionRestored") -> None:
         """Show the entity as it is after an older version was restored."""
         event.stop()
         self.run_worker(self.refresh_entity(), group="entity-again")

@@ -18,7 +18,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.table import Row, Table
@@ -145,7 +145,7 @@ _COLUMNS: Final = (
 
 
 def relationships_table(
-    session: "Session", name: str, found: Sequence[tuple[RelationshipKind, "Urn"]]
+    session: "TerminalSession", name: str, found: Sequence[tuple[RelationshipKind, "Urn"]]
 ) -> Table:
     """Every relationship given, with what is on its other side by name: one request for a hundred
     of them."""
@@ -184,7 +184,7 @@ class _Related(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("relations")
 
     @dataclass
-    class Asked(Message):
+    class ActionRequested(Message):
         """A key asked for something that the view around the list does."""
 
         what: str
@@ -201,15 +201,15 @@ class _Related(Rows):
 
     def action_fold(self) -> None:
         """Fold the kind that the cursor is in, or unfold it."""
-        self.post_message(self.Asked("fold"))
+        self.post_message(self.ActionRequested("fold"))
 
     def action_filter(self) -> None:
         """Type what narrows the list."""
-        self.post_message(self.Asked("filter"))
+        self.post_message(self.ActionRequested("filter"))
 
     def action_unfilter(self) -> None:
         """The whole list again."""
-        self.post_message(self.Asked("unfilter"))
+        self.post_message(self.ActionRequested("unfilter"))
 
 
 class RelationsView(Vertical, Tab):
@@ -229,7 +229,7 @@ class RelationsView(Vertical, Tab):
 
         urn: Urn
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(id=self.NAME)
         self._session = session
         self._of: Urn | None = None
@@ -347,8 +347,8 @@ class RelationsView(Vertical, Tab):
                 return False
         return True
 
-    @on(_Related.Asked)
-    def _do(self, event: _Related.Asked) -> None:
+    @on(_Related.ActionRequested)
+    def _do(self, event: _Related.ActionRequested) -> None:
         event.stop()
         match event.what:
             case "fold":

@@ -20,7 +20,7 @@ from textual.widgets import ContentSwitcher
 
 from explorer.metadata.registry import load_registry
 from explorer.tui.key_queue import LEADING
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import action_style
 from explorer.tui.widgets.rows import SizeAware
 
@@ -153,7 +153,7 @@ class LazyTab(Tab, can_focus=True):
     LazyTab { height: 1fr; }
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(id=self.NAME)
         self._session = session
         self._entity: Entity | None = None
@@ -232,7 +232,7 @@ class LazyLineageTab(LazyTab):
     SHORT = "Line"
     HOME = "explorer.tui.screens.lineage.tab"
 
-    def __init__(self, session: Session, column: Callable[[], str | None]) -> None:
+    def __init__(self, session: TerminalSession, column: Callable[[], str | None]) -> None:
         super().__init__(session)
         self._column = column
 

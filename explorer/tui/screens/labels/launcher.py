@@ -15,13 +15,13 @@ from explorer.tui.screens.labels.choice import (
     tell_change,
 )
 from explorer.tui.screens.labels.lifecycle import (
-    Deprecation,
+    DeprecationFields,
     DeprecationOutcome,
     DeprecationScreen,
     HideScreen,
 )
 from explorer.tui.screens.labels.picker import FOUND, NOUNS, PickerScreen, is_offered
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -36,7 +36,7 @@ class LabelLauncher:
     def __init__(
         self,
         page: Widget,
-        session: Session,
+        session: TerminalSession,
         refresh: Callable[[], Awaitable[object]],
     ) -> None:
         self._page = page
@@ -72,7 +72,7 @@ class LabelLauncher:
                 what = "is deprecated" if outcome == "deprecated" else "may be used again"
                 self._after(f"{line(place.name)} {what}. U undoes it.")
 
-        screen = DeprecationScreen(self._session, place, Deprecation.of(entity))
+        screen = DeprecationScreen(self._session, place, DeprecationFields.of(entity))
         self._page.app.push_screen(screen, left)
 
     def set_aside(self, entity: "Entity | None") -> None:

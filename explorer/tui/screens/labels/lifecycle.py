@@ -23,7 +23,7 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
 from explorer.tui.screens.lineage.graph import open_graphs
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
 from explorer.tui.widgets.inputs import TypedLine
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Edges
     from explorer.graph import Affected, Impact
 
-__all__ = ["Deprecation", "DeprecationOutcome", "DeprecationScreen", "HideScreen"]
+__all__ = ["DeprecationFields", "DeprecationOutcome", "DeprecationScreen", "HideScreen"]
 
 _COUNTED = 1_000
 _NAMED = 5
@@ -61,7 +61,7 @@ class HideScreen(ModalScreen[bool]):
     }
     """
 
-    def __init__(self, session: Session, place: LabelTarget, *, hides: bool) -> None:
+    def __init__(self, session: TerminalSession, place: LabelTarget, *, hides: bool) -> None:
         super().__init__()
         self._session = session
         self._place = place
@@ -188,7 +188,7 @@ _ASPECT = "deprecation"
 
 
 @dataclass(frozen=True, slots=True)
-class Deprecation:
+class DeprecationFields:
     """What is said of a deprecation; `day` and `replacement` are empty where nothing is."""
 
     is_so: bool = False
@@ -280,7 +280,9 @@ class DeprecationScreen(ModalScreen[DeprecationOutcome]):
     DeprecationScreen #preview { height: auto; max-height: 4; padding: 1 0 0 0; }
     """
 
-    def __init__(self, session: Session, place: LabelTarget, now: Deprecation) -> None:
+    def __init__(
+        self, session: TerminalSession, place: LabelTarget, now: DeprecationFields
+    ) -> None:
         super().__init__()
         self._session = session
         self._place = place
@@ -427,7 +429,7 @@ class DeprecationScreen(ModalScreen[DeprecationOutcome]):
         try:
             yield
         except TextConflict as conflict:
-            self._base = Deprecation.of(await catalog.entity(self._place.urn, (_ASPECT,)))
+            self._base = DeprecationFields.of(await catalog.entity(self._place.urn, (_ASPECT,)))
             self._tell()
             raise Conflict(
                 "somebody changed the deprecation meanwhile; nothing was written: "

@@ -33,7 +33,7 @@ from explorer.tui.screens.labels.choice import (
     tell_change,
     tell_label,
 )
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
 from explorer.tui.widgets.inputs import HintedLine
@@ -405,7 +405,7 @@ _NAME_AT_LEAST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LabelRow:
     """A label that may be put on, or a name for which a label can be made."""
 
     label: str
@@ -430,7 +430,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
     """
 
     def __init__(
-        self, session: Session, place: LabelTarget, kind: LabelKind, choice: LabelChoice
+        self, session: TerminalSession, place: LabelTarget, kind: LabelKind, choice: LabelChoice
     ) -> None:
         super().__init__()
         self._session = session
@@ -439,7 +439,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         self._choice = choice
         self._offers = LabelSource(kind)
         self._offered = LabelOffers("", (), 0)
-        self._rows: list[_Row] = []
+        self._rows: list[_LabelRow] = []
         self._name_width = _NAME_AT_LEAST
         self._ownerships = OWNERSHIPS
         self._ownership = OWNERSHIPS[0]
@@ -623,7 +623,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         self.query_one(LabelRows).refresh()
         self._tell()
 
-    def _ask_to_make(self, row: _Row) -> None:
+    def _ask_to_make(self, row: _LabelRow) -> None:
         question = Text.assemble(
             "There is no tag ",
             said(row.makes, "bold"),
@@ -670,7 +670,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         labels: list[str] = [] if offered.text else list(choice.concerned)
         for urn in found:
             labels += self._labels_of(urn)
-        self._rows = [_Row(label) for label in dict.fromkeys(labels)]
+        self._rows = [_LabelRow(label) for label in dict.fromkeys(labels)]
         makes = self._makes()
         if makes is not None:
             self._rows.append(makes)
@@ -695,7 +695,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         there = [label for label in self._choice.concerned if owner_and_type(label)[0] == urn]
         return [*there, f"{urn} {self._ownership}"]
 
-    def _makes(self) -> _Row | None:
+    def _makes(self) -> _LabelRow | None:
         """The row that makes a tag of what was typed, where there is none of that name."""
         text = self._offered.text
         if self._kind != "tags" or not text:
@@ -707,7 +707,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
             return None
         if text.lower() in called or label in {row.label for row in self._rows}:
             return None
-        return _Row(label) if label in self._choice.new else _Row(label, makes=text)
+        return _LabelRow(label) if label in self._choice.new else _LabelRow(label, makes=text)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]

@@ -246,7 +246,7 @@ _SHAPES = [_shape(mask) for mask in range(64)]
 _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
 
-class _Line(NamedTuple):
+class _Segment(NamedTuple):
     """A straight piece of lines, from `low` to `high` along row or column `at`."""
 
     at: int
@@ -266,8 +266,8 @@ class LineageDrawing:
         self.width, self.height = int(layout.width), int(layout.height)
         self._points: dict[Edge, list[tuple[int, int]]] = {}
         self._rows: dict[int, list[tuple[int, list[str], list[int], str]]] = {}
-        self._along: dict[int, dict[_Line, None]] = {}
-        self._across: dict[int, dict[_Line, None]] = {}
+        self._along: dict[int, dict[_Segment, None]] = {}
+        self._across: dict[int, dict[_Segment, None]] = {}
         self._corners: dict[int, set[int]] = {}
         self._arrows: dict[int, dict[int, tuple[str, Edge]]] = {}
         self._keep_boxes(texts)
@@ -288,10 +288,10 @@ class LineageDrawing:
             for (x, y), (next_x, next_y) in pairwise(points):
                 if y == next_y:
                     low, high = (x, next_x) if x < next_x else (next_x, x)
-                    along.setdefault(y, {})[_Line(y, low, high, firm)] = None
+                    along.setdefault(y, {})[_Segment(y, low, high, firm)] = None
                 else:
                     low, high = (y, next_y) if y < next_y else (next_y, y)
-                    piece = _Line(x, low, high, firm)
+                    piece = _Segment(x, low, high, firm)
                     for band in range(low // _BAND_ROWS, high // _BAND_ROWS + 1):
                         across.setdefault(band, {})[piece] = None
             for x, y in points[1:-1]:
@@ -329,7 +329,7 @@ class LineageDrawing:
         for at, row in enumerate(masks):
             for piece in self._along.get(top + at, ()):
                 _put_along(row, piece.low - left, piece.high - left, _FIRM if piece.firm else 0)
-        seen: set[_Line] = set()
+        seen: set[_Segment] = set()
         for band in range(top // _BAND_ROWS, (top + height) // _BAND_ROWS + 1):
             for piece in self._across.get(band, ()):
                 x = piece.at - left

@@ -242,7 +242,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
 
     @dataclass
-    class Asked(Message):
+    class ActionRequested(Message):
         """A key asked for something that the tab around the map does."""
 
         what: str
@@ -479,8 +479,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         if node is not None and node.state != "more":
             self.mark = "" if self.mark == node.id else node.id
             self.redraw()
-            self.post_message(self.Asked("marked"))
+            self.post_message(self.ActionRequested("marked"))
 
     def action_ask(self, what: str) -> None:
         """What the tab around the map does."""
-        self.post_message(self.Asked(what))
+        self.post_message(self.ActionRequested(what))

@@ -37,9 +37,9 @@ from explorer.tui.screens.lineage.graph import (
 )
 from explorer.tui.screens.lineage.map import LineageMap
 from explorer.tui.screens.search.dialogs import ChoiceScreen
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.tables import check, suggest_name, write_whole
-from explorer.tui.widgets.chooser import EntityScreen, Entry
+from explorer.tui.widgets.chooser import ChooserEntry, EntityScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.lineage import (
@@ -86,7 +86,7 @@ class GraphScreen(FileScreen):
 
     FORMS: ClassVar[tuple[str, ...]] = (".mmd", ".svg", ".dot", ".graphml", ".csv")
 
-    def __init__(self, session: Session, name: str, graph: "nx.DiGraph") -> None:
+    def __init__(self, session: TerminalSession, name: str, graph: "nx.DiGraph") -> None:
         offered = Path(suggest_name(f"{name}-lineage")).with_suffix(".mmd")
         super().__init__(session, str(offered))
         self._called = name
@@ -327,7 +327,7 @@ class LineageTab(Vertical, View):
 
         urn: Urn
 
-    def __init__(self, session: Session, column: Callable[[], str | None]) -> None:
+    def __init__(self, session: TerminalSession, column: Callable[[], str | None]) -> None:
         super().__init__()
         self._session = session
         self._column = column
@@ -462,8 +462,8 @@ class LineageTab(Vertical, View):
         self.set_class(event.size.height < _LOW, "-low")
         self.set_class(event.size.height < _LOWEST, "-lowest")
 
-    @on(LineageMap.Asked)
-    def _asked(self, event: LineageMap.Asked) -> None:
+    @on(LineageMap.ActionRequested)
+    def _asked(self, event: LineageMap.ActionRequested) -> None:
         event.stop()
         match event.what:
             case "open":
@@ -568,7 +568,7 @@ class LineageTab(Vertical, View):
             return
         hood = self._map.drawing.hood.nodes if self._map.drawing else {}
         near = [
-            Entry(
+            ChooserEntry(
                 one.name,
                 aside=one.fact,
                 do=partial(self._show_ways_from, node, one.id, one.name),

@@ -24,7 +24,7 @@ from explorer.tui.content import line
 from explorer.tui.screens.search.query import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.chooser import ChooserScreen, Entry
+from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet
@@ -48,7 +48,7 @@ class ChoiceScreen(ChooserScreen):
     def __init__(
         self,
         title: str,
-        choices: Sequence[Entry],
+        choices: Sequence[ChooserEntry],
         typed: Callable[[str], None] | None = None,
         hint: str = "type to filter",
         at: int = 0,
@@ -60,7 +60,7 @@ class ChoiceScreen(ChooserScreen):
         self._hint = hint
         self._at = at
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """The answers."""
         return self._choices
 
@@ -113,13 +113,13 @@ class SearchesScreen(ChooserScreen):
         self._saved: dict[int, str] = {}
         self._recent: dict[int, str] = {}
 
-    def entries(self) -> Iterable[Entry]:
+    def entries(self) -> Iterable[ChooserEntry]:
         """Every search, the saved ones first; those alike are told apart by who they are."""
         for one in self._kept.saved:
             name = line(one.name, _LABEL)
             by = f"  by {line(one.order, 60)}" if one.order else ""
             text = "" if one.text == one.name else line(one.text, _LABEL)
-            choice = Entry(
+            choice = ChooserEntry(
                 f"{name}   {text}{by}".rstrip(),
                 "★",
                 "Saved  (F2 rename, F8 forget)",
@@ -128,7 +128,7 @@ class SearchesScreen(ChooserScreen):
             self._saved[id(choice)] = one.name
             yield choice
         for text in self._kept.recent:
-            choice = Entry(
+            choice = ChooserEntry(
                 line(text, _LABEL), "", "Recent searches", do=partial(self._run, text, "")
             )
             self._recent[id(choice)] = text
@@ -260,7 +260,7 @@ class _Editor:
         choices = [self._field_choice(one) for one in (*counted, *rest)]
         self._ask("A condition on which field?", choices)
 
-    def _field_choice(self, field: FilterField) -> Entry:
+    def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
         said = [line(field.label or (facet.label if facet else ""), 80)]
         called = self._called(field)
@@ -268,7 +268,7 @@ class _Editor:
         said.extend(line(name, 120) for name in names if name != called)
         keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
         aside = " · ".join(part for part in said if part)
-        return Entry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+        return ChooserEntry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
 
     def _called(self, field: FilterField) -> str:
         """The name of a field that people type: the shortest of its names."""
@@ -290,7 +290,9 @@ class _Editor:
         if field.nature in ("number", "date"):
             hows.extend(_ORDERED)
         hows.extend(_VALUELESS)
-        choices = [Entry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows]
+        choices = [
+            ChooserEntry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows
+        ]
         self._ask(f"{line(self._called(field), 60)} …", choices)
 
     def _ask_value(self, field: FilterField, how: How) -> None:
@@ -305,7 +307,7 @@ class _Editor:
             for one in facet.values:
                 criterion = Criterion(field.name, (one.value,), negated=how == "is not")
                 choices.append(
-                    Entry(
+                    ChooserEntry(
                         line(one.label or one.value, 200),
                         f"{one.count:,}",
                         do=partial(self._join, condition_text(criterion, self._registry)),
@@ -313,7 +315,8 @@ class _Editor:
                 )
         elif field.nature == "boolean":
             choices = [
-                Entry(word, do=partial(self._take, name, how, word)) for word in ("true", "false")
+                ChooserEntry(word, do=partial(self._take, name, how, word))
+                for word in ("true", "false")
             ]
         hint = _HINTS.get(how, "a day, 2024-01-31" if field.nature == "date" else "a value")
         self._ask(
@@ -339,13 +342,13 @@ class _Editor:
             self._done(question.narrowed(condition))
             return
         choices = [
-            Entry(
+            ChooserEntry(
                 "this as well",
                 "and",
                 aside="narrows what was found",
                 do=lambda: self._done(question.narrowed(condition)),
             ),
-            Entry(
+            ChooserEntry(
                 "this instead",
                 "or",
                 aside="a further alternative",
@@ -356,7 +359,7 @@ class _Editor:
         if question.has_alternatives and question.runs[-1][1] == len(end):
             choices.insert(
                 1,
-                Entry(
+                ChooserEntry(
                     "in the last alternative only",
                     "and",
                     aside="the others stay as they are",
@@ -368,7 +371,7 @@ class _Editor:
     def _ask(
         self,
         title: str,
-        choices: Sequence[Entry],
+        choices: Sequence[ChooserEntry],
         typed: Callable[[str], None] | None = None,
         hint: str = "type to filter",
     ) -> None:

@@ -23,7 +23,7 @@ _NUMBERED: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _FacetItem:
     group: FacetGroup
     value: FacetRow | None = None
     number: int = 0
@@ -54,7 +54,7 @@ class Facets(Rows):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[_Row] = []
+        self._rows: list[_FacetItem] = []
         self._groups: tuple[FacetGroup, ...] = ()
         self._expanded: set[str] = set()
 
@@ -84,15 +84,15 @@ class Facets(Rows):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        rows: list[_Row] = []
+        rows: list[_FacetItem] = []
         number = 0
         for group in self._groups:
-            rows.append(_Row(group))
+            rows.append(_FacetItem(group))
             shown = len(group.rows) if group.field in self._expanded else SHORT
             for at, value in enumerate(group.rows):
                 if at < shown or value.is_taken:
                     number += 1
-                    rows.append(_Row(group, value, number if number <= _NUMBERED else 0))
+                    rows.append(_FacetItem(group, value, number if number <= _NUMBERED else 0))
         self._rows = rows
         self.show(len(rows), self._draw_facet, cursor=self.cursor)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAGE",
     "ResultCount",
-    "Results",
+    "ResultRows",
     "count_line",
     "draw_result",
     "fault_line",
@@ -99,7 +99,7 @@ class ResultKeys(Protocol):
         ...
 
 
-class Results(Rows):
+class ResultRows(Rows):
     """The results in order. The list is as long as the whole result; pages are read as they come
     into view."""
 

@@ -31,12 +31,12 @@ from explorer.tui.screens.search.query import Query
 from explorer.tui.screens.search.results import (
     PAGE,
     ResultCount,
-    Results,
+    ResultRows,
     count_line,
     fault_line,
     match_explanation,
 )
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.state import SavedSearch, SearchFile, SearchStore
 from explorer.tui.widgets.inputs import LONGEST, pasted_urn
 from explorer.tui.widgets.rows import SizeAware
@@ -62,7 +62,9 @@ class SearchMemory:
     """The saved and the recent searches of the session's server. Files are read and written in a
     thread."""
 
-    def __init__(self, view: Widget, session: Session, run: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, view: Widget, session: TerminalSession, run: Callable[[str, str], None]
+    ) -> None:
         self._view = view
         self._run = run
         self._session = session
@@ -217,7 +219,7 @@ class SearchBase(Vertical, SizeAware):
         urn: Urn | None
         take: Callable[[], list[events.Key]]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TerminalSession) -> None:
         super().__init__(id="find")
         self._session = session
         self._registry: Registry | None = None
@@ -242,9 +244,9 @@ class SearchBase(Vertical, SizeAware):
         return self.query_one(SearchBox)
 
     @property
-    def results(self) -> Results:
+    def results(self) -> ResultRows:
         """Return the list of results."""
-        return self.query_one(Results)
+        return self.query_one(ResultRows)
 
     @property
     def text(self) -> str:
@@ -445,12 +447,12 @@ class SearchBase(Vertical, SizeAware):
 
     def refresh_results(self) -> None:
         """Read the entities of all known rows again."""
-        self.hear({urn for results in self.query(Results) for urn in results.known})
+        self.hear({urn for results in self.query(ResultRows) for urn in results.known})
 
     def hear(self, urns: Iterable[Urn]) -> None:
         """Read those of the changed entities again that are among the results."""
         # When the app closes, the results may be gone before the last change arrives.
-        shown = {urn for results in self.query(Results) for urn in results.known}
+        shown = {urn for results in self.query(ResultRows) for urn in results.known}
         changed = [urn for urn in urns if urn in shown]
         if changed:
             self._read_changed(changed)
@@ -559,7 +561,7 @@ class SearchView(SearchBase):
     SearchView SearchBox:focus { border: round $primary; }
     SearchView #said { height: 1; padding: 0 1; color: $text-muted; }
     SearchView Facets { width: 25; }
-    SearchView Results { width: 1fr; }
+    SearchView ResultRows { width: 1fr; }
     SearchView #why {
         display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
         border-top: solid $border-blurred;
@@ -572,7 +574,7 @@ class SearchView(SearchBase):
 
         urn: Urn
 
-    def __init__(self, session: Session, *, is_narrow: bool) -> None:
+    def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
         super().__init__(session)
         self._is_narrow, self._is_at_facets = is_narrow, False
         self._quiet = ""
@@ -587,7 +589,7 @@ class SearchView(SearchBase):
             facets.display = not self._is_narrow
             yield facets
             with Vertical(id="found"):
-                yield Results(self)
+                yield ResultRows(self)
         yield Static("", id="why", markup=False)
         yield DropDown()
 
@@ -827,13 +829,15 @@ class SearchView(SearchBase):
 
     def _ask_order(self) -> None:
         from explorer.tui.screens.search.dialogs import ChoiceScreen
-        from explorer.tui.widgets.chooser import Entry
+        from explorer.tui.widgets.chooser import ChooserEntry
 
         def take(order: str) -> None:
             self._order = order
             self._ask()
 
-        choices = [Entry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()]
+        choices = [
+            ChooserEntry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()
+        ]
         orders = list(SORT_ORDERS)
         at = orders.index(self._order) if self._order in orders else 0
         self.app.push_screen(ChoiceScreen("In which order?", choices, at=at))
