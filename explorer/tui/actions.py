@@ -218,7 +218,7 @@ _BROWSE: tuple[Action, ...] = (
 _COLUMNS: tuple[Action, ...] = (
     Action(
         "schema",
-        "edit_column",
+        "ask('edit_column')",
         ("e", "enter"),
         "Edit this column's description",
         "edit column",
@@ -226,17 +226,27 @@ _COLUMNS: tuple[Action, ...] = (
     ),
     Action(
         "schema",
-        "next_undocumented",
+        "ask('next_undocumented')",
         ("u",),
         "Go to the next column without a description",
         "next undocumented",
     ),
-    Action("schema", "fold", ("space", "left", "right"), "Expand or collapse a record", "collapse"),
-    Action("schema", "filter", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"),
-    Action("schema", "mark", ("v",), "Mark or unmark a column, and go to the next", "mark"),
-    Action("schema", "unfilter", ("escape",), "Unmark all, then clear the filter", "all columns"),
-    Action("schema", "order", ("s",), "Most used first, or as in the schema", "by use"),
-    Action("schema", "fold_all", ("z",), "Expand or collapse every record"),
+    Action(
+        "schema",
+        "ask('fold')",
+        ("space", "left", "right"),
+        "Expand or collapse a record",
+        "collapse",
+    ),
+    Action(
+        "schema", "ask('filter')", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"
+    ),
+    Action("schema", "ask('mark')", ("v",), "Mark or unmark a column, and go to the next", "mark"),
+    Action(
+        "schema", "ask('unfilter')", ("escape",), "Unmark all, then clear the filter", "all columns"
+    ),
+    Action("schema", "ask('order')", ("s",), "Most used first, or as in the schema", "by use"),
+    Action("schema", "ask('fold_all')", ("z",), "Expand or collapse every record"),
 )
 
 
@@ -411,13 +421,23 @@ _FIND: tuple[Action, ...] = (
 
 
 _HISTORY: tuple[Action, ...] = (
-    Action("history", "fold", ("space",), "Expand or collapse an aspect"),
-    Action("history", "into", ("right", "l"), "Expand, or go to the text beside"),
-    Action("history", "out", ("left", "h"), "Collapse, or back"),
-    Action("history", "back", ("escape",), "Back to the list before", "back"),
-    Action("history", "blame", ("b",), "Who described each column, and back", "who described what"),
-    Action("history", "mark", ("v",), "Mark a version, to compare any other with it", "compare"),
-    Action("history", "restore", ("R",), "Put an old description back", "restore", writes=True),
+    Action("history", "ask('fold')", ("space",), "Expand or collapse an aspect"),
+    Action("history", "ask('into')", ("right", "l"), "Expand, or go to the text beside"),
+    Action("history", "ask('out')", ("left", "h"), "Collapse, or back"),
+    Action("history", "ask('back')", ("escape",), "Back to the list before", "back"),
+    Action(
+        "history",
+        "ask('blame')",
+        ("b",),
+        "Who described each column, and back",
+        "who described what",
+    ),
+    Action(
+        "history", "ask('mark')", ("v",), "Mark a version, to compare any other with it", "compare"
+    ),
+    Action(
+        "history", "ask('restore')", ("R",), "Put an old description back", "restore", writes=True
+    ),
     Action("difference", "leave", ("escape", "left", "h"), "Back to the list", "back"),
     Action("restore", "confirm", ("ctrl+s",), "Put the old description back", "restore"),
     Action("restore", "cancel", ("escape",), "Cancel", "leave"),
@@ -557,23 +577,27 @@ _OVERVIEW: tuple[Action, ...] = (
     Action("overview", "previous_mention", ("p", "N", "shift+tab"), "To the reference before"),
     Action("overview", "whole", ("w",), "All of a long text, as it is written", "whole text"),
     Action(
-        "relations", "fold", ("space", "left", "right"), "Expand or collapse a kind", "collapse"
+        "relations",
+        "ask('fold')",
+        ("space", "left", "right"),
+        "Expand or collapse a kind",
+        "collapse",
     ),
-    Action("relations", "filter", ("f",), "Filter by name, type or relationship", "filter"),
-    Action("relations", "unfilter", ("escape",), "Clear the filter", "all"),
+    Action("relations", "ask('filter')", ("f",), "Filter by name, type or relationship", "filter"),
+    Action("relations", "ask('unfilter')", ("escape",), "Clear the filter", "all"),
     Action("narrowing", "keep", ("enter", "down"), "To what passes", "to the list"),
     Action("narrowing", "leave", ("escape",), "Clear the filter", "all"),
 )
 
 
 _RAW: tuple[Action, ...] = (
-    Action("raw", "turn", ("space",), "Expand or collapse", "collapse"),
-    Action("raw", "unfold", ("right", "l"), "Expand, or go into what is expanded"),
-    Action("raw", "fold", ("left", "h"), "Collapse, or go to what holds it"),
-    Action("raw", "copy_aspect", ("y",), "Copy the aspect's JSON", "copy aspect"),
-    Action("raw", "copy_value", ("Y",), "Copy the value under the cursor", "copy value"),
-    Action("raw", "filter", ("f",), "Show only keys with a text in them", "filter keys"),
-    Action("raw", "unfilter", ("escape",), "Clear the filter"),
+    Action("raw", "ask('turn')", ("space",), "Expand or collapse", "collapse"),
+    Action("raw", "ask('unfold')", ("right", "l"), "Expand, or go into what is expanded"),
+    Action("raw", "ask('fold')", ("left", "h"), "Collapse, or go to what holds it"),
+    Action("raw", "ask('copy_aspect')", ("y",), "Copy the aspect's JSON", "copy aspect"),
+    Action("raw", "ask('copy_value')", ("Y",), "Copy the value under the cursor", "copy value"),
+    Action("raw", "ask('filter')", ("f",), "Show only keys with a text in them", "filter keys"),
+    Action("raw", "ask('unfilter')", ("escape",), "Clear the filter"),
     Action("keyfilter", "to_rows", ("enter", "down"), "To what was found", "to the rows"),
     Action("keyfilter", "leave", ("escape",), "Clear the filter", "show all"),
 )

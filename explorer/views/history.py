@@ -14,19 +14,25 @@ from explorer.views.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from explorer.client import entity
+    from explorer.client.entity import AspectRead, Entity
     from explorer.client.records import ColumnChange, Version, Versions
 
 __all__ = [
     "ActorNames",
     "AspectHistory",
+    "NotRestorable",
+    "OldDescription",
     "VersionStep",
     "actor_of",
     "actors_of",
+    "aspects_by_time",
     "author_of",
     "blame_table",
     "column_changes_table",
     "history_table",
     "name_of",
+    "old_column_description",
+    "old_description",
     "run_of",
     "version_label",
 ]
@@ -146,6 +152,92 @@ class AspectHistory:
             last = None
         total = self.total if page.total is None else page.total
         return replace(self, steps=(*self.steps, *steps), oldest=last, total=total)
+
+
+def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
+    """Return the aspects of an entity but its key, the one written last first. Those that one run
+    wrote are together, by name."""
+    found = {name: one for name, one in entity.aspects.items() if not name.endswith("Key")}
+
+    def millis(one: "AspectRead") -> int:
+        return one.created.time if one.created else 0
+
+    run_ended: dict[str, int] = {}
+    for one in found.values():
+        run = run_of(one.run_id)
+        run_ended[run] = max(run_ended.get(run, 0), millis(one))
+
+    def order(name: str) -> tuple[int, str]:
+        run = run_of(found[name].run_id)
+        return -(run_ended[run] if run else millis(found[name])), name
+
+    return [found[name] for name in sorted(found, key=order)]
+
+
+NotRestorable = Literal["no description", "no text", "unchanged", "no column"]
+"""Why a version or a change holds nothing to restore: it holds no description; it took an ingested
+one away; the description is the same now; or the schema no longer has the column."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldDescription:
+    """An earlier description of an entity, or of its column at the field path `path`.
+
+    `now` is the edited text that it would replace, empty where there is none. `written` is when and
+    by whom the old one was written.
+    """
+
+    urn: Urn
+    name: str
+    path: str | None
+    column: str
+    text: str
+    now: str
+    written: AuditStamp | None
+
+
+def old_description(
+    entity: "Entity", aspect: str, version: "Version"
+) -> OldDescription | NotRestorable:
+    """Return the description of an entity that a version of one of its aspects holds, edited or
+    ingested."""
+    from explorer.client.editable import place_of
+    from explorer.errors import InvalidInput
+
+    try:
+        place = place_of(entity.urn, None)
+    except InvalidInput:
+        return "no description"
+    ingested = version.value.get("description")
+    is_ingested = aspect.endswith(("Properties", "Info")) and not aspect.startswith("editable")
+    if aspect == place.aspect:
+        text = place.text(version.value) or ""
+    elif is_ingested and isinstance(ingested, str):
+        text = ingested
+    else:
+        return "no description"
+    # Not `edited_description`, which is stripped.
+    now = place.text(entity.raw(place.aspect) or {}) or ""
+    if text == (now or entity.ingested_description):
+        return "unchanged"
+    return OldDescription(entity.urn, entity.name, None, "", text, now, version.created)
+
+
+def old_column_description(
+    entity: "Entity", path: str, change: "ColumnChange"
+) -> OldDescription | NotRestorable:
+    """Return the text that a change gave to the column at the field path `path`."""
+    column = entity.schema.column(path)
+    if column is None:
+        return "no column"
+    text, now = change.after or "", column.edited or ""
+    if text == (now or column.ingested or ""):
+        return "unchanged"
+    if change.origin == "ingested" and not text:
+        return "no text"
+    return OldDescription(
+        entity.urn, entity.name, path, column.path.simple, text, now, change.created
+    )
 
 
 _STAMP: Final = (

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ from explorer.views.diff import value_diff
 from explorer.views.history import (
     ActorNames,
     AspectHistory,
+    OldDescription,
     actor_of,
     actors_of,
     blame_table,
     history_table,
+    old_column_description,
+    old_description,
     run_of,
 )
 from explorer.views.table import to_csv, to_frame, to_objects
@@ -213,3 +217,22 @@ def test_who_wrote_is_named_where_the_name_is_known() -> None:
     assert actor_of(None, {}) == ""
     assert actors_of([STAMP, None, STAMP]) == (ada,)
     assert (run_of("no-run-id-provided"), run_of("nightly")) == ("", "run nightly")
+
+
+def test_an_old_description_is_found_in_versions_and_changes(catalog: Catalog) -> None:
+    entity = catalog.entity(URN)
+    versions = tuple(catalog.versions(URN, "editableDatasetProperties"))
+    old = [old_description(entity, "editableDatasetProperties", one) for one in versions]
+    assert old[0] == "unchanged"
+    assert [one.text for one in old[1:] if isinstance(one, OldDescription)] == [
+        "In kilograms.",
+        "In pounds.",
+    ]
+    assert old_description(entity, "schemaMetadata", versions[1]) == "no description"
+    (change,) = catalog.column_history(URN, "weight")
+    assert old_column_description(entity, "weight", change) == "unchanged"
+    assert old_column_description(entity, "gone", change) == "no column"
+    older = replace(change, after="Gross weight.")
+    found = old_column_description(entity, "weight", older)
+    assert isinstance(found, OldDescription)
+    assert (found.text, found.now, found.path) == ("Gross weight.", "Net weight.", "weight")

@@ -5,7 +5,7 @@ under the cursor.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -34,7 +34,7 @@ from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
-from explorer.tui.widgets.rows import Rows, SizeAware, strip_of
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, SizeAware, strip_of
 from explorer.views.columns import (
     ColumnFilter,
     ColumnKnowledge,
@@ -140,74 +140,26 @@ class ColumnHeading(Widget):
         return text
 
 
-What = Literal["edit", "next", "fold", "fold all", "order", "filter", "unfilter", "mark"]
-
-
-class ColumnRows(Rows):
+class ColumnRows(ActionRows):
     """The rows of the table."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
 
-    @dataclass
-    class ActionRequested(Message):
-        """A key asked for something that the view around the table does."""
-
-        what: What
-
-    def __init__(self, moved: Callable[[], None], narrowed: Callable[[], bool]) -> None:
-        super().__init__()
+    def __init__(self, moved: Callable[[], None], offers: Callable[[str], bool]) -> None:
+        super().__init__(offers)
         self._moved = moved
-        self._narrowed = narrowed
 
     def tell_moved(self) -> None:
         """Tell at once: row and detail are painted together."""
         self._moved()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a filter that is there can be taken off."""
-        if action == "unfilter":
-            return self._narrowed()
-        return super().check_action(action, parameters)
-
     def action_choose(self) -> None:
         """A click on the row under the cursor edits it."""
-        self.action_edit_column()
-
-    def action_edit_column(self) -> None:
-        """Edit the column under the cursor."""
-        self.post_message(self.ActionRequested("edit"))
-
-    def action_next_undocumented(self) -> None:
-        """To the next column without a description."""
-        self.post_message(self.ActionRequested("next"))
+        self.action_ask("edit_column")
 
     def action_label(self, kind: LabelKind) -> None:
         """Choose the tags or terms of the column under the cursor."""
         self.post_message(LabelAsked(kind))
-
-    def action_fold(self) -> None:
-        """Expand or collapse the record under the cursor."""
-        self.post_message(self.ActionRequested("fold"))
-
-    def action_fold_all(self) -> None:
-        """Fold every record, or unfold all."""
-        self.post_message(self.ActionRequested("fold all"))
-
-    def action_order(self) -> None:
-        """Most used first, or as in the schema."""
-        self.post_message(self.ActionRequested("order"))
-
-    def action_mark(self) -> None:
-        """Mark the column under the cursor, or take its mark off."""
-        self.post_message(self.ActionRequested("mark"))
-
-    def action_filter(self) -> None:
-        """Type what narrows the columns."""
-        self.post_message(self.ActionRequested("filter"))
-
-    def action_unfilter(self) -> None:
-        """All columns again."""
-        self.post_message(self.ActionRequested("unfilter"))
 
 
 _NAMED_AT_MOST = 150
@@ -248,7 +200,7 @@ class ColumnsView(Vertical, Tab):
         """A heading, the line that narrows, the table, and the column looked at."""
         yield ColumnHeading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
-        yield ColumnRows(self._tell, lambda: bool(self._filter or self._marked))
+        yield ColumnRows(self._tell, self._offers)
         yield ColumnDetail()
 
     def offers(self, entity: "Entity") -> bool:
@@ -369,18 +321,21 @@ class ColumnsView(Vertical, Tab):
         )
         self._tell()
 
-    @on(ColumnRows.ActionRequested)
-    def _asked(self, event: ColumnRows.ActionRequested) -> None:
+    def _offers(self, action: str) -> bool:
+        return action != "unfilter" or bool(self._filter or self._marked)
+
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
         event.stop()
-        match event.what:
-            case "edit":
+        match event.action:
+            case "edit_column":
                 if self.current is not None:
                     self.post_message(self.Edited(self.current.path.raw))
-            case "next":
+            case "next_undocumented":
                 self._to_undocumented()
             case "fold":
                 self._fold()
-            case "fold all":
+            case "fold_all":
                 self._fold_all()
             case "order":
                 self._turn_order()

@@ -1,9 +1,9 @@
-"""The history tab: versions of aspects, who described what, what changed, and restoring an old
-description.
+"""The history tab: versions of aspects and what each changed, who described each column, and the
+dialog that restores an old description.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -21,7 +21,6 @@ from explorer.client.difference import difference
 from explorer.client.history import version_of
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, padded, preview, said
 from explorer.tui.key_queue import LEADING
@@ -29,77 +28,39 @@ from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.differences import DifferenceRows
-from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
 from explorer.views.history import (
     ActorNames,
     AspectHistory,
+    NotRestorable,
+    OldDescription,
     VersionStep,
     actor_of,
     actors_of,
+    aspects_by_time,
     blame_table,
     column_changes_table,
     history_table,
+    old_column_description,
+    old_description,
     run_of,
 )
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.client.entity import AspectRead, Column, Entity
-    from explorer.client.records import ColumnChange
+    from explorer.client.entity import Column, Entity
+    from explorer.client.records import ColumnChange, Version
     from explorer.metadata.aspects import AuditStamp
     from explorer.views.table import Table
 
 __all__ = ["HistoryRows", "HistoryTab"]
 
 
-class HistoryRows(Rows):
-    """The list at the left; `able` says which of its actions can be done now."""
+class HistoryRows(ActionRows):
+    """The list at the left."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("history")
-
-    @dataclass
-    class ActionRequested(Message):
-        """A key asked for something that the tab around the list does."""
-
-        what: str
-
-    def __init__(self, able: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._able = able
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what can be done with what is shown."""
-        del parameters
-        return self._able(action)
-
-    def action_fold(self) -> None:
-        """Expand or collapse an aspect."""
-        self.post_message(self.ActionRequested("fold"))
-
-    def action_into(self) -> None:
-        """Expand, or go to the text beside."""
-        self.post_message(self.ActionRequested("into"))
-
-    def action_out(self) -> None:
-        """Fold, or back."""
-        self.post_message(self.ActionRequested("out"))
-
-    def action_back(self) -> None:
-        """Back to the list before."""
-        self.post_message(self.ActionRequested("back"))
-
-    def action_mark(self) -> None:
-        """Mark a version to compare with."""
-        self.post_message(self.ActionRequested("mark"))
-
-    def action_blame(self) -> None:
-        """Who described each column."""
-        self.post_message(self.ActionRequested("blame"))
-
-    def action_restore(self) -> None:
-        """Put an old description back."""
-        self.post_message(self.ActionRequested("restore"))
 
 
 _WHEN = 16
@@ -115,7 +76,7 @@ class Track:
     `asked` says whether any were asked for.
     """
 
-    latest: "AspectRead"
+    latest: "Version"
     history: AspectHistory
     asked: bool = False
     folded: bool = True
@@ -133,8 +94,8 @@ class Track:
     @property
     def known_steps(self) -> Sequence[VersionStep]:
         """Return the versions that were read, else the latest, which came with the entity."""
-        latest = version_of(self.latest)
-        return self.history.steps or (VersionStep(self.aspect, latest, None, "not read"),)
+        latest = VersionStep(self.aspect, self.latest, None, "not read")
+        return self.history.steps or (latest,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +109,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class StampText:
-    """Writes who wrote something and when, in the zone and with the names of the session."""
+    """Text of who wrote something and when, in the zone and with the names of the session."""
 
     times: Times
     names: ActorNames
@@ -162,14 +123,14 @@ class StampText:
         return actor_of(stamp, self.names)
 
     def both(self, stamp: "AuditStamp | None", width: int) -> Text:
-        """Return both as wide as every row of a list has them."""
+        """Return both in columns of a fixed width, wider in a wide list."""
         at = self.when(stamp)
         room = _WHO if width < _RUN_FROM else _WHO * 2
         text = padded(Text(at), max(_WHEN, cell_len(at))).append("  ")
         return text.append_text(padded(said(self.who(stamp)), room)).append(" ")
 
     def facts(self, change: "ColumnChange") -> list[Text]:
-        """Return where a description comes from."""
+        """Return who gave a description, when, and in which run."""
         return [
             Text("✎ edited" if change.origin == "edited" else "ingested"),
             Text(self.when(change.created)),
@@ -194,7 +155,7 @@ class VersionsList:
         return len(self.places)
 
     def lay_out(self) -> None:
-        """The rows anew: what is folded shows no versions."""
+        """List the rows again: a folded aspect shows no versions."""
         self.places = []
         for track in self.tracks:
             self.places.append(VersionRow(track))
@@ -204,7 +165,7 @@ class VersionsList:
                     self.places.append(VersionRow(track, more=True))
 
     def title(self) -> Text:
-        """How many aspects and versions there are."""
+        """Return how many aspects and versions there are."""
         totals = [track.history.total for track in self.tracks]
         text = Text(counted(len(self.tracks), "aspect"), "bold")
         number = sum(total for total in totals if total is not None)
@@ -213,12 +174,12 @@ class VersionsList:
         return text.append(" · versions on request" if number == 0 else "", "dim")
 
     def is_marked(self, place: VersionRow) -> bool:
-        """Whether this version is the one marked."""
+        """Return whether this version is the one marked."""
         mark = self.marked
         return mark is not None and place.step is not None and place.step is mark.step
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """An aspect with its latest writing, or a version with what it changed."""
+        """Return a row: an aspect with who wrote it last, or a version with what it changed."""
         place = self.places[index]
         if place.more:
             history = place.track.history
@@ -247,7 +208,7 @@ class VersionsList:
         return row.append_text(join([Text(one.plain, "dim") for one in facts]))
 
     def head(self, index: int) -> Text:
-        """Which version this is."""
+        """Return which version a row is: its aspect, number, time, author and run."""
         place = self.places[index]
         step = place.step or place.track.newest
         if place.more or step is None:
@@ -263,18 +224,18 @@ class VersionsList:
         return join(facts)
 
     def head_against(self, marked: VersionStep) -> Text:
-        """Which version another is compared with."""
+        """Return which version another is compared with."""
         stamp = marked.version.created
         text = Text(f"\nagainst ◆ {self._stamps.when(stamp)} ", "bold")
         return text.append_text(said(self._stamps.who(stamp), "dim"))
 
     def row_of(self, track: Track) -> int:
-        """Where the aspect stands."""
+        """Return the row of an aspect."""
         return next((at for at, one in enumerate(self.places) if one.track is track), 0)
 
 
 class BlameList:
-    """Every column in the order of the schema: who gave it its description, and when."""
+    """Every column in the order of the schema, with who gave it its description, and when."""
 
     def __init__(
         self, entity: "Entity", blamed: Mapping[str, "ColumnChange"], stamps: StampText
@@ -289,12 +250,12 @@ class BlameList:
         return len(self.columns)
 
     def title(self) -> Text:
-        """How many columns somebody described."""
+        """Return how many columns have a description."""
         text = Text("Who described the columns", "bold")
         return text.append(f" · {len(self.blamed):,} of {len(self.columns):,}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """A column, when and by whom."""
+        """Return a row: the column, when it was described and by whom."""
         column = self.columns[index]
         name = max(_NAME_AT_LEAST, min(self._name, width - _WHEN - _WHO - 8))
         row = Text(" ").append_text(padded(said(column.path.simple), name)).append("  ")
@@ -308,7 +269,7 @@ class BlameList:
         return (row,)
 
     def head(self, index: int) -> Text:
-        """The column, and where its text comes from."""
+        """Return the column, and who gave it its description, when, and in which run."""
         column = self.columns[index]
         change = self.blamed.get(column.path.raw)
         facts = self._stamps.facts(change) if change else ()
@@ -329,56 +290,35 @@ class ColumnList:
         return len(self.changes)
 
     def title(self) -> Text:
-        """The column, and how often its description changed."""
+        """Return the column, and how often its description changed."""
         text = said(self._name, "bold")
         return text.append(f" · {counted(len(self.changes), 'change')}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
-        """A change: when, by whom, the new text."""
+        """Return a row: when the change was made, by whom, and the new text."""
         change = self.changes[index]
         row = Text(" ").append("✎ " if change.origin == "edited" else "  ", "bold")
         row.append_text(self._stamps.both(change.created, width))
         return (row.append_text(preview(change.after, missing="removed")),)
 
     def head(self, index: int) -> Text:
-        """Where the change comes from."""
+        """Return who made the change, when, and in which run."""
         return join([said(self._name, "bold"), *self._stamps.facts(self.changes[index])])
 
 
 HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
-"""What can be shown of a history."""
+"""A list that the tab shows."""
 
 
 def tracks_of(entity: "Entity") -> list[Track]:
     """Return the aspects that have a history, the one written last first."""
-    tracks = [
-        Track(one, AspectHistory(name))
-        for name, one in entity.aspects.items()
-        if not name.endswith("Key")
-    ]
-    # What one run wrote stays together, by name.
-    ended: dict[str, int] = {}
-    for one in tracks:
-        run = run_of(one.latest.run_id)
-        ended[run] = max(ended.get(run, 0), _millis(one))
-
-    def written(one: Track) -> int:
-        run = run_of(one.latest.run_id)
-        return ended[run] if run else _millis(one)
-
-    tracks.sort(key=lambda one: (-written(one), one.aspect))
-    return tracks
-
-
-def _millis(track: Track) -> int:
-    created = track.latest.created
-    return created.time if created else 0
+    return [Track(version_of(one), AspectHistory(one.name)) for one in aspects_by_time(entity)]
 
 
 async def read_more_versions(
     catalog: "AsyncCatalog", entity: "Entity", track: Track, count: int
 ) -> None:
-    """Read the next versions of an aspect; one that has gone meanwhile has none."""
+    """Read the next `count` versions of an aspect; one that was deleted meanwhile has none."""
     try:
         page = await catalog.versions(
             entity.urn, track.aspect, start=track.history.read, count=count
@@ -390,93 +330,25 @@ async def read_more_versions(
 
 
 _NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
-_AS_NOW = "That is the description as it is now."
-
-
-@dataclass(frozen=True, slots=True)
-class OldDescription:
-    """An old description: of an entity, or of the column at the field path `path`.
-
-    `now` is the edited text that the reader sees beside it, empty where there is none; `written`
-    is when and by whom the old one was.
-    """
-
-    urn: Urn
-    name: str
-    path: str | None
-    column: str
-    text: str
-    now: str
-    written: "AuditStamp | None"
+_REASONS: Mapping[NotRestorable, str] = {
+    "no description": _NO_TEXT,
+    "no text": "There is no text in this one to put back.",
+    "unchanged": "That is the description as it is now.",
+    "no column": "The schema no longer has this column, so nothing can be put back.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreOutcome:
-    """How the screen was left; `refused` is what was said where this connection only reads."""
+    """How the screen was left; `refused` is the error where this connection is read-only."""
 
     restored: bool = False
     refused: str = ""
 
 
-def _old_text(entity: "Entity", aspect: str, value: dict[str, object]) -> str | None:
-    """The description of an entity that one of its aspects holds; None where it holds none."""
-    from explorer.client.editable import place_of
-    from explorer.errors import InvalidInput
-
-    try:
-        place = place_of(entity.urn, None)
-    except InvalidInput:
-        return None
-    if aspect == place.aspect:
-        return place.text(value) or ""
-    # What came in beside what people wrote: put back, it becomes what people wrote.
-    ingested = value.get("description")
-    is_beside = aspect.endswith(("Properties", "Info")) and not aspect.startswith("editable")
-    return ingested if is_beside and isinstance(ingested, str) else None
-
-
-def _text_now(entity: "Entity") -> str:
-    """What people wrote of an entity, exactly as it is kept."""
-    from explorer.client.editable import place_of
-
-    place = place_of(entity.urn, None)
-    return place.text(entity.raw(place.aspect) or {}) or ""
-
-
-def old_of_version(entity: "Entity", place: "VersionRow | None") -> OldDescription | str:
-    """The description of an entity that a version of an aspect holds, the latest of an aspect, or
-    why there is none to put back."""
-    step = place.step or place.track.newest if place is not None else None
-    if place is None or step is None:
-        return _NO_TEXT
-    version = step.version
-    text = _old_text(entity, place.track.aspect, version.value)
-    if text is None:
-        return _NO_TEXT
-    now = _text_now(entity)
-    if text == (now or entity.ingested_description):
-        return _AS_NOW
-    return OldDescription(entity.urn, entity.name, None, "", text, now, version.created)
-
-
-def old_of_change(entity: "Entity", path: str, change: "ColumnChange") -> OldDescription | str:
-    """The text that a change gave to a column, or why it is not one to put back."""
-    column = entity.schema.column(path)
-    if column is None:
-        return "The schema no longer has this column, so nothing can be put back."
-    text, now = change.after or "", column.edited or ""
-    if text == (now or column.ingested or ""):
-        return _AS_NOW
-    if change.origin == "ingested" and not text:
-        return "There is no text in this one to put back."
-    return OldDescription(
-        entity.urn, entity.name, path, column.path.simple, text, now, change.created
-    )
-
-
 class RestoreScreen(ModalScreen[RestoreOutcome]):
-    """Shows what putting an old description back would change, and does it when told to. A text
-    that somebody wrote meanwhile is shown and not overwritten unasked."""
+    """Shows what restoring an old description would change, and restores it on confirmation. A text
+    that somebody wrote meanwhile is shown first, and overwritten only on a second confirmation."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("restore")
     CSS = """
@@ -496,14 +368,14 @@ class RestoreScreen(ModalScreen[RestoreOutcome]):
         self._base = old.now
 
     def compose(self) -> ComposeResult:
-        """What is to be done, what it changes, the keys."""
+        """Yield the question, what would change, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield DifferenceRows(beside=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show it, the keys on the text."""
+        """Show what would change, and focus it."""
         rows = self.query_one(DifferenceRows)
         self.set_focus(rows)
         self._show("Put the old description back?")
@@ -597,7 +469,7 @@ class HistoryTab(Vertical, View):
         self._refused = False
 
     def compose(self) -> ComposeResult:
-        """What the list is of, the list, and what was changed."""
+        """Yield the title of the list, the list, and what was changed."""
         yield Static("", id="of", markup=False)
         with Container(id="both"):
             yield HistoryRows(self._able)
@@ -606,7 +478,7 @@ class HistoryTab(Vertical, View):
                 yield DifferenceRows()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """List its aspects with the latest writing of each: nobody is asked for that."""
+        """List its aspects, each with who wrote it last. No request."""
         same = keep and self._entity is not None
         self._entity = entity
         if not same:
@@ -616,13 +488,12 @@ class HistoryTab(Vertical, View):
             self._lay_out(0)
 
     def show_times(self) -> None:
-        """Say every moment in the zone chosen now."""
+        """Show every time in the zone chosen now."""
         self._rows.refresh()
         self._tell()
 
     def table(self) -> "Table | None":
-        """Return the list for a file, versions in collapsed aspects with it, as far as it was
-        read."""
+        """Return the list as far as it was read, with the versions in collapsed aspects."""
         if self._entity is None:
             return None
         name, names = self._entity.name, self._session.names
@@ -637,12 +508,12 @@ class HistoryTab(Vertical, View):
                 return column_changes_table(title, changes, names)
 
     def focus_content(self) -> None:
-        """The keys move in the list."""
+        """Focus the list."""
         self._look_at(text=False)
 
     async def read(self, entity: "Entity") -> None:
-        """Read the newest versions: one request for each aspect, all at once, where the server
-        tells versions at once; elsewhere an aspect's when it is unfolded."""
+        """Read the newest versions: one request for each aspect, all at once, where the server has
+        a request for versions; elsewhere an aspect's are read when it is unfolded."""
         catalog = await self._session.catalog()
         tracks = tracks_of(entity)
         folds = {track.aspect: track.folded for track in self._versions.tracks if track.asked}
@@ -663,7 +534,7 @@ class HistoryTab(Vertical, View):
             self._lay_out(self._rows.cursor)
 
     async def _read_names(self, tracks: Sequence[Track]) -> None:
-        """Learn the names of those who wrote the versions that were read."""
+        """Read the names of those who wrote the versions that were read."""
         versions = (step.version for track in tracks for step in track.known_steps)
         await self._session.read_names(actors_of(version.created for version in versions))
 
@@ -673,7 +544,7 @@ class HistoryTab(Vertical, View):
 
     @property
     def _shown(self) -> HistoryList:
-        # A list may be empty: only one that is not there gives way.
+        # An empty list is falsy, so `or` would skip it.
         if self._column is not None:
             return self._column
         return self._versions if self._blame is None else self._blame
@@ -697,11 +568,11 @@ class HistoryTab(Vertical, View):
             case _:
                 return True
 
-    @on(HistoryRows.ActionRequested)
-    def _asked(self, event: HistoryRows.ActionRequested) -> None:
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
         event.stop()
         place = self._place
-        match event.what:
+        match event.action:
             case "fold" if place is not None:
                 self._fold(place.track, folded=not place.track.folded)
             case "into" if place is not None and place.step is None:
@@ -743,7 +614,8 @@ class HistoryTab(Vertical, View):
         self._look_at(text=False)
 
     def on_resize(self) -> None:
-        """Side by side where there is room, else one above the other, else one at a time."""
+        """Show list and text side by side, in a narrow tab one above the other, in a small one
+        one at a time."""
         stacked = self.size.width < _BESIDE_FROM
         self.set_class(stacked, "-stacked")
         self.set_class(stacked and self.size.height < _BOTH_FROM, "-one")
@@ -846,7 +718,7 @@ class HistoryTab(Vertical, View):
         self._tell()
 
     def _tell(self) -> None:
-        """Show what the row under the cursor is about."""
+        """Show what was changed in the row under the cursor."""
         self.workers.cancel_group(self, "difference")
         shown, at = self._shown, self._rows.cursor
         if not self._rows.count:
@@ -903,7 +775,9 @@ class HistoryTab(Vertical, View):
             return
         old = self._old()
         if isinstance(old, str):
-            self._session.say(old)
+            self._session.say(_REASONS[old])
+        elif old is None:
+            self._session.say("Nothing is shown that could be put back.")
         else:
             self.app.push_screen(RestoreScreen(self._session, old), self._restored)
 
@@ -918,11 +792,16 @@ class HistoryTab(Vertical, View):
             self._lay_out(self._rows.cursor)
             self._session.say(outcome.refused, error=True)
 
-    def _old(self) -> OldDescription | str:
-        """The old description under the cursor, or why there is none to put back."""
+    def _old(self) -> OldDescription | NotRestorable | None:
+        """Return the old description under the cursor, why it cannot be restored, or nothing where
+        the list is empty."""
         entity, column = self._entity, self._column
         if entity is None or not self._rows.count:
-            return "Nothing is shown that could be put back."
+            return None
         if column is not None:
-            return old_of_change(entity, column.path, column.changes[self._rows.cursor])
-        return old_of_version(entity, self._place)
+            return old_column_description(entity, column.path, column.changes[self._rows.cursor])
+        place = self._place
+        step = place.step or place.track.newest if place is not None else None
+        return (
+            "no description" if step is None else old_description(entity, step.aspect, step.version)
+        )

@@ -21,7 +21,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import block, join, padded, said
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.rows import Rows, wrapped_parts
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrapped_parts
 from explorer.views.history import actor_of, actors_of, run_of
 
 if TYPE_CHECKING:
@@ -219,44 +219,10 @@ _VALUE_LIMIT = 400
 # What is copied goes through the terminal, and most take no more.
 
 
-class RawRows(Rows):
+class RawRows(ActionRows):
     """The rows of the tree."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("raw")
-
-    @dataclass
-    class ActionRequested(Message):
-        """A key asked for something that the tab around the rows does."""
-
-        what: str
-
-    def action_turn(self) -> None:
-        """Expand or collapse."""
-        self.post_message(self.ActionRequested("toggle"))
-
-    def action_unfold(self) -> None:
-        """Unfold; what is unfolded is entered."""
-        self.post_message(self.ActionRequested("unfold"))
-
-    def action_fold(self) -> None:
-        """Fold, or up to what holds it."""
-        self.post_message(self.ActionRequested("fold"))
-
-    def action_copy_aspect(self) -> None:
-        """Copy the JSON of the aspect."""
-        self.post_message(self.ActionRequested("copy aspect"))
-
-    def action_copy_value(self) -> None:
-        """Copy the value under the cursor."""
-        self.post_message(self.ActionRequested("copy value"))
-
-    def action_filter(self) -> None:
-        """Show only some keys."""
-        self.post_message(self.ActionRequested("filter"))
-
-    def action_unfilter(self) -> None:
-        """Clear the filter."""
-        self.post_message(self.ActionRequested("unfilter"))
 
 
 class KeyFilter(Input):
@@ -394,17 +360,17 @@ class RawTab(Vertical, View):
         empty = "No key has that in it." if self._filtered else "Nothing is stored for this entity."
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
 
-    @on(RawRows.ActionRequested)
-    def _asked(self, event: RawRows.ActionRequested) -> None:
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
         event.stop()
         node, at = self._node, self._rows.cursor
-        match event.what:
+        match event.action:
             case "filter":
                 self.add_class("-filtered")
                 self.screen.set_focus(self.query_one(KeyFilter))
             case "unfilter":
                 self._unfilter()
-            case "toggle" if node is not None:
+            case "turn" if node is not None:
                 self._toggle(node, at)
             case "unfold" if node is not None and node.is_open:
                 self._rows.move_to(at + 1)
@@ -414,9 +380,9 @@ class RawTab(Vertical, View):
                 self._toggle(node, at)
             case "fold" if node is not None:
                 self._rows.move_to(self._tree.above(at))
-            case "copy aspect" if node is not None:
+            case "copy_aspect" if node is not None:
                 self._copy(node.aspect, self._value_of(node.aspect))
-            case "copy value" if node is not None:
+            case "copy_value" if node is not None:
                 held = node.parent if node.is_line and node.parent else node
                 self._copy(" / ".join(held.path), held.value)
 

@@ -24,7 +24,16 @@ from textual.widget import Widget
 
 from explorer.tui.actions import bindings
 
-__all__ = ["MARK", "Rows", "SizeAware", "TextRows", "strip_of", "wrapped_parts"]
+__all__ = [
+    "MARK",
+    "ActionRequested",
+    "ActionRows",
+    "Rows",
+    "SizeAware",
+    "TextRows",
+    "strip_of",
+    "wrapped_parts",
+]
 
 
 def strip_of(line: Text, width: int, style: Style) -> Strip:
@@ -344,6 +353,32 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             self.action_choose()
         else:
             self.move_to(row)
+
+
+@dataclass
+class ActionRequested(Message):
+    """A key of a widget asks for an action of the widget around it."""
+
+    action: str
+
+
+class ActionRows(Rows):
+    """A list with keys for actions of the widget around it; `offers` says by an action's name
+    whether it can be done now."""
+
+    def __init__(self, offers: Callable[[str], bool] = lambda _: True) -> None:
+        super().__init__()
+        self._offers = offers
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action can be done now."""
+        if action == "ask":
+            return self._offers(str(parameters[0]))
+        return super().check_action(action, parameters)
+
+    def action_ask(self, action: str) -> None:
+        """Ask for an action of the widget around the list."""
+        self.post_message(ActionRequested(action))
 
 
 class TextRows(Rows):

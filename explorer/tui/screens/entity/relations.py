@@ -20,7 +20,7 @@ from explorer.tui.content import join, padded, said
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
-from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
 from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
@@ -178,38 +178,10 @@ _NAMED_TO_NARROW = 1_500
 _DIRECTIONS: "tuple[Direction, ...]" = ("INCOMING", "OUTGOING")
 
 
-class _Related(Rows):
+class _Related(ActionRows):
     """The list itself."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("relations")
-
-    @dataclass
-    class ActionRequested(Message):
-        """A key asked for something that the view around the list does."""
-
-        what: str
-
-    def __init__(self, narrowed: Callable[[], bool]) -> None:
-        super().__init__()
-        self._narrowed = narrowed
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a filter that is there can be taken off."""
-        if action == "unfilter":
-            return self._narrowed()
-        return super().check_action(action, parameters)
-
-    def action_fold(self) -> None:
-        """Fold the kind that the cursor is in, or unfold it."""
-        self.post_message(self.ActionRequested("fold"))
-
-    def action_filter(self) -> None:
-        """Type what narrows the list."""
-        self.post_message(self.ActionRequested("filter"))
-
-    def action_unfilter(self) -> None:
-        """The whole list again."""
-        self.post_message(self.ActionRequested("unfilter"))
 
 
 class RelationsView(Vertical, Tab):
@@ -249,7 +221,7 @@ class RelationsView(Vertical, Tab):
     def compose(self) -> ComposeResult:
         """The line that narrows, and the list."""
         yield FilterLine("a name, type:chart, a relationship such as OwnedBy")
-        yield _Related(lambda: bool(self._words))
+        yield _Related(lambda action: action != "unfilter" or bool(self._words))
 
     @property
     def total(self) -> int:
@@ -347,10 +319,10 @@ class RelationsView(Vertical, Tab):
                 return False
         return True
 
-    @on(_Related.ActionRequested)
-    def _do(self, event: _Related.ActionRequested) -> None:
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
         event.stop()
-        match event.what:
+        match event.action:
             case "fold":
                 self._fold()
             case "filter":

@@ -10,7 +10,6 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region, Size, Spacing
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -25,7 +24,7 @@ from explorer.tui.screens.lineage.drawing import (
     Span,
     edges_between,
 )
-from explorer.tui.widgets.rows import SizeAware
+from explorer.tui.widgets.rows import ActionRequested, SizeAware
 
 if TYPE_CHECKING:
     from explorer.graph.layout import Box
@@ -240,12 +239,6 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"map--cursor", "map--way", "map--root"}
     BINDINGS: ClassVar[list[BindingType]] = bindings("lineage")
-
-    @dataclass
-    class ActionRequested(Message):
-        """A key asked for something that the tab around the map does."""
-
-        what: str
 
     def __init__(self, moved: Callable[[], None]) -> None:
         super().__init__()
@@ -479,8 +472,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         if node is not None and node.state != "more":
             self.mark = "" if self.mark == node.id else node.id
             self.redraw()
-            self.post_message(self.ActionRequested("marked"))
+            self.action_ask("marked")
 
-    def action_ask(self, what: str) -> None:
-        """What the tab around the map does."""
-        self.post_message(self.ActionRequested(what))
+    def action_ask(self, action: str) -> None:
+        """Ask for an action of the tab around the map."""
+        self.post_message(ActionRequested(action))

@@ -41,7 +41,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.tables import check, suggest_name, write_whole
 from explorer.tui.widgets.chooser import ChooserEntry, EntityScreen
 from explorer.tui.widgets.inputs import AskLine
-from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.rows import ActionRequested, Rows
 from explorer.views.lineage import (
     CERTAINTY,
     ImpactView,
@@ -462,10 +462,10 @@ class LineageTab(Vertical, View):
         self.set_class(event.size.height < _LOW, "-low")
         self.set_class(event.size.height < _LOWEST, "-lowest")
 
-    @on(LineageMap.ActionRequested)
-    def _asked(self, event: LineageMap.ActionRequested) -> None:
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
         event.stop()
-        match event.what:
+        match event.action:
             case "open":
                 self._open()
             case "expand":
