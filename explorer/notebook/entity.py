@@ -45,7 +45,7 @@ from explorer.notebook.view import (
     Title,
     tabulated,
 )
-from explorer.views.entity import detail_parts
+from explorer.views.entity import detail_parts, problems
 from explorer.views.history import author_of
 from explorer.views.parts import with_names
 
@@ -632,26 +632,12 @@ def _wrong(health: Health) -> Iterator[Part]:
         yield Say(sentence, "loud")
     rows = [
         (
-            Cell("error" if one.is_error else "fails", tone="loud"),
-            Cell(one.rule, detail=str(one.urn)),
-            Cell(_day(one.since, or_earlier=one.since_or_earlier)),
-            Cell(one.found),
+            Cell(one.verdict, tone="loud"),
+            Cell(one.name, detail=str(one.urn)),
+            Cell(one.day(lambda at: f"{at:%Y-%m-%d}")),
+            Cell(", ".join(one.facts)),
         )
-        for one in health.failing
-    ]
-    rows += [
-        (
-            Cell("incident", tone="loud"),
-            Cell(one.title, detail=str(one.urn)),
-            Cell(_day(one.since)),
-            Cell(", ".join(part for part in (one.kind, one.priority, one.stage) if part)),
-        )
-        for one in health.incidents
+        for one in problems(health)
     ]
     if rows:
         yield Grid(("", "what", "since", "found"), rows)
-
-
-def _day(at: datetime | None, *, or_earlier: bool = False) -> str:
-    day = f"{at:%Y-%m-%d}" if at else ""
-    return f"{day} or earlier" if day and or_earlier else day

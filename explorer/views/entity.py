@@ -6,8 +6,9 @@ here is shown field by field.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Health
 
-__all__ = ["entity_parts", "health_parts", "ownership_name", "urn_of"]
+__all__ = ["Problem", "entity_parts", "health_parts", "ownership_name", "problems", "urn_of"]
 
 _TITLES = {
     "chartInfo": "Chart",
@@ -326,17 +327,46 @@ def detail_parts(entity: "Entity", skipped: frozenset[str] = frozenset()) -> lis
     return [*_custom(entity), *_structured(entity), *_aspects(entity, skipped)]
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A failing assertion or an active incident of an entity: its rule or title, since when it is
+    so, and what was found or how it is classed. With `or_earlier` it may be so for longer."""
+
+    verdict: Literal["error", "fails", "incident"]
+    name: str
+    urn: Urn
+    since: "datetime | None"
+    or_earlier: bool
+    facts: tuple[str, ...]
+
+    def day(self, day_of: "Callable[[datetime], str]") -> str:
+        """Return since when it is so, empty where that is not known."""
+        if self.since is None:
+            return ""
+        return f"{day_of(self.since)}{' or earlier' if self.or_earlier else ''}"
+
+
+def problems(health: "Health") -> Iterator[Problem]:
+    """Yield what is wrong with an entity: failing assertions, then incidents, longest first."""
+    for one in health.failing:
+        verdict: Literal["error", "fails"] = "error" if one.is_error else "fails"
+        facts = tuple(filter(None, (one.found,)))
+        yield Problem(verdict, one.rule, one.urn, one.since, one.since_or_earlier, facts)
+    for incident in health.incidents:
+        facts = tuple(filter(None, (incident.kind, incident.priority, incident.stage)))
+        yield Problem("incident", incident.title, incident.urn, incident.since, False, facts)
+
+
 def health_parts(health: "Health") -> Iterator[Part]:
     """Return the failed assertions and active incidents of an entity, each with its URN."""
     for sentence in health.sentences():
         yield Fact("wrong", (Plain(sentence),), loud=True)
-    for failing in health.failing:
-        verb = "error" if failing.is_error else "fails"
-        word = "failing since, or earlier" if failing.since_or_earlier else "failing since"
-        yield Fact(verb, (Mention(failing.urn, failing.found), *_since(failing.since, word)))
-    for one in health.incidents:
-        facts = " · ".join(part for part in (one.kind, one.priority, one.stage) if part)
-        yield Fact("incident", (Mention(one.urn, facts), *_since(one.since, "active since")))
+    for one in problems(health):
+        words = "active since" if one.verdict == "incident" else "failing since"
+        words += ", or earlier" if one.or_earlier else ""
+        yield Fact(
+            one.verdict, (Mention(one.urn, " · ".join(one.facts)), *_since(one.since, words))
+        )
 
 
 def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:

@@ -4,7 +4,6 @@ differs between them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
@@ -44,7 +43,7 @@ from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
 from explorer.views.columns import ColumnRow, column_row, columns_table
 from explorer.views.diff import text_diff, value_diff
-from explorer.views.entity import detail_parts
+from explorer.views.entity import detail_parts, problems
 from explorer.views.history import (
     ActorNames,
     AspectHistory,
@@ -596,29 +595,12 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
 def _print_health(console: Console, health: Health) -> None:
     """What is wrong, each with the URN to go on with."""
     _print_heading(console, "Health", ", ".join(health.sentences()))
-    for failing in health.failing:
-        verb = "error" if failing.is_error else "fails"
-        before = " or earlier" if failing.since_or_earlier else ""
-        facts = [said(failing.rule), said(failing.found)]
-        _print_wrong(console, verb, facts, failing.since, before, failing.urn)
-    for one in health.incidents:
-        facts = [said(one.title), said(one.kind), said(one.priority), said(one.stage)]
-        _print_wrong(console, "incident", facts, one.since, "", one.urn)
-
-
-def _print_wrong(
-    console: Console,
-    word: str,
-    facts: list[Text],
-    since: datetime | None,
-    before: str,
-    urn: Urn,
-) -> None:
-    if since is not None:
-        facts.append(Text(f"since {moment(round(since.timestamp() * 1000))}{before}"))
-    told = words([fact for fact in facts if fact.plain])
-    console.print(Text(f"{word}  ", "bold red") + told)
-    console.print(Text("  ") + said(str(urn), "dim"), soft_wrap=True)
+    for one in problems(health):
+        since = one.day(lambda at: moment(round(at.timestamp() * 1000)))
+        facts = [said(one.name), *map(said, one.facts), Text(f"since {since}" if since else "")]
+        found = words([fact for fact in facts if fact.plain])
+        console.print(Text(f"{one.verdict}  ", "bold red") + found)
+        console.print(Text("  ") + said(str(one.urn), "dim"), soft_wrap=True)
 
 
 def _owners(entity: Entity, names: _Names) -> Text:

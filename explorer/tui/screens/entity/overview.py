@@ -23,7 +23,7 @@ from explorer.tui.screens.entity.relations import page_of_urn
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrapped_parts
-from explorer.views.entity import entity_parts, health_parts
+from explorer.views.entity import entity_parts, health_parts, problems
 from explorer.views.parts import (
     Code,
     Fact,
@@ -389,8 +389,7 @@ def _told(
     parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
     if health:
         # Assertions have an id that nobody says; what they assert is.
-        called = {one.urn: one.rule for one in health.failing}
-        called |= {one.urn: one.title for one in health.incidents}
+        called = {one.urn: one.name for one in problems(health)}
         layout = replace(layout, names={**layout.names, **called})
     return parts, lay_out(parts, layout)
 
