@@ -18,7 +18,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.screens.search.query import condition_text
 from explorer.tui.screens.worklist import DatasetQuestion, read_question
-from explorer.tui.session import Session
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
@@ -68,7 +68,7 @@ class CoverageScreen(ModalScreen[None]):
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         question: DatasetQuestion,
         open_worklist: Callable[[DatasetQuestion], object],
     ) -> None:

@@ -20,7 +20,7 @@ from explorer.stewardship.worklist import Item, Worklist, WorkQueue, documented_
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.screens.search.query import Query
-from explorer.tui.session import Changes, Session
+from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
@@ -101,7 +101,7 @@ class WorklistScreen(ModalScreen[Urn]):
 
     def __init__(
         self,
-        session: Session,
+        session: TerminalSession,
         question: DatasetQuestion,
         edit: "Callable[[WorkQueue, Urn, str | None, Callable[[], object]], object]",
     ) -> None:
