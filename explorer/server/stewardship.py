@@ -84,6 +84,7 @@ class Lacking(msgspec.Struct, frozen=True, array_like=True):
 
 class DatasetFacts(msgspec.Struct, frozen=True, array_like=True):
     """`table` and `columns` count what is described: (total, described, by people, by ingestion).
+    `tags` are those of the dataset and of its columns, as a filter on tags takes them.
     `oldest_millis` is when the first of the use that is counted was, None where nothing is."""
 
     name: str
@@ -104,6 +105,7 @@ class _Field(msgspec.Struct, frozen=True):
     text: str | None = msgspec.field(default=None, name="description")
     native: str = msgspec.field(default="", name="nativeDataType")
     type: dict[str, Any] = {}
+    tags: dict[str, Any] | None = msgspec.field(default=None, name="globalTags")
 
     @property
     def kind(self) -> str:
@@ -158,10 +160,21 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
         tuple(lacking),
         _texts(values["ownership"].get("owners"), "owner"),
         _texts(values["domains"].get("domains")),
-        _texts(values["globalTags"].get("tags"), "tag"),
+        _tags(values["globalTags"], stored),
         _texts(values["browsePaths"].get("paths")) or _newer_path(values["browsePathsV2"]),
         use.oldest_millis,
     )
+
+
+def _tags(labels: Mapping[str, Any], stored: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The tags of a dataset and of its columns, each once."""
+    fields = (
+        *_decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields,
+        *_decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields,
+    )
+    all_labels = (labels, *(field.tags for field in fields if field.tags))
+    found = (tag for one in all_labels for tag in _texts(one.get("tags"), "tag"))
+    return tuple(dict.fromkeys(found))
 
 
 def _columns(stored: Mapping[str, bytes]) -> Iterator[tuple[int, _Field, str | None]]:
@@ -314,7 +327,7 @@ def _circles(below: dict[int, list[int]]) -> list[list[int]]:
 _log = logging.getLogger("explorer.server")
 
 # Raise it when what is kept changes.
-_FORMAT = 1
+_FORMAT = 2
 _AT_ONCE = 500
 _PREFIX = "urn:li:dataset:"
 # What changes in this time is counted together.

@@ -200,7 +200,9 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
         case "domain":
             found = list(map(str, entity.domains))
         case "tag":
-            found = list(map(str, entity.tags))
+            # As a filter on tags takes them.
+            columns = (tag for column in entity.schema for tag in column.tags)
+            found = list(map(str, (*entity.tags, *columns)))
         case "folder":
             found = list(entity.browse_paths) or [_newer_path(entity)]
     return tuple(dict.fromkeys(found)) or ("",)

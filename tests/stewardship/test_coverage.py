@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from explorer.client import Catalog
 from explorer.stewardship import Count, Stewardship, cover
 from explorer.stewardship.coverage import GROUPINGS, keys_of
 
@@ -101,3 +102,18 @@ def test_over_a_whole_sample_the_numbers_are_those_of_counting_one_by_one(sample
             assert (group.tables, group.columns) == (cover(own).tables, cover(own).columns)
             assert group.tables.total == len(own)
     assert seen[-1] == (len(urns), len(urns))
+
+
+FIELDS = {"platform": "platform", "owner": "owners", "domain": "domains", "tag": "tags"}
+
+
+@pytest.mark.parametrize("by", FIELDS)
+def test_a_group_counts_what_a_filter_for_it_finds(sample: Catalog, by: Any) -> None:
+    """Also where only a column of a table has the tag."""
+    steward = Stewardship(sample)
+    coverage = steward.coverage(by=by)
+    for group in coverage.groups:
+        field = FIELDS[by]
+        narrowed_by = f'{field}:"{group.key}"' if group.key else f"NOT {field}:*"
+        found = steward.coverage(narrowed_by=narrowed_by)
+        assert (found.tables, found.columns) == (group.tables, group.columns), group.key
