@@ -6,7 +6,7 @@ import threading
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -28,9 +28,10 @@ from explorer.notebook.history import Blame, ChangesTable, ColumnChanges, Runs, 
 from explorer.notebook.progress import counted, each, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
-from explorer.notebook.view import Cell, Facts, Grid, Part, Say, Shown, ShownTable, Title, tabulated
+from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
 from explorer.query.filters import Filter
 from explorer.views.history import actors_of
+from explorer.views.parts import Cell, Facts, Part, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,6 @@ class Server(Shown, ServerInfo):
     """What a server says of itself."""
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         kind = "this machine's own" if self.embedded else ""
         sample = "holds the sample" if self.sample else ""
         said = (self.product, self.version, kind, sample)
@@ -60,7 +60,7 @@ class Server(Shown, ServerInfo):
 
 def shown_server(info: ServerInfo) -> Server:
     """The same, which shows itself."""
-    return Server(**{one.name: getattr(info, one.name) for one in fields(ServerInfo)})
+    return Server(**values_of(info))
 
 
 _MOST_KEPT = 50_000
@@ -125,21 +125,19 @@ class Names(ShownTable):
         return tabulated(rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
         yield Title("Names", f"{len(self):,}{of} read, {self.known:,} to complete from")
-        rows = [
-            (
-                Cell(name, detail=str(urn), tone="loud"),
-                Cell(urn.entity_type),
-                Cell(urn.platform or ""),
-            )
-            for urn, name in self.entries[:_MOST_ROWS]
-        ]
-        if rows:
-            yield Grid(("name", "type", "platform"), rows)
-        if len(rows) < len(self):
-            yield Say(f"{len(rows)} of {len(self):,} drawn; .to_frame() has them all")
+        headers = ("name", "type", "platform")
+        yield from grid_parts(headers, self.entries, _name_row, most=_MOST_ROWS)
+
+
+def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
+    urn, name = entry
+    return (
+        Cell(name, detail=str(urn), tone="loud"),
+        Cell(urn.entity_type),
+        Cell(urn.platform or ""),
+    )
 
 
 def find(

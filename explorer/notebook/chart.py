@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
-from explorer.notebook.view import Cell, Facts, Grid, Part, Picture, Say, ShownTable, Title
+from explorer.notebook.view import ShownTable, grid_parts
 from explorer.views.chart import (
     Bar,
     Bars,
@@ -22,6 +22,7 @@ from explorer.views.chart import (
     round_numbers,
     written,
 )
+from explorer.views.parts import Cell, Facts, Part, Picture, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +161,6 @@ class PanelChart(ShownChart):
         return self.frame()
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(self.title, self.note)
         if self.is_empty:
             yield Say(self.empty)
@@ -227,18 +227,19 @@ def _told(one: Line, unit: Unit) -> str:
 
 
 def _table(panel: Bars) -> Iterator[Part]:
-    shown = panel.bars[:_MOST_LISTED]
     top = max((abs(bar.value) for bar in panel.bars), default=0.0) or 1.0
-    told = any(bar.told for bar in shown)
-    rows = []
-    for bar in shown:
-        row = [Cell(bar.name), Cell(written(bar.value, panel.unit))]
-        row += [Cell(bar.told)] if told else []
-        rows.append([*row, Cell("█" * round(abs(bar.value) / top * _BAR_WIDTH))])
+    told = any(bar.told for bar in panel.bars[:_MOST_LISTED])
+
+    def cells(bar: Bar) -> Sequence[Cell]:
+        drawn = "█" * round(abs(bar.value) / top * _BAR_WIDTH)
+        texts = (bar.name, written(bar.value, panel.unit), *([bar.told] if told else ()), drawn)
+        return [Cell(text) for text in texts]
+
     headers = ("", panel.title, *(("what",) if told else ()), " ")
-    yield Grid(headers, rows, frozenset({panel.title}))
-    if len(shown) < len(panel.bars):
-        yield Say(f"{len(shown)} of {len(panel.bars):,} listed; .to_frame() has them all")
+    rest = "listed; .to_frame() has them all"
+    yield from grid_parts(
+        headers, panel.bars, cells, numbers=(panel.title,), most=_MOST_LISTED, rest=rest
+    )
 
 
 _WIDTH = 680

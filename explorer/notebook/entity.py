@@ -5,7 +5,7 @@ with undo.
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, overload
@@ -32,22 +32,10 @@ from explorer.notebook.lineage import (
 from explorer.notebook.schema import SchemaComparison, SchemaTable, shown_schema
 from explorer.notebook.search import EDITED
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
-from explorer.notebook.view import (
-    Cell,
-    Facts,
-    Fold,
-    Grid,
-    Part,
-    Prose,
-    Say,
-    Shown,
-    ShownTable,
-    Title,
-    tabulated,
-)
-from explorer.views.entity import detail_parts, problems
-from explorer.views.history import author_of
-from explorer.views.parts import with_names
+from explorer.notebook.view import Shown, ShownTable, grid_parts, table_parts, values_of
+from explorer.views.entity import detail_parts, health_table, links_table
+from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title, with_names
+from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +114,6 @@ class UndoableEdit(Shown, records.Edit):
         return f"{self.what}{where}: {', '.join(signs)}"
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         at = moment(round(self.at.timestamp() * 1000), utc=True)
         yield Title(f"Edit of {self.urn.name}", self.summary)
         yield Facts(
@@ -138,8 +125,7 @@ class UndoableEdit(Shown, records.Edit):
 
 def shown_edit(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
     """The same, showing itself."""
-    held = {one.name: getattr(edit, one.name) for one in fields(records.Edit)}
-    return UndoableEdit(**held, catalog=catalog)
+    return UndoableEdit(**values_of(edit), catalog=catalog)
 
 
 def _held(held: records.Held) -> tuple[str, ...]:
@@ -167,9 +153,6 @@ def _cell(held: records.Held) -> Cell:
     return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
-_MOST_ROWS = 60
-
-
 class Owners(ShownTable, tuple[Owner, ...]):
     """Who answers for an entity, as written."""
 
@@ -193,10 +176,8 @@ class Owners(ShownTable, tuple[Owner, ...]):
         return frames.owners_frame(self, self.names)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Owners", f"{len(self):,}" if self else "nobody")
-        if self:
-            yield Grid(("owner", "kind", "role"), [self._row(owner) for owner in self])
+        yield from grid_parts(("owner", "kind", "role"), self, self._row)
 
     def _row(self, owner: Owner) -> tuple[Cell, Cell, Cell]:
         urn = next(iter(Urn.parse_all([owner.owner])), None)
@@ -221,18 +202,11 @@ class LinksTable(ShownTable, tuple[Link, ...]):
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each link: `url`, `description`, and `actor`, who added it. No request."""
-        rows = [(one.url, one.description or None, one.create_stamp.actor) for one in self]
-        return tabulated(rows, dict.fromkeys(("url", "description", "actor"), "string"))
+        return to_frame(links_table(self, self.names))
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Links", f"{len(self):,}" if self else "none")
-        if self:
-            yield Grid(("link", "added"), [self._row(link) for link in self])
-
-    def _row(self, link: Link) -> tuple[Cell, ...]:
-        added = author_of(link.create_stamp, self.names)
-        return Cell(link.description, link=link.url), Cell(added, tone="quiet")
+        yield from table_parts(links_table(self, self.names))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -260,15 +234,11 @@ class Relationships(ShownTable):
         return frames.edges_frame(self.edges, self.names)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         count = f"{len(self):,}" if len(self) == self.total else f"{len(self):,} of {self.total:,}"
         yield Title("Relationships", count if self.total else "none")
         rows = [self._row(group, edge) for group in self.edges for edge in group.edges]
-        if rows:
-            headers = ("", "relationship", "name", "type", "platform")
-            yield Grid(headers, rows[:_MOST_ROWS])
-        if len(rows) > _MOST_ROWS:
-            yield Say(f"{_MOST_ROWS} of {len(rows):,} rows drawn; .to_frame() has them all")
+        headers = ("", "relationship", "name", "type", "platform")
+        yield from grid_parts(headers, rows, tuple)
 
     def _row(self, group: Edges, edge: Edge) -> tuple[Cell, ...]:
         urn = edge.urn
@@ -593,7 +563,8 @@ class EntityPage(ShownTable, read.Entity):
         if self.deprecation is not None:
             yield Say(f"deprecated: {self.deprecation}", "loud")
         if self.health is not None:
-            yield from _wrong(self.health)
+            yield from (Say(sentence, "loud") for sentence in self.health.sentences())
+            yield from table_parts(health_table(self.health))
         if self.edit is not None:
             yield Say(f"just edited: {self.edit.summary}; .edit.undo() takes it back")
         yield Facts(list(self._facts()))
@@ -624,20 +595,3 @@ class EntityPage(ShownTable, read.Entity):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
         yield "urn", Cell(str(self.urn), tone="quiet")
-
-
-def _wrong(health: Health) -> Iterator[Part]:
-    """What is wrong with an entity; nothing where nothing is known to be."""
-    for sentence in health.sentences():
-        yield Say(sentence, "loud")
-    rows = [
-        (
-            Cell(one.verdict, tone="loud"),
-            Cell(one.name, detail=str(one.urn)),
-            Cell(one.day(lambda at: f"{at:%Y-%m-%d}")),
-            Cell(", ".join(one.facts)),
-        )
-        for one in problems(health)
-    ]
-    if rows:
-        yield Grid(("", "what", "since", "found"), rows)

@@ -10,27 +10,14 @@ from explorer.client.difference import ValueChange
 from explorer.client.display import line, moment
 from explorer.client.records import (
     AspectDiff,
-    ChangeEvent,
     ChangePage,
     ColumnChange,
     Run,
     Version,
 )
-from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import (
-    Cell,
-    Difference,
-    Grid,
-    Part,
-    Say,
-    ShownTable,
-    Title,
-    table_parts,
-    tabulated,
-)
-from explorer.views import table as values
+from explorer.notebook.view import ShownTable, table_parts
 from explorer.views.diff import DiffLine, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -39,16 +26,18 @@ from explorer.views.history import (
     actor_of,
     actors_of,
     column_changes_table,
-    name_of,
-    run_of,
+    events_table,
+    history_table,
     version_label,
 )
-from explorer.views.table import Column
+from explorer.views.parts import Difference, Part, Say, Title
+from explorer.views.table import Column, Table, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.client.entity import Entity
+    from explorer.metadata.aspects import AuditStamp
     from explorer.notebook.catalog import NotebookCatalog
 
 __all__ = [
@@ -62,8 +51,6 @@ __all__ = [
     "read_diff",
     "read_history",
 ]
-
-_MOST_ROWS = 60
 
 
 class Blame(ShownTable, dict[str, ColumnChange]):
@@ -85,7 +72,6 @@ class Blame(ShownTable, dict[str, ColumnChange]):
         return frames.column_changes_frame(self.values(), self.names)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Who described it last", f"{len(self):,} columns" if self else "nobody")
         yield from table_parts(column_changes_table("", self.values(), self.names))
 
@@ -108,7 +94,6 @@ class ColumnChanges(ShownTable, tuple[ColumnChange, ...]):
         return frames.column_changes_frame(self, self.names)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         name = FieldPath(self[0].path).simple if self else "the column"
         yield Title(f"Descriptions of {name}", f"{len(self):,} changes" if self else "none")
         yield from table_parts(column_changes_table("", self, self.names))
@@ -127,27 +112,10 @@ class ChangesTable(ShownTable, ChangePage):
         return frames.events_frame(self, self.names)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Changes", f"{len(self):,} up to {self.next:,} of {self.head:,}")
-        shown = self.changes[:_MOST_ROWS]
-        if shown:
-            headers = ("offset", "when", "who", "what", "aspect", "kind")
-            yield Grid(headers, [self._row(one) for one in shown], frozenset({"offset"}))
-        if len(shown) < len(self):
-            yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+        yield from table_parts(events_table("", self.changes, self.names))
         if self.truncated:
             yield Say(f"there are more; changes({self.next}) goes on from here")
-
-    def _row(self, one: ChangeEvent) -> tuple[Cell, ...]:
-        name = self.names.get(one.urn) or one.urn.name
-        return (
-            Cell(f"{one.offset:,}"),
-            Cell(moment(round(one.at.timestamp() * 1000), utc=True)),
-            Cell(name_of(one.actor, self.names)),
-            Cell(name, detail=str(one.urn), tone="loud"),
-            Cell(one.aspect),
-            Cell(one.kind),
-        )
 
 
 class Runs(ShownTable, tuple[Run, ...]):
@@ -160,11 +128,10 @@ class Runs(ShownTable, tuple[Run, ...]):
         return frames.runs_frame(self)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
         heads = (Column("run", style="bold"), Column("time", "wrote last"), Column("rows left"))
         rows = [(one.run_id, one.at, one.rows) for one in self]
-        yield from table_parts(values.Table(heads, rows))
+        yield from table_parts(Table(heads, rows))
 
 
 def names_of(entities: Mapping[Urn, "Entity"]) -> ActorNames:
@@ -174,9 +141,6 @@ def names_of(entities: Mapping[Urn, "Entity"]) -> ActorNames:
 
 _MAX_CHANGES = 30
 _MAX_LINES = 40
-_FRAME = {"version": "int64", "time": "datetime64[ms, UTC]"} | dict.fromkeys(
-    ("who", "actor", "run", "changed"), "string"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,38 +182,21 @@ class History(ShownTable):
         run       string   the run of ingestion that brought it
         changed   string   what it changed of the one before, in a few words
         """
-        rows = []
-        for step in self.steps:
-            created, run = step.version.created, step.version.run_id
-            time = moment_of(created.time) if created else None
-            actor = created.actor if created else None
-            who = actor_of(created, self.names) or None
-            rows.append((step.version.number, time, who, actor, run, step.summary))
-        return tabulated(rows, _FRAME)
+        frame = to_frame(self._table()).rename(columns={"summary": "changed"})
+        return frame[["version", "time", "who", "actor", "run", "changed"]]
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         count = f"{len(self):,} {'version' if len(self) == 1 else 'versions'}"
         if self.truncated:
             of_all = f"{len(self):,} of {self.total:,} versions"
             count = of_all if self.total else f"the newest {count}"
         yield Title(f"{self.aspect} of {self.name}", count)
-        shown = self.steps[:_MOST_ROWS]
-        if shown:
-            yield Grid(("version", "when", "who", "what it changed"), [self._row(x) for x in shown])
-        if len(shown) < len(self):
-            yield Say(f"{len(shown)} of {len(self):,} rows drawn; .to_frame() has them all")
+        yield from table_parts(self._table())
         if self.truncated:
             yield Say("there are more; a greater count reads them")
 
-    def _row(self, step: VersionStep) -> tuple[Cell, ...]:
-        created, run = step.version.created, run_of(step.version.run_id)
-        return (
-            Cell(f"{step.version.number}" if step.version.number else "latest"),
-            Cell(_when(created)),
-            Cell(actor_of(created, self.names), below=(run,) if run else ()),
-            Cell(step.summary),
-        )
+    def _table(self) -> Table:
+        return history_table("", self.steps, self.names, of_one_aspect=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,7 +225,6 @@ class VersionDiff(ShownTable):
         return frames.changes_frame(self.found)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         count = f"{len(self):,} {'place differs' if len(self) == 1 else 'places differ'}"
         title = f"{self.found.aspect} of {self.name}"
         yield Title(title, count if len(self) else "nothing differs between the two versions")

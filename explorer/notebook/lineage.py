@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import Cell, Grid, Part, Picture, Say, ShownTable, Title, tabulated
+from explorer.notebook.view import ShownTable, grid_parts, tabulated
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -25,6 +25,7 @@ from explorer.views.lineage import (
     lineage_tree,
     nearest,
 )
+from explorer.views.parts import Cell, Part, Picture, Say, Title
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -46,7 +47,6 @@ __all__ = [
     "read_lineage",
 ]
 
-_MOST_ROWS = 60
 _MOST_WAYS = 20
 _PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
     ("urn", "name", "type", "platform", "relationship"), "string"
@@ -92,26 +92,19 @@ class PathList(ShownTable):
         return tabulated([tuple(row) for row in self.view.table().rows], _PATH_FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """Yield what it shows of itself, from top to bottom."""
         title = f"From {self.view.source.full_name} to {self.view.target.full_name}"
         if not len(self):
             yield Title(title, "no way along lineage")
         else:
             yield Title(title, f"{self.view.counts}, {self.found.direction}")
             # Data flows from left to right in every drawing.
-            rows = [
+            ways = [
                 [Cell(f" {self.view.arrow} ".join(step.entity.full_name for step in steps))]
-                for steps in self.view.steps[:_MOST_WAYS]
+                for steps in self.view.steps
             ]
-            yield Grid(("way",), rows)
-            yield from _rest(len(rows), len(self))
+            yield from grid_parts(("way",), ways, tuple, most=_MOST_WAYS)
         if self.found.truncated:
             yield Say(f"incomplete: {self.found.truncated}", "loud")
-
-
-def _rest(drawn: int, there: int) -> Iterator[Part]:
-    if drawn < there:
-        yield Say(f"{drawn} of {there:,} drawn; .to_frame() has them all")
 
 
 _TEXTS = ("urn", "name", "type", "platform", "owners", "domain", "columns", "certainty")
@@ -185,7 +178,6 @@ class ImpactTable(ShownTable):
         return tabulated([self._row(one) for one in self], _IMPACT_FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """Yield what it shows of itself, from top to bottom."""
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
         used = f"{self.found.queries:,} queries in 30 days"
         yield Title(f"Impact of {self.view.title}", f"{count}, {used}" if len(self) else count)
@@ -193,12 +185,14 @@ class ImpactTable(ShownTable):
             yield Say(" · ".join(self.view.kinds))
             owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
-            shown = self.found.affected[:_MOST_ROWS]
             headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
             kept = headers if self.found.column else headers[:-2]
-            rows = [self._cells(one)[: len(kept)] for one in shown]
-            yield Grid(kept, rows, frozenset({"hops", "queries"}))
-            yield from _rest(len(shown), len(self))
+            yield from grid_parts(
+                kept,
+                self.found.affected,
+                lambda one: self._cells(one)[: len(kept)],
+                numbers=("hops", "queries"),
+            )
         yield from map(Say, self.view.notes)
         if self.found.uncounted:
             yield Say(self.found.uncounted)
@@ -345,7 +339,6 @@ class EntityLineage(ShownTable):
         return to_svg(self.graph, most_nodes=most_nodes)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         held = self.graph.graph
         way = f"{hop_count(held['hops'])} {_WORDS.get(held['direction'], held['direction'])}"
         above = sum(far < 0 for _, far in self.graph.nodes.data("hops"))
@@ -376,9 +369,8 @@ class EntityLineage(ShownTable):
             lines = lineage_tree(self.graph, root, self._entities, side=side)
             if lines:
                 yield Say(f"{side}:")
-                rows = [self._line(one) for one in lines[:_MOST_ROWS]]
-                yield Grid(("name", "type", "platform", "owners"), rows)
-                yield from _rest(len(rows), len(lines))
+                headers = ("name", "type", "platform", "owners")
+                yield from grid_parts(headers, lines, self._line)
 
     def _line(self, one: TreeLine) -> tuple[Cell, ...]:
         if one.entity is None or one.reference:
@@ -392,13 +384,12 @@ class EntityLineage(ShownTable):
         return (name, Cell(entity.kind), Cell(entity.platform), owners)
 
     def _table(self) -> Iterator[Part]:
-        shown = [self._entities[urn] for urn in self._reached[:_MOST_ROWS]]
-        rows = [
-            (*self._cells(one, _named(one, one.urn, depth=1)), Cell(f"{one.hops or 0:+d}"))
-            for one in shown
-        ]
-        yield Grid(("name", "type", "platform", "owners", "hops"), rows, frozenset({"hops"}))
-        yield from _rest(len(rows), len(self._reached))
+        def cells(urn: str) -> tuple[Cell, ...]:
+            one = self._entities[urn]
+            return (*self._cells(one, _named(one, one.urn, depth=1)), Cell(f"{one.hops or 0:+d}"))
+
+        headers = ("name", "type", "platform", "owners", "hops")
+        yield from grid_parts(headers, self._reached, cells, numbers=("hops",))
 
     def _row(self, urn: str) -> tuple[Any, ...]:
         held, entity = self.graph.nodes[urn], self._entities[urn]
@@ -481,7 +472,6 @@ class ColumnLineage(ShownTable):
         return made
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         far = [self.graph.nodes[node]["hops"] for node in self.urns]
         counts = f"{sum(n < 0 for n in far):,} upstream, {sum(n > 0 for n in far):,} downstream"
         shown_name = FieldPath(self.column).simple
@@ -492,9 +482,7 @@ class ColumnLineage(ShownTable):
                 continue
             yield Say(f"{title}:")
             headers = ("table", "column", "platform", "hops", "")
-            rows = [self._line(node) for node in nodes[:_MOST_ROWS]]
-            yield Grid(headers, rows, frozenset({"hops"}))
-            yield from _rest(len(rows), len(nodes))
+            yield from grid_parts(headers, nodes, self._line, numbers=("hops",))
         if any(node not in self._certain for node in self.urns):
             yield Say(CERTAINTY_NOTES["guessed"])
         if self.truncated:

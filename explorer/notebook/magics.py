@@ -23,19 +23,9 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.catalog import KnownNames, NotebookCatalog, find
 from explorer.notebook.entity import edited_text
 from explorer.notebook.schema import SchemaTable
-from explorer.notebook.view import (
-    Cell,
-    Difference,
-    Grid,
-    Part,
-    Prose,
-    Say,
-    Shown,
-    ShownTable,
-    Title,
-    tabulated,
-)
+from explorer.notebook.view import Shown, ShownTable, tabulated
 from explorer.views.diff import text_diff
+from explorer.views.parts import Cell, Difference, Grid, Part, Prose, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +60,6 @@ class Described(Shown):
     base: str | None = None
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         column = f".{self.column}" if self.column else ""
         yield Title(f"Description of {self.name}{column}", _WORDS[self.state])
         if self.state == "conflict":
@@ -165,7 +154,6 @@ class ProfilesTable(ShownTable):
         return tabulated(self.rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Profiles", f"{len(self):,}")
         rows = [
             (

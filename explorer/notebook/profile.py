@@ -11,8 +11,9 @@ from explorer.client.display import moment
 from explorer.metadata.aspects import measured_number
 from explorer.metadata.fieldpath import FieldPath
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
-from explorer.notebook.view import Cell, Fold, Grid, Part, Say, Title, tabulated
+from explorer.notebook.view import grid_parts, tabulated
 from explorer.views.chart import Bar, Bars, Line, Lines, Point, compact, with_gaps, written
+from explorer.views.parts import Cell, Fold, Part, Say, Title
 from explorer.views.profile import (
     ColumnMeasures,
     Move,
@@ -171,6 +172,7 @@ RULE = (
 
 _MOST_SHOWN = 20
 _LEAST_SHOWN = 0.05
+_HEADERS = ("column", "measure", "change", "score")
 # A longer bar would leave no room for the others.
 _LONGEST = 10.0
 _FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "Float64"} | {
@@ -264,27 +266,17 @@ class DriftChart(ShownChart):
         )
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(f"Drift of {self.name}", self._times("UTC"))
-        shown = self.moved[:_MOST_SHOWN]
-        if not shown:
+        if not self.moved:
             yield Say(self._empty())
         else:
             yield Say(self._count(), "plain")
-            table = Grid(
-                ("column", "measure", "change", "score"),
-                [_row(one) for one in shown],
-                frozenset({"score"}),
-            )
             yield self.chart().picture()
-            yield table
-            if len(shown) < len(self):
-                yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+            yield from grid_parts(_HEADERS, self.moved, _row, numbers=("score",), most=_MOST_SHOWN)
         still = [one for one in self.moves if _LEAST_SHOWN <= one.score < 1][:_MOST_SHOWN]
         if still:
-            headers = ("column", "measure", "change", "score")
-            rows = [_row(one) for one in still]
-            yield Fold("changed less", [Grid(headers, rows, frozenset({"score"}))])
+            rows = list(grid_parts(_HEADERS, still, _row, numbers=("score",)))
+            yield Fold("changed less", rows)
         if self.after is not None and self.before is not None:
             yield Say(RULE)
 

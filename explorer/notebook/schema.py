@@ -15,20 +15,9 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.search import EDITED
-from explorer.notebook.view import (
-    Cell,
-    Facts,
-    Fold,
-    Grid,
-    Part,
-    Prose,
-    Say,
-    Shown,
-    ShownTable,
-    Title,
-    tabulated,
-)
+from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated
 from explorer.views.columns import column_row
+from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,13 +35,12 @@ __all__ = [
     "shown_schema",
 ]
 
-_MOST_ROWS = 60
 # What the name, the kind and the columns of a dataset are read from.
 _ASPECTS = (
     *("datasetKey", "datasetProperties", "schemaMetadata", "editableSchemaMetadata"),
     *("subTypes", "dataPlatformInstance"),
 )
-_DIFFERENCES: "tuple[Difference, ...]" = ("only here", "only there", "different", "same")
+_DIFFERENCES: "tuple[_Comparison, ...]" = ("only here", "only there", "different", "same")
 _COMPARED = (
     dict.fromkeys(("column", "difference", "what", "type", "type_there"), "string")
     | dict.fromkeys(("nullable", "nullable_there"), "boolean")
@@ -70,7 +58,6 @@ class ColumnPage(Shown, read.Column):
     """One column, which shows itself."""
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         types = dict.fromkeys(one for one in (self.type, self.native_type) if one)
         said = (*types, "key" * self.is_key, "may be null" * self.nullable)
         yield Title(self.path.simple, " · ".join(filter(None, said)))
@@ -147,14 +134,9 @@ class SchemaTable(ShownTable, read.Schema):
         return frames.schema_frame(self)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Schema", self._count())
-        if not self.columns:
-            return
-        shown = self.columns[:_MOST_ROWS]
-        yield Grid(("column", "type", "key", "description"), [self._row(one) for one in shown])
-        if len(shown) < len(self.columns):
-            yield Say(f"{len(shown)} of {len(self.columns):,} rows drawn; .to_frame() has them all")
+        headers = ("column", "type", "key", "description")
+        yield from grid_parts(headers, self.columns, self._row)
         for orphan in self.orphans:
             yield Say(f"edited, but no longer a column: {orphan.field_path}")
 
@@ -175,7 +157,8 @@ class SchemaTable(ShownTable, read.Schema):
         )
 
 
-Difference = Literal["same", "different", "only here", "only there"]
+_Comparison = Literal["same", "different", "only here", "only there"]
+_Pair = tuple[_Comparison, read.Column | None, read.Column | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,7 +171,7 @@ class SchemaComparison(ShownTable):
     names: tuple[str, str]
 
     @cached_property
-    def pairs(self) -> tuple[tuple[Difference, read.Column | None, read.Column | None], ...]:
+    def pairs(self) -> tuple[_Pair, ...]:
         """How each column compares, and the column on either side."""
         left = {one.path.simple.casefold(): one for one in self.here.columns}
         right = {one.path.simple.casefold(): one for one in self.there.columns}
@@ -224,18 +207,13 @@ class SchemaComparison(ShownTable):
         return tabulated(rows, _COMPARED)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         names = self.names
         counts = Counter(kind for kind, *_ in self.pairs)
         said = " · ".join(f"{counts[kind]:,} {kind}" for kind in _DIFFERENCES if counts[kind])
         yield Title(f"{names[0]} and {names[1]}", said or "no columns")
+        headers = ("column", "", f"in {names[0]}", f"in {names[1]}", "what differs")
         unlike = [one for one in self.pairs if one[0] != "same"]
-        shown = unlike[:_MOST_ROWS]
-        if shown:
-            headers = ("column", "", f"in {names[0]}", f"in {names[1]}", "what differs")
-            yield Grid(headers, [_side_by_side(*one) for one in shown])
-        if len(shown) < len(unlike):
-            yield Say(f"{len(shown)} of {len(unlike):,} drawn; .to_frame() has them all")
+        yield from grid_parts(headers, unlike, _side_by_side)
         alike = [left.path.simple for kind, left, _ in self.pairs if kind == "same" and left]
         if alike:
             yield Fold("the same in both", [Say(", ".join(alike), "plain")])
@@ -279,29 +257,27 @@ class ColumnsTable(ShownTable):
         return tabulated(rows, _ACROSS)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         tables = len({entity.urn for entity, _ in self.found})
         count = f"{len(self):,} in {tables:,} tables" if self.found else "no column is called so"
         yield Title(f"Columns called {self.asked}", count)
-        shown = self.found[:_MOST_ROWS]
-        if shown:
+        if self.found:
             types = Counter(column.native_type or column.type for _, column in self.found)
             yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
-            rows = [
-                (
-                    Cell(entity.name, detail=str(entity.urn), tone="loud"),
-                    Cell(entity.platform or ""),
-                    Cell(column.path.simple),
-                    Cell(column.native_type or column.type),
-                    described(column.ingested, column.edited),
-                )
-                for entity, column in shown
-            ]
-            yield Grid(("table", "platform", "column", "type", "description"), rows)
-        if len(shown) < len(self):
-            yield Say(f"{len(shown)} of {len(self):,} drawn; .to_frame() has them all")
+        headers = ("table", "platform", "column", "type", "description")
+        yield from grid_parts(headers, self.found, _found_row)
         if self.truncated:
             yield Say("there are more tables; a greater limit reads them")
+
+
+def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
+    entity, column = found
+    return (
+        Cell(entity.name, detail=str(entity.urn), tone="loud"),
+        Cell(entity.platform or ""),
+        Cell(column.path.simple),
+        Cell(column.native_type or column.type),
+        described(column.ingested, column.edited),
+    )
 
 
 def read_columns_named(
@@ -343,7 +319,7 @@ def _fits(column: read.Column, wanted: str) -> bool:
     return any(one == wanted or fnmatchcase(one, wanted) for one in (path, last))
 
 
-def _compared(left: read.Column | None, right: read.Column | None) -> Difference:
+def _compared(left: read.Column | None, right: read.Column | None) -> _Comparison:
     if right is None:
         return "only here"
     if left is None:
@@ -373,9 +349,8 @@ def _type(column: read.Column | None) -> str | None:
     return (column.native_type or column.type or None) if column else None
 
 
-def _side_by_side(
-    kind: Difference, left: read.Column | None, right: read.Column | None
-) -> tuple[Cell, ...]:
+def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
+    kind, left, right = pair
     sides = (
         Cell("—", tone="quiet")
         if one is None

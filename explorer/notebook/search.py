@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
@@ -11,20 +11,11 @@ from explorer.client.records import BrowsePage, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import (
-    Cell,
-    Facts,
-    Fold,
-    Grid,
-    Part,
-    Say,
-    Shown,
-    ShownTable,
-    Title,
-    tabulated,
-)
+from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, tabulated, values_of
 from explorer.views.chart import compact
-from explorer.views.search import FacetGroup, ResultRow, facet_groups, result_rows
+from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
+from explorer.views.search import FacetGroup, ResultRow, facet_groups, folder_table, result_rows
+from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,13 +26,6 @@ if TYPE_CHECKING:
     from explorer.query.filters import Filter
 
 __all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "answered", "opened"]
-
-_MOST_ROWS = 60
-_FRAME = dict.fromkeys(("name", "kind"), "string") | {
-    "count": "Int64",
-    "urn": "string",
-    "path": "string",
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,32 +66,14 @@ class BrowsedFolder(ShownTable, BrowsePage):
         count        Int64    entities in or below a folder
         urn, path    string   of an entity, of a folder
         """
-        folders = [
-            (one.name, "folder", one.count, None, self._path_of(one.name)) for one in self.folders
-        ]
-        entities = [
-            (one.name, one.urn.entity_type, None, str(one.urn), None) for one in self.entities
-        ]
-        return tabulated([*folders, *entities], _FRAME)
+        return to_frame(folder_table(self))
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         after = f"{self.total:,} {plural(self.entity_type)} in and below it"
         if self.start:
             after += f", after the first {self.start:,}"
         yield Title(self.path or "/", after if self.total else "nothing is filed here")
-        rows = [
-            (Cell(f"{one.name}/", tone="loud"), Cell("folder"), Cell(f"{one.count:,}"))
-            for one in self.folders
-        ]
-        rows += [
-            (Cell(one.name, detail=str(one.urn)), Cell(one.urn.entity_type), Cell(""))
-            for one in self.entities
-        ]
-        if rows:
-            yield Grid(("name", "kind", "holds"), rows[:_MOST_ROWS], frozenset({"holds"}))
-        if len(rows) > _MOST_ROWS:
-            yield Say(f"{_MOST_ROWS} of {len(rows):,} rows drawn; .to_frame() has them all")
+        yield from table_parts(folder_table(self))
         if self.truncated:
             yield Say("there are more; .next() reads them")
 
@@ -121,8 +87,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
 
 def opened(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
     """The page, with what it was asked for and of whom."""
-    held = {one.name: getattr(page, one.name) for one in fields(BrowsePage)}
-    return BrowsedFolder(**held, entity_type=entity_type, catalog=catalog)
+    return BrowsedFolder(**values_of(page), entity_type=entity_type, catalog=catalog)
 
 
 EDITED = "✎"
@@ -181,7 +146,6 @@ class Found(Shown, Hit, Mapping[str, Any]):
         return frames.search_row(self, self.entity, self.measures)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         told = self._row()
         kinds = [told["type"], told["platform"]]
         yield Title(told["name"], " · ".join(one for one in kinds if one))
@@ -205,9 +169,8 @@ class SearchResults(ShownTable, SearchPage):
 
     def __iter__(self) -> Iterator[Found]:
         for hit in self.hits:
-            held = {one.name: getattr(hit, one.name) for one in fields(Hit)}
             entity, measures = self.summaries.get(hit.urn), self.measures.get(hit.urn)
-            yield Found(**held, entity=entity, measures=measures)
+            yield Found(**values_of(hit), entity=entity, measures=measures)
 
     @property
     def urns(self) -> tuple[Urn, ...]:
@@ -327,13 +290,12 @@ class SearchResults(ShownTable, SearchPage):
         return f"{said} · {words}" if words else said
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(self._title(), self._count())
         if self.corrected:
             yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
         if not self.hits:
             return
-        shown = self.hits[:_MOST_ROWS]
+        shown = self.hits[:MOST_ROWS]
         found = result_rows(replace(self, hits=shown), self.summaries, self.measures)
         rows = [_cells(row) for row in found]
         # Nothing is said in a column that is empty for every hit.
@@ -342,7 +304,7 @@ class SearchResults(ShownTable, SearchPage):
             [_HEADERS[at] for at in kept], [[row[at] for at in kept] for row in rows], _NUMBERS
         )
         if len(shown) < len(self.hits):
-            yield Say(f"{len(shown)} of {len(self.hits):,} rows drawn; .to_frame() has them all")
+            yield Say(f"{len(shown)} of {len(self.hits):,} drawn; .to_frame() has them all")
         if self.truncated:
             yield Say("there are more; .next() reads them, .all() every one")
         if any(hit.reason for hit in shown):
@@ -398,8 +360,9 @@ def answered(
     measures: Mapping[Urn, Measures] | None = None,
 ) -> SearchResults:
     """The page, with what is known of its hits and what it answers."""
-    held = {one.name: getattr(page, one.name) for one in fields(SearchPage)}
-    return SearchResults(**held, summaries=summaries, measures=measures or {}, question=question)
+    return SearchResults(
+        **values_of(page), summaries=summaries, measures=measures or {}, question=question
+    )
 
 
 def _matched(fields: Sequence[str]) -> str:

@@ -1,28 +1,27 @@
 """Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
 showing itself and a DataFrame when asked."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from explorer import stewardship
-from explorer.client.records import LoadReport
+from explorer.client.records import LoadReport, RefusedChange
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.view import Cell, Grid, Part, Say, ShownTable, Title, tabulated
+from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated, values_of
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import KINDS
 from explorer.views import stewardship as views
-from explorer.views import table as values
+from explorer.views.parts import Cell, Part, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.stewardship.documentation import Progress
-    from explorer.views.parts import Tone
 
 __all__ = [
     "ChangesetTable",
@@ -34,7 +33,6 @@ __all__ = [
     "loaded",
 ]
 
-_MOST_ROWS = 60
 _LONGEST = 160
 _COVERED = dict.fromkeys(("key", "name"), "string") | {
     f"{part}_{count}": "Float64" if count == "percent" else "int64"
@@ -68,12 +66,11 @@ class CoverageTable(ShownTable, stewardship.Coverage):
         return tabulated([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
 
     def parts(self) -> Iterator[Part]:
-        """Yield what it shows of itself, from top to bottom."""
         yield Title("Coverage", f"by {self.by}" if self.by else "")
         if self.by:
             for part in views.PARTS:
                 yield Say(f"{part}: {views.count_sentence(self.of(part))}")
-        yield from _page(views.coverage_page(self))
+        yield from table_parts(views.coverage_page(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,11 +89,10 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         return tabulated([_item(item) for item in self.items], _LISTED)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         used = f", use of {self.days} days" if self.total else ""
         yield Title("To document", f"{views.worklist_counts(self)}{used}")
         if self.items:
-            yield from _page(views.worklist_page(self), [item.urn for item in self.items])
+            yield from table_parts(views.worklist_page(self))
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,14 +113,10 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         return tabulated([tuple(row) for row in table.rows], dict.fromkeys(names, "string"))
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
-        told = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
-        shown = told[:_MOST_ROWS]
-        if shown:
-            headers = ("kind", "table", "column", "in the catalog", "here")
-            yield Grid(headers, [_change(one) for one in shown])
-        yield from _rest(len(shown), len(told))
+        changes = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
+        headers = ("kind", "table", "column", "in the catalog", "here")
+        yield from grid_parts(headers, changes, _change)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,22 +130,10 @@ class LoadTable(ShownTable, LoadReport):
         return tabulated(rows, _REFUSED)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         refused = f", {len(self.refused):,} refused" if self.refused else ""
         yield Title("Load", f"{self.written:,} written{refused}")
-        shown = self.refused[:_MOST_ROWS]
-        if shown:
-            rows = [
-                (
-                    Cell(f"{one.position:,}"),
-                    Cell(one.urn.name, detail=str(one.urn), tone="loud"),
-                    Cell(one.aspect),
-                    Cell(one.reason),
-                )
-                for one in shown
-            ]
-            yield Grid(("position", "entity", "aspect", "reason"), rows, frozenset({"position"}))
-        yield from _rest(len(shown), len(self.refused))
+        headers = ("position", "entity", "aspect", "reason")
+        yield from grid_parts(headers, self.refused, _refusal, numbers=("position",))
 
 
 class Documentation(ShownTable, tuple[stewardship.Row, ...]):
@@ -179,13 +159,10 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return tabulated(rows, _WRITTEN)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         tables = sum(not one.column for one in self)
         yield Title("Documentation", f"{tables:,} tables, {len(self) - tables:,} columns")
-        shown = self[:_MOST_ROWS]
-        if shown:
-            yield Grid(("table", "column", "type", "description"), [_written(one) for one in shown])
-        yield from _rest(len(shown), len(self))
+        headers = ("table", "column", "type", "description")
+        yield from grid_parts(headers, self, _written)
 
 
 class NotebookStewardship(stewardship.Stewardship):
@@ -245,7 +222,7 @@ class NotebookStewardship(stewardship.Stewardship):
             ),
             "counting what is documented",
         )
-        return CoverageTable(**_held(found))
+        return CoverageTable(**values_of(found))
 
     def worklist(
         self,
@@ -272,7 +249,7 @@ class NotebookStewardship(stewardship.Stewardship):
             ),
             "looking for what to document",
         )
-        return WorklistTable(**_held(found))
+        return WorklistTable(**values_of(found))
 
     def changeset(
         self,
@@ -289,52 +266,12 @@ class NotebookStewardship(stewardship.Stewardship):
             ),
             "comparing",
         )
-        return ChangesetTable(**_held(found))
+        return ChangesetTable(**values_of(found))
 
 
 def loaded(report: LoadReport) -> LoadTable:
     """The same, showing itself."""
-    return LoadTable(**_held(report))
-
-
-def _held(record: Any) -> dict[str, Any]:
-    return {one.name: getattr(record, one.name) for one in fields(record)}
-
-
-def _page(table: values.Table, details: Sequence[str] = ()) -> Iterator[Part]:
-    """Yield the first rows of a table; `details` stand with the texts in bold, for those who have
-    room."""
-    shown = table.rows[:_MOST_ROWS]
-    headers = [column.title for column in table.columns]
-    rows = [
-        [
-            _value(cell, column, details[at] if details else "")
-            for cell, column in zip(row, table.columns, strict=True)
-        ]
-        for at, row in enumerate(shown)
-    ]
-    numbers = {
-        heading
-        for at, heading in enumerate(headers)
-        if any(isinstance(row[at], int | float) for row in shown)
-    }
-    yield Grid(headers, rows, frozenset(numbers))
-    yield from _rest(len(shown), len(table.rows))
-
-
-def _value(cell: values.Cell, column: values.Column, detail: str) -> Cell:
-    match cell:
-        case None:
-            return Cell("")
-        case float():
-            return Cell(f"{cell:,.1f}")
-        case int():
-            return Cell(f"{cell:,}")
-        case _:
-            text = ", ".join(cell) if isinstance(cell, list | tuple) else str(cell)
-            is_bold = column.style == "bold"
-            tone: Tone = "loud" if is_bold else "quiet" if column.style == "dim" else "plain"
-            return Cell(text, detail=detail if is_bold else "", tone=tone)
+    return LoadTable(**values_of(report))
 
 
 def _item(item: stewardship.Item) -> tuple[Any, ...]:
@@ -356,6 +293,15 @@ def _written(row: stewardship.Row) -> tuple[Cell, ...]:
     )
 
 
+def _refusal(one: RefusedChange) -> tuple[Cell, ...]:
+    return (
+        Cell(f"{one.position:,}"),
+        Cell(one.urn.name, detail=str(one.urn), tone="loud"),
+        Cell(one.aspect),
+        Cell(one.reason),
+    )
+
+
 def _change(change: stewardship.Change) -> tuple[Cell, ...]:
     table, column = views.change_place(change)
     return (
@@ -368,10 +314,4 @@ def _change(change: stewardship.Change) -> tuple[Cell, ...]:
 
 
 def _short(text: str | None) -> str:
-    told = text or ""
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
-
-
-def _rest(drawn: int, there: int) -> Iterator[Part]:
-    if drawn < there:
-        yield Say(f"{drawn} of {there:,} drawn; .to_frame() has them all")
+    return f"{text[:_LONGEST]}…" if text and len(text) > _LONGEST else text or ""

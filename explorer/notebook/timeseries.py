@@ -16,21 +16,12 @@ from explorer.metadata.urn import Urn
 from explorer.notebook import profile
 from explorer.notebook.chart import PanelChart, ShownChart, Zone, sparkline
 from explorer.notebook.profile import DriftChart
-from explorer.notebook.view import (
-    Cell,
-    Facts,
-    Grid,
-    Part,
-    Say,
-    ShownTable,
-    Title,
-    table_parts,
-    tabulated,
-)
+from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
 from explorer.views import table as values
 from explorer.views import usage
 from explorer.views.chart import Bar, Bars, Line, Lines, with_gaps, written
 from explorer.views.history import name_of
+from explorer.views.parts import Cell, Facts, Part, Say, Title
 from explorer.views.profile import Profiles, read_profiles
 from explorer.views.table import Column
 
@@ -208,7 +199,6 @@ class UsageChart(ShownChart):
         return PanelChart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(f"Usage of {self.name}", self.window.words)
         yield from self.window.gaps("usage")
         if not self.points:
@@ -299,7 +289,6 @@ class TopUsers(ShownTable):
         return Bars(f"queries by user{of}", tuple(Bar(name, count) for _, name, count, _ in shown))
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(f"Users of {self.name}", f"{len(self):,} {self.when}")
         yield from table_parts(self.table(), _MOST_ROWS)
 
@@ -329,7 +318,6 @@ class TopQueries(ShownTable):
         return values.Table(columns, self.rows)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         said = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
         yield Title(f"Frequent queries of {self.name}", said)
         yield from table_parts(self.table(), _MOST_ROWS)
@@ -450,7 +438,6 @@ class ProfileChart(ShownChart):
         return DriftChart(self.name, (older or taken)[-1 if older else 0], later)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom."""
         yield Title(f"Profile of {self.name}", self.window.words)
         yield from self.window.gaps("profile")
         if not self.points:
@@ -467,13 +454,14 @@ class ProfileChart(ShownChart):
             yield Say(self._left_out)
         whole = self.chart()
         yield whole.picture(list(whole.sparklines()))
-        measured = last.field_profiles or ()
-        if measured:
-            headers = ("column", "nulls", "distinct", "least", "most", "examples")
-            shown = [_column(one) for one in measured[:_MOST_ROWS]]
-            yield Grid(headers, shown, frozenset({"nulls", "distinct"}))
-            if len(measured) > len(shown):
-                yield Say(f"{len(shown)} of {len(measured):,} columns; .columns_to_frame() has all")
+        yield from grid_parts(
+            ("column", "nulls", "distinct", "least", "most", "examples"),
+            last.field_profiles or (),
+            _column,
+            numbers=("nulls", "distinct"),
+            most=_MOST_ROWS,
+            rest="columns; .columns_to_frame() has all",
+        )
 
     @cached_property
     def _measured(self) -> Profiles:

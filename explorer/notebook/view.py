@@ -5,18 +5,18 @@ front end shows.
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from html import escape
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line, moment
 from explorer.errors import MissingExtra
-from explorer.views import table as values
 from explorer.views.chart import written
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
@@ -35,6 +35,8 @@ from explorer.views.parts import (
     Tone,
     with_names,
 )
+from explorer.views.table import Cell as Value
+from explorer.views.table import Column, Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,24 +44,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_WRITTEN",
-    "Cell",
-    "Difference",
-    "Facts",
-    "Fold",
-    "Grid",
-    "Part",
-    "Picture",
-    "Prose",
-    "Say",
+    "MOST_ROWS",
     "Shown",
     "ShownTable",
-    "Title",
     "clean_diff_line",
     "draw_html",
     "draw_text",
+    "grid_parts",
     "table_parts",
     "tabulated",
+    "values_of",
 ]
+
+MOST_ROWS = 60
+"""How many rows of a table are drawn."""
+
+_Item = TypeVar("_Item")
+
+
+def values_of(record: Any) -> dict[str, Any]:
+    """Return the fields of a record by name, of which a subclass that shows itself is made."""
+    return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
 def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
@@ -79,14 +84,12 @@ class Shown(ABC):
 
     @abstractmethod
     def parts(self) -> Iterable[Part]:
-        """What it shows of itself, from top to bottom."""
+        """Return what it shows of itself, from top to bottom."""
 
     def __repr__(self) -> str:
-
         return draw_text(self.parts())
 
     def _repr_html_(self) -> str:
-
         return draw_html(self.parts())
 
 
@@ -128,30 +131,56 @@ class ShownTable(Shown):
         return ITable(frame, **options)
 
 
+def grid_parts(
+    headers: Sequence[str],
+    items: Sequence[_Item],
+    draw: Callable[[_Item], Sequence[Cell]],
+    *,
+    numbers: Collection[str] = (),
+    most: int = MOST_ROWS,
+    rest: str = "drawn; .to_frame() has them all",
+) -> Iterator[Part]:
+    """Yield a table of the first items, each as the row that `draw` makes of it, and a sentence
+    that counts the others; nothing where there are no items."""
+    if items:
+        yield Grid(headers, [draw(one) for one in items[:most]], frozenset(numbers))
+    if most < len(items):
+        yield Say(f"{most} of {len(items):,} {rest}")
+
+
 def table_parts(
-    table: values.Table, most: int = 60, rest: str = "drawn; .to_frame() has them all"
+    table: Table, most: int = MOST_ROWS, rest: str = "drawn; .to_frame() has them all"
 ) -> Iterator[Part]:
     """Yield the first rows of a table as people see it, and a sentence that counts the others."""
-    shown = table.rows[:most]
-    kept = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
-    columns = [table.columns[at] for at in kept]
-    if shown:
-        numbers = frozenset(
-            table.columns[at].title
-            for at in kept
-            if all(isinstance(row[at], int | float | None) for row in shown)
-        )
-        cells = [[_table_cell(row[at], table.columns[at]) for at in kept] for row in shown]
-        yield Grid([column.title for column in columns], cells, numbers)
-    if len(shown) < len(table.rows):
-        yield Say(f"{len(shown)} of {len(table.rows):,} {rest}")
+    names = [column.name for column in table.columns]
+    shown = [(at, one) for at, one in enumerate(table.columns) if one.audience != "programs"]
+    numbers = [
+        column.title
+        for at, column in shown
+        if (known := [row[at] for row in table.rows[:most] if row[at] is not None])
+        and all(isinstance(value, int | float) for value in known)
+    ]
+
+    def cells(row: Row) -> Sequence[Cell]:
+        return [
+            _table_cell(
+                row[at],
+                column,
+                str(row[names.index(column.detail)] or "") if column.detail else "",
+                str(row[names.index(column.link)] or "") if column.link else "",
+            )
+            for at, column in shown
+        ]
+
+    headers = [column.title for _, column in shown]
+    yield from grid_parts(headers, table.rows, cells, numbers=numbers, most=most, rest=rest)
 
 
-def _table_cell(value: values.Cell, column: values.Column) -> Cell:
+def _table_cell(value: Value, column: Column, detail: str, link: str) -> Cell:
     tone = _TONES_OF_STYLES.get(column.style, "plain")
     match value:
         case None | "":
-            return Cell(column.missing, tone="quiet")
+            text, tone = column.missing, "quiet"
         case bool():
             text = "yes" if value else "no"
         case int() | float():
@@ -162,7 +191,8 @@ def _table_cell(value: values.Cell, column: values.Column) -> Cell:
             text = value
         case _:
             text = ", ".join(value)
-    return Cell(text, tone=tone, markdown=column.markdown)
+    markdown = column.markdown and bool(value)
+    return Cell(text, detail=detail, link=link, tone=tone, markdown=markdown)
 
 
 _TONES_OF_STYLES: Mapping[str, Tone] = {"bold": "loud", "dim": "quiet"}

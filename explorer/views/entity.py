@@ -6,12 +6,13 @@ here is shown field by field.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
+from explorer.views.history import ActorNames, author_of
 from explorer.views.parts import (
     Code,
     Fact,
@@ -25,14 +26,26 @@ from explorer.views.parts import (
     Value,
     Web,
 )
+from explorer.views.table import Column, Table
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from explorer.client.entity import Entity
     from explorer.client.records import Health
+    from explorer.metadata.aspects import Link
 
-__all__ = ["Problem", "entity_parts", "health_parts", "ownership_name", "problems", "urn_of"]
+__all__ = [
+    "Problem",
+    "detail_parts",
+    "entity_parts",
+    "health_parts",
+    "health_table",
+    "links_table",
+    "ownership_name",
+    "problems",
+    "urn_of",
+]
 
 _TITLES = {
     "chartInfo": "Chart",
@@ -367,6 +380,44 @@ def health_parts(health: "Health") -> Iterator[Part]:
         yield Fact(
             one.verdict, (Mention(one.urn, " · ".join(one.facts)), *_since(one.since, words))
         )
+
+
+def health_table(health: "Health") -> Table:
+    """Return a row for each failed assertion and active incident of an entity."""
+    columns = (
+        Column("state", "", style="bold"),
+        Column("urn", audience="programs"),
+        Column("what", detail="urn"),
+        Column("since"),
+        Column("found"),
+    )
+    rows = [
+        (
+            *(one.verdict, str(one.urn), one.name),
+            one.day(lambda since: f"{since:%Y-%m-%d}"),
+            ", ".join(one.facts),
+        )
+        for one in problems(health)
+    ]
+    return Table(columns, rows, ", ".join(health.sentences()))
+
+
+def links_table(links: Iterable["Link"], names: ActorNames) -> Table:
+    """Return a row for each documentation link of an entity."""
+    columns = (
+        Column("url", audience="programs", dtype="string"),
+        Column("description", "link", link="url", dtype="string"),
+        Column("actor", audience="programs", dtype="string"),
+        Column("added", audience="people", style="dim"),
+    )
+    rows = [
+        (
+            *(one.url, one.description or None),
+            *(one.create_stamp.actor, author_of(one.create_stamp, names)),
+        )
+        for one in links
+    ]
+    return Table(columns, rows, "Links")
 
 
 def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:

@@ -10,12 +10,12 @@ from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
-from explorer.views.table import Cell, Column, Table
+from explorer.views.table import Audience, Cell, Column, Table
 
 if TYPE_CHECKING:
     from explorer.client import entity
     from explorer.client.entity import AspectRead, Entity
-    from explorer.client.records import ColumnChange, Version, Versions
+    from explorer.client.records import ChangeEvent, ColumnChange, Version, Versions
 
 __all__ = [
     "ActorNames",
@@ -29,6 +29,7 @@ __all__ = [
     "author_of",
     "blame_table",
     "column_changes_table",
+    "events_table",
     "history_table",
     "name_of",
     "old_column_description",
@@ -241,20 +242,25 @@ def old_column_description(
 
 
 _STAMP: Final = (
-    Column("time", "when", folds=True, missing="not known"),
-    Column("actor", audience="programs"),
-    Column("who", max_width=20, folds=True),
+    Column("time", "when", folds=True, missing="not known", dtype="datetime64[ms, UTC]"),
+    Column("actor", audience="programs", dtype="string"),
+    Column("who", max_width=20, folds=True, dtype="string"),
 )
 
+_STAMP_AND_RUN: Final = (*_STAMP[:2], replace(_STAMP[2], detail="run"))
 
-def history_table(title: str, steps: Iterable[VersionStep], names: ActorNames) -> Table:
-    """Return a row for each version."""
+
+def history_table(
+    title: str, steps: Iterable[VersionStep], names: ActorNames, *, of_one_aspect: bool = False
+) -> Table:
+    """Return a row for each version; `of_one_aspect` leaves the aspect to the title."""
+    audience: Audience = "programs" if of_one_aspect else "everyone"
     columns = (
-        *_STAMP,
-        Column("aspect", max_width=28, folds=True),
-        Column("version", "no"),
-        Column("run", audience="programs"),
-        Column("summary", "what it changed", folds=True),
+        *_STAMP_AND_RUN,
+        Column("aspect", audience=audience, max_width=28, folds=True),
+        Column("version", "no", dtype="int64"),
+        Column("run", audience="programs", dtype="string"),
+        Column("summary", "what it changed", folds=True, dtype="string"),
         Column("changes", audience="programs"),
     )
     rows = [
@@ -267,6 +273,28 @@ def history_table(title: str, steps: Iterable[VersionStep], names: ActorNames) -
             _places(step.changes),
         )
         for step in steps
+    ]
+    return Table(columns, rows, title)
+
+
+def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames) -> Table:
+    """Return a row for each entry of the change log, in the order given."""
+    columns = (
+        Column("offset"),
+        *_STAMP,
+        Column("urn", audience="programs"),
+        Column("name", "what", style="bold", detail="urn"),
+        Column("type", audience="programs"),
+        Column("aspect"),
+        Column("kind"),
+    )
+    rows = [
+        (
+            *(one.offset, one.at, one.actor or None, name_of(one.actor, names) or None),
+            *(str(one.urn), names.get(one.urn) or one.urn.name, one.urn.entity_type),
+            *(one.aspect, one.kind),
+        )
+        for one in events
     ]
     return Table(columns, rows, title)
 
@@ -323,7 +351,7 @@ def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: A
     return Table(columns, rows, title)
 
 
-_CHANGE: Final = (*_STAMP, Column("origin"), Column("run", audience="programs"))
+_CHANGE: Final = (*_STAMP_AND_RUN, Column("origin"), Column("run", audience="programs"))
 
 
 def _change(change: "ColumnChange", names: ActorNames) -> Sequence[Cell]:

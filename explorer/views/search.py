@@ -1,4 +1,5 @@
-"""A search as it is shown: its results, why each matched, its facets, and the sort orders."""
+"""A search as it is shown: its results, why each matched, its facets, and the sort orders; and a
+page of a folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +9,11 @@ from explorer.client.display import line
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
+from explorer.views.table import Column, Table
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
-    from explorer.client.records import Facet, Hit, Measures, SearchPage
+    from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
 
 __all__ = [
     "PAGING_LIMIT",
@@ -23,6 +25,7 @@ __all__ = [
     "facet_groups",
     "facet_urns",
     "facet_value_label",
+    "folder_table",
     "result_row",
     "result_rows",
     "sort_label",
@@ -333,3 +336,25 @@ def facet_value_label(field: str, value: str, names: Mapping[str, str]) -> str:
 def _rank(group: FacetGroup) -> tuple[int, str]:
     first = _FIRST_FACETS.index(group.field) if group.field in _FIRST_FACETS else len(_FIRST_FACETS)
     return first, group.label
+
+
+def folder_table(page: "BrowsePage") -> Table:
+    """Return a row for each folder and entity on a page of a folder, folders first; `count` is the
+    number of entities in and below a folder."""
+    columns = (
+        Column("name", audience="programs", dtype="string"),
+        Column("label", "name", audience="people", style="bold", detail="urn"),
+        Column("kind", dtype="string"),
+        Column("count", "holds", dtype="Int64"),
+        Column("urn", audience="programs", dtype="string"),
+        Column("path", audience="programs", dtype="string"),
+    )
+    above = page.path.rstrip("/")
+    folders = [
+        (one.name, f"{one.name}/", "folder", one.count, None, f"{above}/{one.name}")
+        for one in page.folders
+    ]
+    entities = [
+        (one.name, one.name, one.urn.entity_type, None, str(one.urn), None) for one in page.entities
+    ]
+    return Table(columns, (*folders, *entities), page.path)

@@ -117,7 +117,8 @@ def worklist_page(worklist: "Worklist") -> Table:
         Column("used"),
         Column("used_of", "of", style="dim"),
         Column("downstream"),
-        Column("table", folds=True, style="bold"),
+        Column("urn", audience="programs"),
+        Column("table", folds=True, style="bold", detail="urn"),
         Column("column", folds=True),
         Column("type", max_width=12, style="dim"),
     )
@@ -130,7 +131,10 @@ def _item_row(item: "Item", table: str) -> Row:
     downstream = f"{item.downstream:,}+" if item.at_least else item.downstream
     column = item.column.simple if item.column else WHOLE_TABLE
     used_of = item.use_of if item.use else None
-    return (item.weight, item.use, used_of, downstream, table, column, item.type)
+    return (
+        *(item.weight, item.use, used_of, downstream),
+        *(item.urn, table, column, item.type),
+    )
 
 
 def worklist_table(worklist: "Worklist") -> Table:

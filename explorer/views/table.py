@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_FORMATS",
+    "Audience",
     "Cell",
     "Column",
     "Row",
@@ -34,6 +35,8 @@ Cell = str | int | float | bool | datetime | Sequence[str] | None
 
 Row = Sequence[Cell]
 
+Audience = Literal["everyone", "people", "programs"]
+
 _FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -47,17 +50,21 @@ class Column:
     People see at most `max_width` cells of a value; a value that `folds` is wrapped rather than
     cut. `style` is how people see it, as an attribute of text: "bold", "dim" or "italic". With
     `markdown` the values are descriptions. `missing` is what people read where the value is not
-    known. `dtype` is the type in a data frame; without it, it follows from the values.
+    known. `detail` names the column whose value stands below in small print where there is room,
+    `link` the column with the address that the text leads to. `dtype` is the type in a data frame;
+    without it, it follows from the values.
     """
 
     name: str
     heading: str | None = None
-    audience: Literal["everyone", "people", "programs"] = "everyone"
+    audience: Audience = "everyone"
     max_width: int | None = None
     folds: bool = False
     style: Literal["", "bold", "dim", "italic"] = ""
     markdown: bool = False
     missing: str = ""
+    detail: str = ""
+    link: str = ""
     dtype: str = ""
 
     @property

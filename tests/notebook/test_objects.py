@@ -268,7 +268,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
     columns = EntityPage(
         Urn.parse(ORDERS), {"schemaMetadata": read_as(fields)}, catalog=cast(Any, None)
     ).schema
-    assert "60 of 300 rows drawn; .to_frame() has them all" in repr(columns)
+    assert "60 of 300 drawn; .to_frame() has them all" in repr(columns)
     assert len(columns.to_frame()) == 300
 
 

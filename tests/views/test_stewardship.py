@@ -55,8 +55,10 @@ def shell(data_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def words_of(table: Table) -> list[str]:
     """Every heading and text of a table for people."""
-    texts = [cell for row in table.rows for cell in row if isinstance(cell, str)]
-    return [word for word in (*(column.title for column in table.columns), *texts) if word]
+    shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
+    cells = (row[at] for row in table.rows for at in shown)
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return [word for word in (*(table.columns[at].title for at in shown), *texts) if word]
 
 
 @pytest.mark.parametrize("by", [None, "platform", "owner"])

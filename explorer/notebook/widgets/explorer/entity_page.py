@@ -10,9 +10,9 @@ from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import role_of
 from explorer.notebook.search import EDITED
-from explorer.notebook.view import Say
 from explorer.notebook.widgets.explorer.markup import marked, marked_line, parts_of
 from explorer.views.columns import ColumnRow, column_row, parse_column_filter
+from explorer.views.parts import Say
 
 if TYPE_CHECKING:
     import networkx as nx

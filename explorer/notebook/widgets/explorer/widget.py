@@ -14,7 +14,6 @@ from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.notebook import view
-from explorer.notebook.view import Fold, Part, Say, Title
 from explorer.notebook.widgets.base import EXPLORER_MODULE, EXPLORER_STYLE, ExplorerRequests, Widget
 from explorer.notebook.widgets.explorer.editor import Writing
 from explorer.notebook.widgets.explorer.entity_page import TABS, head_of, read_tab, tabs_of
@@ -28,6 +27,7 @@ from explorer.notebook.widgets.explorer.search import (
     types_of,
 )
 from explorer.query import FilterSyntax
+from explorer.views.parts import Fold, Part, Say, Title
 from explorer.views.search import SORT_ORDERS
 
 if TYPE_CHECKING:
