@@ -118,6 +118,8 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
     """Return the width in cells of each column that is shown, by its place in the table."""
     wanted = {}
     for at, column in enumerate(table.columns):
+        if column.audience == "programs":
+            continue
         cells = (cell_len(_shown(row[at])) for row in table.rows[:_MEASURED_ROWS])
         natural = max(cell_len(column.title), max(cells, default=0))
         wanted[at] = min(natural, column.max_width or natural)
