@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
+from rich.terminal_theme import TerminalTheme
 from textual import events, on, work
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.color import Color
@@ -21,29 +22,35 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
+from textual.worker import get_current_worker
 
 from explorer.client.display import visible
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.base_app import ZOOMED, BaseApp, keep_zoom
 from explorer.tui.content import line
 from explorer.tui.key_queue import KeyQueue, import_first
 from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.browse import BrowseTree
+from explorer.tui.screens.entity.tabs import Tab
+from explorer.tui.screens.search.facets import Facets
+from explorer.tui.screens.search.results import SEEN, Welcome
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import Changes, Hearing
+from explorer.tui.session import Changes, ChangeWatch, Hearing, TerminalSession
 from explorer.tui.settings import Appearance
-from explorer.tui.state import TerminalState
-from explorer.tui.themes import ATTRIBUTES
-from explorer.tui.widgets.bars import Header, KeyLine
+from explorer.tui.state import ServerState, TerminalState, VisitHistory
+from explorer.tui.themes import ATTRIBUTES, DARK, is_without_colour
+from explorer.tui.widgets.bars import PRESSED, READ_ONLY, Header, KeyLine, action_owner
+from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.stewardship.worklist import WorkQueue
+    from explorer.tui.desktop import ClipboardMethod
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
     from explorer.tui.screens.undo import UndoActions
     from explorer.tui.screens.worklist import DatasetQuestion
+    from explorer.tui.session import Opening
 
 __all__ = ["CatalogApp", "ControlFilter"]
 
@@ -93,11 +100,50 @@ def heed_signals(end: Callable[[int], None]) -> None:
 
 
 def forget_signals() -> None:
-    """From now on a signal ends the program at once."""
+    """Have a signal end the program at once from now on."""
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
+
+
+ZOOMED = """
+Screen.-maximized-view > #body { layout: vertical; }
+.-maximized { width: 100% !important; height: 1fr !important; max-height: 100%; margin: 0; }
+"""
+
+_FOUND = "found"
+
+
+def turn_zoom(screen: Screen[object]) -> bool:
+    """Have the pane with the focus fill the screen, or put it back; return whether one fills it."""
+    if screen.maximized is not None:
+        screen.minimize()
+    else:
+        pane = _pane(screen.focused)
+        screen.maximized = pane
+        if pane is not None and screen.focused is not None:
+            screen.focused.refresh(layout=True)
+    return screen.maximized is not None
+
+
+def keep_zoom(screen: Screen[object]) -> None:
+    """Put a pane that fills the screen back to its place once the focus has left it."""
+    pane, focused = screen.maximized, screen.focused
+    if pane is not None and (focused is None or pane not in focused.ancestors_with_self):
+        screen.minimize()
+
+
+def _pane(focused: Widget | None) -> Widget | None:
+    """Return the pane that holds the focus: a tab, the results, the facets, the folders, a list."""
+    if focused is None:
+        return None
+    for node in focused.ancestors_with_self:
+        if isinstance(node, Tab | Facets):
+            return node
+        if isinstance(node, Widget) and node.id == _FOUND:
+            return node
+    return focused if isinstance(focused, Rows) or focused.allow_maximize else None
 
 
 # In columns: from which on the folders stand beside the page, and facets beside the results.
@@ -107,14 +153,16 @@ _SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
 _TOLD = 2_000
 _HUNG_UP = 128 + 1
+_RECENT = 20
 
 
-class CatalogApp(BaseApp):
+class CatalogApp(App[None]):
     """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
     where they are given, or with `last` what was open last. `furnished` is called when everything
     is set up, and again with every other server."""
 
     TITLE = "catalog"
+    ALLOW_IN_MAXIMIZED_VIEW: ClassVar[str] = "Header, KeyLine"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+p"
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = _SIZES
@@ -154,8 +202,20 @@ class CatalogApp(BaseApp):
         look: Appearance | None = None,
         furnished: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(make, server=server, remembered=remembered, exchanges=exchanges)
-        self.dress(look or Appearance())
+        # Textual reads it while the application is made.
+        self._look = look or Appearance()
+        # With colours the theme says which; without, nothing may be mixed of any.
+        super().__init__(ansi_color=True if is_without_colour() else None)
+        self._remembered = remembered or TerminalState()
+        self._session = TerminalSession(
+            make, self._say, self._heard, server=server, exchanges=exchanges
+        )
+        self._history = self._history_of(server)
+        self._offers_again = False
+        self._watch = ChangeWatch(self._session, self._others_changed, self._missed_changes)
+        self._is_greeting = False
+        self.clipboard_way: ClipboardMethod = self._look.settings.clipboard
+        self._dress()
         self._gate = ControlFilter()
         self._keys = KeyQueue(self, super().on_event)
         self._furnishing = asyncio.Lock()
@@ -166,6 +226,34 @@ class CatalogApp(BaseApp):
         self._taking_back: UndoActions | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
+
+    def _dress(self) -> None:
+        """Register the themes, and start with the dark one, before anything is drawn."""
+        for theme in self._look.themes.values():
+            self.register_theme(theme)
+        self._session.times.utc = self._look.settings.zone == "utc"
+        # From the start: a theme that changes later styles everything anew.
+        self.set_reactive(App.theme, DARK)
+        # The colours of a theme that is there from the start are not looked up by Textual.
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def turn_to_colours(self) -> None:
+        """Apply the theme and the keymap that are set, and say what is wrong with either."""
+        self.theme = self._look.first(self._remembered.theme)
+        keys = self._look.keymap.bindings()
+        if keys:
+            self.set_keymap(keys)
+        if self._look.problems:
+            self.call_after_refresh(self._complain, self._look.problems)
+
+    def _complain(self, problems: Sequence[str]) -> None:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        self._say(f"{problems[0]}{more}", error=True)
+
+    @property
+    def ansi_theme(self) -> TerminalTheme:
+        """Return which colours the names of ANSI colours stand for."""
+        return self._look.table(self.current_theme) or super().ansi_theme
 
     def get_driver_class(self) -> type[Driver]:
         """What reads and writes the terminal."""
@@ -216,8 +304,9 @@ class CatalogApp(BaseApp):
         await self._keys.came_home()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What every drawn line goes through: the usual, and the last gate."""
-        return [*super().get_line_filters(), self._gate]
+        """Return what every drawn line goes through: the theme's filters before Textual's, and
+        last the one that takes control characters out."""
+        return [*self._look.filters(self.theme), *super().get_line_filters(), self._gate]
 
     def on_mount(self) -> None:
         """Ask for data once the first frame is drawn."""
@@ -338,8 +427,12 @@ class CatalogApp(BaseApp):
         self.run_worker(keep_and_leave(), group="end")
 
     async def on_unmount(self) -> None:
-        """A signal ends what is left at once."""
+        """Close the connection, and write what is remembered; a signal now ends the program at
+        once."""
         forget_signals()
+        self._watch.stop()
+        await self._session.close()
+        await self._remembered.close()
 
     def action_find(self) -> None:
         """To the search box."""
@@ -403,7 +496,7 @@ class CatalogApp(BaseApp):
         # Before the next key, and when what they are for is open.
         self.call_next(self._keys.put_first, event.take)
 
-    # The messages of what is imported late are handled by their names.
+    # Handlers of messages whose classes are imported late are found by their names.
     def on_entity_view_opened(self, event: "EntityView.Opened") -> None:
         """Follow a reference."""
         self._open(event.urn)
@@ -514,11 +607,11 @@ class CatalogApp(BaseApp):
         reporting = self._session.reporting("opening the editor")
         import_first(self, "explorer.tui.screens.editor.launcher", go_on, reporting)
 
-    def on_editable_page_edit_requested(self, event: "EntityView.EditRequested") -> None:
+    def on_entity_view_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
         self._write(lambda editing: editing.edit(event.entity, event.path))
 
-    def on_editable_page_links_requested(self, event: "EntityView.LinksRequested") -> None:
+    def on_entity_view_links_requested(self, event: "EntityView.LinksRequested") -> None:
         """Show the links of an entity, and change them."""
         self._write(lambda editing: editing.show_links(event.entity))
 
@@ -604,3 +697,238 @@ class CatalogApp(BaseApp):
         """Read the entity that is shown again, where it is one of those that were written."""
         if self._furnished and self._entity_view.urn in urns:
             await self._entity_view.show_changed()
+
+    @property
+    def _desk(self) -> Screen[object]:
+        """Return the main screen, which is below whatever else is open."""
+        return self.screen_stack[0]
+
+    @work(group="info")
+    async def _greet(self) -> None:
+        header = self._desk.query_one(Header)
+        with self._session.reporting("opening the catalog", header.fail, self._greet):
+            catalog = await self._session.catalog()
+            info = await catalog.info()
+            header.show(info, read_only=catalog.read_only)
+            self.set_class(catalog.read_only, READ_ONLY)
+            self._watch.start()
+
+    def _heard(self) -> None:
+        """Show in the header how the server answered last."""
+        if not self.screen_stack:
+            # A request was still under way when the program ended.
+            return
+        for header in self._desk.query_children(Header):
+            header.look()
+        if self._session.has_unanswered != self._offers_again:
+            self._offers_again = self._session.has_unanswered
+            self._desk.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action can be done: trying again needs a request without an answer."""
+        if action == "try_again":
+            return self._session.has_unanswered
+        return super().check_action(action, parameters)
+
+    def _visit(self, urn: Urn) -> None:
+        """Add an entity to the history."""
+        self._history.visit(urn)
+        self._note_place()
+
+    def _note_place(self) -> None:
+        visited = tuple(map(str, self._history.visited))
+        here = self._history.here
+        self._remembered.note_place(
+            self._session.server, ServerState(visited, None if here is None else str(here))
+        )
+
+    def _history_of(self, server: str) -> VisitHistory:
+        place = self._remembered.place(server)
+        last = Urn.parse_all([place.last] if place.last else [])
+        return VisitHistory(Urn.parse_all(place.visited), next(iter(last), None))
+
+    def action_open_last(self) -> None:
+        """Open what was open last; again, go back."""
+        found = self._history.last(self._open_now())
+        if found is None:
+            self._say("Nothing was open before.")
+        else:
+            self._note_place()
+            self._show(found)
+
+    def action_try_again(self) -> None:
+        """Send every request again that was not answered."""
+        self._session.ask_again()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy by the method that works here, and say which it was."""
+        self._copy(text)
+
+    @work(group="clipboard", exclusive=True, description="copying")
+    async def _copy(self, text: str) -> None:
+        from explorer.tui.desktop import copy
+
+        self._clipboard = text
+        with self._session.reporting("copying"):
+            how = await copy(text, self.clipboard_way, super().copy_to_clipboard)
+            self._say(how)
+
+    def action_servers(self) -> None:
+        """Choose another server."""
+        if self.screen is not self._desk:
+            self._say("Close what is open first; what was typed is kept.", error=True)
+            return
+        from explorer.tui.screens.servers import ServersScreen
+
+        screen = ServersScreen(self._session)
+
+        def chosen(opening: "Opening | None") -> None:
+            if opening is not None:
+                self._turn_to_server(opening)
+
+        self.push_screen(screen, chosen)
+
+    @work(group="switch", exclusive=True)
+    async def _turn_to_server(self, opening: "Opening") -> None:
+        with self._session.reporting("switching to another server"):
+            found = await asyncio.to_thread(opening.found)
+            if not await self._finish_writing():
+                return
+            here = get_current_worker()
+            for worker in list(self.workers):
+                if worker is not here:
+                    worker.cancel()
+            self._watch.stop()
+            await self._session.switch(opening.maker(), found.identity)
+            self._history = self._history_of(found.identity)
+            self._desk.query_one(Header).forget()
+            await self._clear()
+            self._start()
+
+    def action_exchanges(self) -> None:
+        """Show the requests that were sent to the server."""
+        from explorer.tui.screens.log import LogScreen
+
+        self.push_screen(LogScreen(self._session))
+
+    def action_export(self) -> None:
+        """Write what is shown to a file."""
+        from explorer.tui.screens.export import ExportScreen, table_here
+
+        table = table_here(self.screen)
+        if table is None:
+            self._say("There is no list here that could be written to a file.", error=True)
+        else:
+            self.push_screen(ExportScreen(self._session, table))
+
+    def action_picture(self) -> None:
+        """Write the screen as a picture."""
+        from explorer.tui.screens.export import PictureScreen
+
+        picture = self.export_screenshot(title="catalog")
+        self.push_screen(PictureScreen(self._session, picture))
+
+    @property
+    def starts_with_last(self) -> bool:
+        """Return whether the settings say to start with what was open last."""
+        return self._look.settings.start == "last"
+
+    def begin(self) -> None:
+        """Start with nothing to open: as the settings say, and with an introduction at first."""
+        if self._look.settings.start == "browse":
+            self.action_browse()
+        if not self._remembered.has_seen(SEEN):
+            self._greet_newcomer()
+
+    def note_find(self) -> None:
+        """Remember that an entity was opened, and remove the introduction for good."""
+        self._remembered.note_seen(SEEN)
+        self.end_welcome()
+
+    def end_welcome(self) -> None:
+        """Remove the introduction."""
+        self._is_greeting = False
+        self.workers.cancel_group(self, "welcome")
+        for welcome in self._desk.query(Welcome):
+            welcome.remove()
+
+    def _greet_newcomer(self) -> None:
+        self._is_greeting = True
+        self._introduce()
+
+    @work(group="welcome", exclusive=True)
+    async def _introduce(self) -> None:
+        # The search reports it where the server does not answer.
+        with self._session.reporting("opening the catalog", lambda _: True):
+            info = await (await self._session.catalog()).info()
+            found = self._desk.query_one(SearchView).query("#found")
+            if found and not self._desk.query(Welcome):
+                await found.first().mount(Welcome(sample=info.sample), before=0)
+
+    def action_help(self) -> None:
+        """Show the keys that work here."""
+        from explorer.tui.screens.palette import HelpScreen, available_actions, scopes_here
+
+        here = scopes_here(self.screen)
+        self.push_screen(HelpScreen(here, self._look.keymap, available_actions(self.screen)))
+
+    def action_command_palette(self) -> None:
+        """Show everything that can be done, by name."""
+        from explorer.tui.screens.palette import PaletteScreen, PaletteTargets, available_actions
+
+        doable = available_actions(self.screen).values()
+        find = self._desk.query_one(SearchView)
+        places = PaletteTargets(
+            self._session, self._history.recent(_RECENT), find.searches, self.open_page, self.search
+        )
+        self.push_screen(PaletteScreen(doable, self._look.keymap, places))
+
+    def action_jump(self) -> None:
+        """Show a letter over everything that a key can lead to."""
+        from explorer.tui.screens.jump import JumpScreen, targets_in
+
+        self.push_screen(JumpScreen(targets_in(self.screen)))
+
+    def action_zoom(self) -> None:
+        """Have the pane with the focus fill the screen, or put it back."""
+        turn_zoom(self.screen)
+
+    def action_change_theme(self) -> None:
+        """Choose the colours."""
+        from explorer.tui.screens.palette import ThemesScreen
+
+        if self.no_color:
+            self._say("NO_COLOR is set, so there are none to choose from.", error=True)
+        else:
+            self.push_screen(ThemesScreen(self._look, self.theme, self._keep_theme))
+
+    def _keep_theme(self, name: str) -> None:
+        self.theme = name
+        self._remembered.set("theme", name)
+        if self._look.is_theme_set:
+            self._say("Until you quit: the settings say which colours are started with.")
+
+    def action_settings(self) -> None:
+        """Show all settings and keys with their values."""
+        from explorer.tui.screens.palette import SettingsScreen
+
+        self.push_screen(SettingsScreen(self._look.settings, self._look.keymap))
+
+    def action_welcome(self) -> None:
+        """Show the introduction again."""
+        self.turn_to_results()
+        self._greet_newcomer()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do the action of the text that was clicked."""
+        action = event.style.meta.get(PRESSED)
+        if isinstance(action, str):
+            widget, _ = self.screen.get_widget_at(event.screen_x, event.screen_y)
+            await self.run_action(action, action_owner(widget, action))
+
+    def on_key(self) -> None:
+        """Remove the last message and the introduction: a key did something."""
+        for key_line in self.screen.query_children(KeyLine):
+            key_line.hush()
+        if self._is_greeting:
+            self.end_welcome()

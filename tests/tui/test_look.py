@@ -11,7 +11,7 @@ from rich.color import Color
 from textual.color import Color as Mixed
 
 from explorer.metadata import Urn
-from explorer.tui.base_app import SEEN, Welcome
+from explorer.tui.screens.search.results import SEEN, Welcome
 from explorer.tui.settings import Appearance, Settings, SettingsRead
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.bars import KeyLine

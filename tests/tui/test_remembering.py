@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.metadata import Urn
-from explorer.tui.base_app import VisitHistory
-from explorer.tui.state import ServerState, TerminalState
+from explorer.tui.state import ServerState, TerminalState, VisitHistory
 
 pytestmark = pytest.mark.anyio
 

@@ -68,8 +68,25 @@ class FailurePlace:
         return self.view.fail(self.name, sentence)
 
 
-class EditablePage(Vertical, SizeAware):
-    """The page of an entity as far as it writes."""
+_NAMED_AT_MOST = 150
+_LOW = 14
+_LINES_AT_MOST = 3
+# After so long what was open before is not left on the screen under another's name.
+_SOON_SECONDS = 0.3
+
+
+class EntityView(Vertical, SizeAware):
+    """The page of one entity. There is one page; opening another entity swaps what it shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("entity")
+    DEFAULT_CSS = """
+    EntityView #who { height: auto; max-height: 3; padding: 0 1; }
+    EntityView #tabs { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
+    EntityView.-low #who { height: 1; }
+    EntityView.-low #tabs { height: 1; border-bottom: none; }
+    EntityView #failed { display: none; height: auto; max-height: 6; padding: 1 2 0 2; }
+    EntityView ContentSwitcher { height: 1fr; }
+    """
 
     @dataclass
     class EditRequested(Message):
@@ -84,19 +101,45 @@ class EditablePage(Vertical, SizeAware):
 
         entity: "Entity"
 
+    @dataclass
+    class Opened(Message):
+        """A related entity was opened."""
+
+        urn: Urn
+
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(id="entity")
         self._session = session
         self._entity: Entity | None = None
         self._labelling: LabelLauncher | None = None
+        self._wanted: Urn | None = None
+        self._names: Mapping[Urn, Entity] = {}
+        self._health: Health | None = None
+        self._tabs_left: dict[Urn, str] = {}
+        self._read_tabs: set[str] = set()
+        self._failed: dict[str, str] = {}
+        self._drafts_told = 0
+        self._web = Browser(session, self._copy)
+        self.relations = RelationsView(session)
+        self.columns = ColumnsView(session)
+        self._tabs: tuple[Tab, ...] = (
+            OverviewTab(session),
+            self.columns,
+            LazyLineageTab(session, self.column_path),
+            self.relations,
+            LazyUsageTab(session),
+            LazyProfileTab(session),
+            LazyHistoryTab(session),
+            LazyRawTab(session),
+        )
 
-    def column_path(self) -> str | None:
-        """The column chosen under Columns."""
-        raise NotImplementedError
-
-    async def show_changed(self) -> None:
-        """Show the entity as it is after a change, what it mentions now by name."""
-        raise NotImplementedError
+    def compose(self) -> ComposeResult:
+        """Header, tabs, and what the tab chosen shows."""
+        yield Static("", id="who", markup=False)
+        yield Static("", id="tabs", markup=False)
+        yield Static("", id="failed", markup=False)
+        with ContentSwitcher(initial=OverviewTab.NAME):
+            yield from self._tabs
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what is in the catalog, and has a text of people, can be edited."""
@@ -155,64 +198,6 @@ class EditablePage(Vertical, SizeAware):
         event.stop()
         if self._entity is not None:
             self.post_message(self.EditRequested(self._entity, event.path))
-
-
-_NAMED_AT_MOST = 150
-_LOW = 14
-_LINES_AT_MOST = 3
-# After so long what was open before is not left on the screen under another's name.
-_SOON_SECONDS = 0.3
-
-
-class EntityView(EditablePage):
-    """One entity. There is one view; opening another swaps what it shows."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("entity")
-    DEFAULT_CSS = """
-    EntityView #who { height: auto; max-height: 3; padding: 0 1; }
-    EntityView #tabs { height: 2; padding: 0 1; border-bottom: solid $border-blurred; }
-    EntityView.-low #who { height: 1; }
-    EntityView.-low #tabs { height: 1; border-bottom: none; }
-    EntityView #failed { display: none; height: auto; max-height: 6; padding: 1 2 0 2; }
-    EntityView ContentSwitcher { height: 1fr; }
-    """
-
-    @dataclass
-    class Opened(Message):
-        """A related entity was opened."""
-
-        urn: Urn
-
-    def __init__(self, session: TerminalSession) -> None:
-        super().__init__(session)
-        self._wanted: Urn | None = None
-        self._names: Mapping[Urn, Entity] = {}
-        self._health: Health | None = None
-        self._tabs_left: dict[Urn, str] = {}
-        self._read_tabs: set[str] = set()
-        self._failed: dict[str, str] = {}
-        self._drafts_told = 0
-        self._web = Browser(session, self._copy)
-        self.relations = RelationsView(session)
-        self.columns = ColumnsView(session)
-        self._tabs: tuple[Tab, ...] = (
-            OverviewTab(session),
-            self.columns,
-            LazyLineageTab(session, self.column_path),
-            self.relations,
-            LazyUsageTab(session),
-            LazyProfileTab(session),
-            LazyHistoryTab(session),
-            LazyRawTab(session),
-        )
-
-    def compose(self) -> ComposeResult:
-        """Header, tabs, and what the tab chosen shows."""
-        yield Static("", id="who", markup=False)
-        yield Static("", id="tabs", markup=False)
-        yield Static("", id="failed", markup=False)
-        with ContentSwitcher(initial=OverviewTab.NAME):
-            yield from self._tabs
 
     @property
     def urn(self) -> Urn | None:
@@ -378,7 +363,7 @@ class EntityView(EditablePage):
         event.stop()
         await self._web.visit(event.url)
 
-    # The messages of what is imported late are handled by their names.
+    # Handlers of messages whose classes are imported late are found by their names.
     def on_usage_tab_column_chosen(self, event: "UsageTab.ColumnChosen") -> None:
         """Go on to a column that is used."""
         event.stop()
@@ -487,7 +472,7 @@ class EntityView(EditablePage):
                 self._read_tabs.add(tab.NAME)
                 self._read_tab(tab, entity)
 
-    # Told without a description, Textual would spell the whole entity out.
+    # Without a description, Textual would write the whole entity out as one.
     @work(group="tab", description="a tab")
     async def _read_tab(self, tab: Tab, entity: "Entity") -> None:
         doing = f"reading the {tab.TITLE.lower()} of {entity.urn.name}"

@@ -208,8 +208,24 @@ async def _adding(
     return {facet.name: facet for facets in found for facet in facets}
 
 
-class SearchBase(Vertical, SizeAware):
-    """A box, facets and results. The last search wins: the answer to an older one is not shown."""
+class SearchView(Vertical, SizeAware):
+    """The search box, facets and results. The search runs as one types, and the last one wins: the
+    answer to an older one is not shown."""
+
+    DEFAULT_CSS = """
+    SearchView { layers: base above; }
+    SearchView SearchBox {
+        border: round $border-blurred; height: 3; padding: 0 1; background: $background;
+    }
+    SearchView SearchBox:focus { border: round $primary; }
+    SearchView #said { height: 1; padding: 0 1; color: $text-muted; }
+    SearchView Facets { width: 25; }
+    SearchView ResultRows { width: 1fr; }
+    SearchView #why {
+        display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
+        border-top: solid $border-blurred;
+    }
+    """
 
     @dataclass
     class LedOn(Message):
@@ -219,7 +235,13 @@ class SearchBase(Vertical, SizeAware):
         urn: Urn | None
         take: Callable[[], list[events.Key]]
 
-    def __init__(self, session: TerminalSession) -> None:
+    @dataclass
+    class Opened(Message):
+        """A result was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
         super().__init__(id="find")
         self._session = session
         self._registry: Registry | None = None
@@ -237,6 +259,22 @@ class SearchBase(Vertical, SizeAware):
         self._said = Text()
         self._words = ""
         self._corrected: tuple[str, str] | None = None
+        self._is_narrow, self._is_at_facets = is_narrow, False
+        self._quiet = ""
+        self._keeper = SearchMemory(self, session, self.run)
+
+    def compose(self) -> ComposeResult:
+        """Yield the box, the line of the results, and facets beside results."""
+        yield SearchBox(self)
+        yield Static("", id="said", markup=False)
+        with Horizontal():
+            facets = Facets()
+            facets.display = not self._is_narrow
+            yield facets
+            with Vertical(id="found"):
+                yield ResultRows(self)
+        yield Static("", id="why", markup=False)
+        yield DropDown()
 
     @property
     def box(self) -> SearchBox:
@@ -287,10 +325,6 @@ class SearchBase(Vertical, SizeAware):
         self._opens_first = False
         if not self._is_leading_on:
             self._ahead = []
-
-    def choose_result(self, index: int) -> Urn | None:
-        """Return the result in a row, None where there is none."""
-        raise NotImplementedError
 
     def table(self) -> "Table | None":
         """Return the results as a table; None while there is no answer."""
@@ -548,50 +582,6 @@ class SearchBase(Vertical, SizeAware):
             len(self.results.marked),
         )
         self._tell_words(count_line(found, width))
-
-
-class SearchView(SearchBase):
-    """Search as you type, by keys alone."""
-
-    DEFAULT_CSS = """
-    SearchView { layers: base above; }
-    SearchView SearchBox {
-        border: round $border-blurred; height: 3; padding: 0 1; background: $background;
-    }
-    SearchView SearchBox:focus { border: round $primary; }
-    SearchView #said { height: 1; padding: 0 1; color: $text-muted; }
-    SearchView Facets { width: 25; }
-    SearchView ResultRows { width: 1fr; }
-    SearchView #why {
-        display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
-        border-top: solid $border-blurred;
-    }
-    """
-
-    @dataclass
-    class Opened(Message):
-        """A result was opened."""
-
-        urn: Urn
-
-    def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
-        super().__init__(session)
-        self._is_narrow, self._is_at_facets = is_narrow, False
-        self._quiet = ""
-        self._keeper = SearchMemory(self, session, self.run)
-
-    def compose(self) -> ComposeResult:
-        """Yield the box, the line of the results, and facets beside results."""
-        yield SearchBox(self)
-        yield Static("", id="said", markup=False)
-        with Horizontal():
-            facets = Facets()
-            facets.display = not self._is_narrow
-            yield facets
-            with Vertical(id="found"):
-                yield ResultRows(self)
-        yield Static("", id="why", markup=False)
-        yield DropDown()
 
     @property
     def found(self) -> list[Urn]:
