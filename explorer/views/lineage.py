@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CERTAINTY",
     "CERTAINTY_NOTES",
+    "MAX_DRAWN",
+    "MAX_NEIGHBOURS_DRAWN",
+    "NEIGHBOURS_UNFOLDED",
     "ImpactView",
     "LineageEntity",
     "PathStep",
@@ -31,6 +34,7 @@ __all__ = [
     "TreeLine",
     "distance",
     "hop_count",
+    "is_indirect",
     "label_name",
     "lineage_entities",
     "lineage_entity",
@@ -43,7 +47,21 @@ __all__ = [
 Attributes = Mapping[str, Any]
 """What a graph has of one of its nodes; see `explorer.graph.nodes`."""
 
+MAX_DRAWN: Final = 150
+"""How many entities a picture shows before more are asked for."""
+
+MAX_NEIGHBOURS_DRAWN: Final = 12
+"""How many neighbours of one entity a picture shows on one side before more are asked for."""
+
+NEIGHBOURS_UNFOLDED: Final = 50
+"""How many further neighbours of one entity a picture shows each time more are asked for."""
+
 _USUAL_ENVIRONMENT: Final = "PROD"
+
+
+def is_indirect(edge: Attributes) -> bool:
+    """Return whether an edge is a guess, or steps over nodes that are left out."""
+    return bool(edge.get("over") or edge.get("guess"))
 
 
 @dataclass(frozen=True, slots=True)

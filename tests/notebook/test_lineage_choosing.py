@@ -9,6 +9,7 @@ import pytest
 from explorer.errors import InvalidInput
 from explorer.notebook.widgets import lineage_drawing, lineage_widget
 from explorer.notebook.widgets.lineage_drawing import KnownLineage
+from explorer.views.lineage import MAX_DRAWN
 
 
 def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise() -> None:
@@ -21,7 +22,7 @@ def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise() -> None:
 
 def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for() -> None:
     graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
-    first = lineage_drawing.first(graph, "BOTH", 1, lineage_drawing.MOST)
+    first = lineage_drawing.first(graph, "BOTH", 1, MAX_DRAWN)
     assert len(first) == 13
     more = lineage_drawing.unfolded(graph, first, "r", "DOWNSTREAM", 20)
     assert len(first) + len(more) == 20

@@ -18,8 +18,8 @@ from explorer.graph import Graphs
 from explorer.graph.export import from_graphml
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets import lineage_drawing
 from explorer.notebook.widgets.lineage_widget import LineageWidget
+from explorer.views.lineage import MAX_DRAWN
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30
@@ -130,7 +130,7 @@ def test_a_large_graph_is_drawn_in_part_with_a_word_on_the_rest(cat: Any) -> Non
     widget = LineageWidget(cat, table("r"), hops=2, direction="DOWNSTREAM", graph=graph)
     try:
         assert widget.wait(WAIT_SECONDS)
-        assert len(widget.picture["nodes"]) == lineage_drawing.MOST
+        assert len(widget.picture["nodes"]) == MAX_DRAWN
         assert "150 of 183 shown" in widget.said
         assert widget.picture["more"]
         hear(widget, "more")

@@ -22,14 +22,20 @@ from explorer.graph.selection import contracted
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.safe_markdown import plain_markdown
-from explorer.views.lineage import distance, hop_count
+from explorer.views.lineage import (
+    MAX_DRAWN,
+    MAX_NEIGHBOURS_DRAWN,
+    NEIGHBOURS_UNFOLDED,
+    distance,
+    hop_count,
+    is_indirect,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.graph import Extent
 
 __all__ = [
-    "MOST",
     "SIDES",
     "ColumnChoices",
     "DrawnColumns",
@@ -115,16 +121,6 @@ def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
     return found
 
 
-MOST = 150
-"""How many entities are drawn before more are asked for."""
-
-_FAN = 12
-"""How many neighbours of one entity are drawn on one side before more are asked for."""
-
-_MORE = 50
-"""How many neighbours one unfolding brings at most."""
-
-
 def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[str, None]:
     """The nodes up to `hops` from the graph's root, up and down, nearest first: at most `most`, and
     of each at most a dozen neighbours. One left out takes the room of saying so, and is drawn."""
@@ -137,7 +133,8 @@ def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[s
             following: list[str] = []
             for node in frontiers[side]:
                 left = [one for one in near(graph, node, side) if one not in chosen]
-                room = _FAN if len(left) > _FAN + 1 else len(left)
+                fits = len(left) <= MAX_NEIGHBOURS_DRAWN + 1
+                room = len(left) if fits else MAX_NEIGHBOURS_DRAWN
                 taken = left[: max(min(room, most - len(chosen)), 0)]
                 following += taken
                 chosen |= dict.fromkeys(taken)
@@ -155,7 +152,7 @@ def unfolded(
 ) -> list[str]:
     """What is drawn besides when a node is unfolded on a side, while fewer than `most` are."""
     left = [one for one in near(graph, node, side) if one not in drawn]
-    return left[: max(min(_MORE, most - len(drawn)), 0)]
+    return left[: max(min(NEIGHBOURS_UNFOLDED, most - len(drawn)), 0)]
 
 
 def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> set[str]:
@@ -353,7 +350,7 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
             "s": route.source,
             "t": route.target,
             "d": _curve(route.points),
-            "indirect": _indirect(graph.edges[route.source, route.target]),
+            "indirect": is_indirect(graph.edges[route.source, route.target]),
         }
         for route in layout.routes
     ]
@@ -373,10 +370,6 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
 def _passes(attributes: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
     kind, platform = facts(attributes)
     return ("type", kind) not in without and ("platform", platform) not in without
-
-
-def _indirect(attributes: Mapping[str, Any]) -> bool:
-    return bool(attributes.get("over") or attributes.get("guess"))
 
 
 def _counted(
@@ -529,7 +522,7 @@ class LineageWidgetState:
     def __init__(self, root: str, hops: int, extent: "Extent") -> None:
         self._lock = threading.RLock()
         self._held = KnownLineage(root)
-        self._hops, self._extent, self._most = _far_enough(hops), extent, MOST
+        self._hops, self._extent, self._most = _far_enough(hops), extent, MAX_DRAWN
         self._nodes: dict[str, None] = {}
         self._without: frozenset[tuple[str, str]] = frozenset()
         self._columns, self._names = DrawnColumns(), ColumnChoices()
@@ -610,7 +603,7 @@ class LineageWidgetState:
             self._hold(root)
             self._held.turn_to(root)
             self._columns, self._names = DrawnColumns(), ColumnChoices()
-            self._most = MOST
+            self._most = MAX_DRAWN
             self._nodes = first(self._held.graph, self._extent, self._hops, self._most)
             if self._drawing and root not in self._drawing.graph:
                 self._drawing = None
@@ -641,7 +634,7 @@ class LineageWidgetState:
     def widen(self) -> None:
         """Make room for more, and draw what was read and had none: nearest first."""
         with self._lock:
-            self._most += MOST
+            self._most += MAX_DRAWN
             graph = self._held.graph
             wider = first(graph, self._extent, self._hops, self._most)
             room = max(self._most - len(self._nodes), 0)

@@ -12,7 +12,13 @@ from rich.cells import cell_len, set_cell_size
 
 from explorer.graph.nodes import distinctions
 from explorer.tui.content import line
-from explorer.views.lineage import lineage_entity
+from explorer.views.lineage import (
+    MAX_DRAWN,
+    MAX_NEIGHBOURS_DRAWN,
+    NEIGHBOURS_UNFOLDED,
+    is_indirect,
+    lineage_entity,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -35,13 +41,6 @@ __all__ = [
 
 NodeState = Literal["plain", "root", "ghost", "removed", "more"]
 Edge = tuple[str, str]
-
-MOST = 150
-"""How many entities are drawn before any is asked for by name."""
-FAN = 12
-"""How many neighbours of one entity are drawn on one side before any is asked for."""
-
-_MORE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def choose_nodes(
     *,
     expanded: Mapping[str, int] | None = None,
     wanted: Collection[str] = (),
-    most: int = MOST,
+    most: int = MAX_DRAWN,
 ) -> Neighbourhood:
     """The nodes nearest to the roots, at most `most`, and of each at most a dozen neighbours on
     each side; `expanded` allows some so many more, and `wanted` are there in any case. Pure."""
@@ -87,7 +86,7 @@ def choose_nodes(
     while frontier:
         following: list[str] = []
         for node in frontier:
-            room = FAN + extra.get(node, 0)
+            room = MAX_NEIGHBOURS_DRAWN + extra.get(node, 0)
             for near in (graph.pred[node], graph.succ[node]):
                 left = [one for one in near if one not in chosen]
                 free = max(room - (len(near) - len(left)), 0)
@@ -102,7 +101,7 @@ def choose_nodes(
         for node in chosen
     }
     edges = [(up, down) for up, down in graph.edges if up in chosen and down in chosen]
-    indirect = frozenset(edge for edge in edges if _is_indirect(graph.edges[edge]))
+    indirect = frozenset(edge for edge in edges if is_indirect(graph.edges[edge]))
     for node in chosen:
         for upstream, near in ((True, graph.pred[node]), (False, graph.succ[node])):
             hidden = sum(1 for one in near if one not in chosen)
@@ -119,7 +118,7 @@ def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
     """Allow a node whose neighbours are not all drawn more of them, or one that was allowed more
     the usual number again; whether there was anything to change."""
     if any(one.owner == node for one in hood.nodes.values()):
-        expanded[node] = expanded.get(node, 0) + _MORE
+        expanded[node] = expanded.get(node, 0) + NEIGHBOURS_UNFOLDED
         return True
     return expanded.pop(node, 0) > 0
 
@@ -157,10 +156,6 @@ def _node(
     elif attributes.get("removed"):
         state = "removed"
     return LineageNode(urn, name, _BETWEEN.join(one for one in facts if one), state)
-
-
-def _is_indirect(said: Mapping[str, Any]) -> bool:
-    return bool(said.get("over") or said.get("guess"))
 
 
 _T = TypeVar("_T")
