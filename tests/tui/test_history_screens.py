@@ -28,7 +28,8 @@ async def test_the_screen_looks_as_it_was_found_good(
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities", "documented")
-        await reader.press(*keys)
+        for key in keys:
+            await reader.press(key)
         await reader.sees(words)
         await reader.settle()
         # Below the tabs, which have tests of their own.

@@ -1,7 +1,9 @@
 """A reader sees what was changed, when and by whom, and puts an old description back."""
 
+import asyncio
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,6 +117,36 @@ async def test_versions_beyond_the_first_are_read_when_asked_for(desk: Any, at: 
         await reader.sees("text number 35")
         await reader.press(*["j"] * 20)
         await reader.sees("… 16 older", "⏎ asks the server for the versions")
+
+
+class GatedCatalog(AsyncCatalog):
+    """Answers questions for older versions only once its gate is open."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(data_dir=directory)
+        self.gate = asyncio.Event()
+
+    async def versions(self, *which: Any, start: int = 0, **how: Any) -> Any:
+        if start:
+            await self.gate.wait()
+        return await super().versions(*which, start=start, **how)
+
+
+async def test_the_cursor_is_not_taken_back_when_older_versions_come(desk: Any, at: Any) -> None:
+    urn = dataset("dim_products")
+    described(desk, urn, *(f"text number {n}" for n in range(40)))
+    client = GatedCatalog(desk)
+    async with at(desk, urn=urn, client=lambda: client) as reader:
+        await reader.sees("1 Over")
+        await reader.press("7")
+        await reader.sees("40 versions", "… 36 older; ⏎ reads on")
+        await reader.press(*["j"] * 5)
+        rows = reader.app.query_one(HistoryRows)
+        await reader.pilot.press("enter", "k", "k")
+        assert rows.cursor == 3
+        client.gate.set()
+        await reader.sees("text number 35")
+        assert rows.cursor == 3
 
 
 async def test_each_column_tells_who_described_it(desk: Any, at: Any) -> None:

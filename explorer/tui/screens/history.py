@@ -231,7 +231,16 @@ class VersionsList:
 
     def row_of(self, track: Track) -> int:
         """Return the row of an aspect."""
-        return next((at for at, one in enumerate(self.places) if one.track is track), 0)
+        return self.index_of(VersionRow(track))
+
+    def index_of(self, place: VersionRow) -> int:
+        """Return where a row is now, 0 where it is no longer."""
+        found = (
+            at
+            for at, one in enumerate(self.places)
+            if one.track is place.track and one.step is place.step and one.more == place.more
+        )
+        return next(found, 0)
 
 
 class BlameList:
@@ -676,20 +685,19 @@ class HistoryTab(Vertical, View):
 
     async def _read_columns(self, entity: "Entity") -> None:
         catalog = await self._session.catalog()
-        at = self._rows.cursor
         if self._column is None:
             blamed = await catalog.blame(entity.urn)
             await self._session.read_names(actors_of(one.created for one in blamed.values()))
             if entity is self._entity and self._blame is not None and self._column is None:
                 self._blame = BlameList(entity, blamed, self._stamps)
-                self._lay_out(at)
+                self._lay_out(self._rows.cursor)
             return
         column = self._column
         changes = await catalog.column_history(entity.urn, column.path)
         await self._session.read_names(actors_of(one.created for one in changes))
         if entity is self._entity and self._column is column:
             self._column = ColumnList(column.path, changes, self._stamps)
-            self._lay_out(at)
+            self._lay_out(self._rows.cursor)
 
     @work(group="history-versions", description="older versions")
     async def _read_older(self, track: Track) -> None:
@@ -698,11 +706,14 @@ class HistoryTab(Vertical, View):
             return
         with self._session.reporting(f"reading versions of {track.aspect}"):
             catalog = await self._session.catalog()
-            at = self._rows.cursor
             await read_more_versions(catalog, entity, track, _PAGE)
             await self._read_names([track])
             if track in self._versions.tracks and self._shown is self._versions:
+                at, place = self._rows.cursor, self._place
                 self._versions.lay_out()
+                # On “… older ones” the cursor stays where it is: the next version comes there.
+                if place is not None and not (place.more and place.track is track):
+                    at = self._versions.index_of(place)
                 self._lay_out(at)
 
     def _lay_out(self, cursor: int, *, reading: bool = False) -> None:
