@@ -53,8 +53,9 @@ from explorer.server.removal import (
 )
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import SearchQuery
 from explorer.server.stewardship import Ledger
-from explorer.server.store import Job, Reader, Store, Transaction
+from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
 
 __all__ = ["CatalogEngine"]
 
@@ -112,6 +113,16 @@ class CatalogEngine:
         self._tasks: list[threading.Thread] = []
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
+
+    def browse(
+        self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter
+    ) -> StoredFolderPage:
+        """Return what is at a path of folders, as if there were only what a filter lets through;
+        raises as `Store.browse` and `SearchIndex.found_urns`."""
+        if not among:
+            return self.store.browse(entity_type, path, start, limit)
+        found = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
+        return self.store.browse(entity_type, path, start, limit, found)
 
     def catch_up(self) -> int:
         """Bring the search index up to the change log; how many entities it lacked."""

@@ -1,6 +1,7 @@
 """What follows from the truth: where entities are browsed, and what the search index holds."""
 
 import logging
+import math
 import secrets
 import threading
 import time
@@ -217,7 +218,9 @@ class Projection:
     def _changed_since(self, offset: int) -> list[str]:
         """The URNs whose documents changed after an offset of the log."""
         urns = self._store.changed_urns(offset)
-        return list(dict.fromkeys((*urns, *self._below(urns), *self._renamed(offset, urns))))
+        return list(
+            dict.fromkeys((*urns, *_inside(self._store, urns), *self._renamed(offset, urns)))
+        )
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
         """Give the index these entities as they are stored now, and say with the last of them
@@ -239,19 +242,15 @@ class Projection:
     def _moved(self, transaction: Transaction) -> set[str]:
         """What is below the containers that were put into another one: it moves along. Of much,
         nothing, and a note for `follow_moved`."""
-        found: set[str] = set()
-        left = [urn for urn in transaction.changes.touched if urn.startswith(_CONTAINER_URN)]
-        left = [urn for urn in left if self._has_moved(transaction, urn)]
-        moved = tuple(left)
-        while left and len(found) <= _MOVED_AT_ONCE:
-            _, contents = transaction.edges([left.pop()], "INCOMING", (_PART_OF,))
-            inside = {
-                one.urn for one in contents if _CONTAINER in one.aspects and one.urn not in found
-            }
-            found |= inside
-            left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+        touched = transaction.changes.touched
+        moved = [
+            urn
+            for urn in touched
+            if urn.startswith(_CONTAINER_URN) and self._has_moved(transaction, urn)
+        ]
+        found = _inside(transaction, moved, _MOVED_AT_ONCE)
         if len(found) <= _MOVED_AT_ONCE:
-            return found
+            return set(found)
         noted = orjson.loads(transaction.note(_MOVED) or "[]")
         noted += [(urn, secrets.token_hex(8)) for urn in moved]
         transaction.set_note(_MOVED, orjson.dumps(noted).decode())
@@ -273,7 +272,7 @@ class Projection:
 
     def _follow_moved(self) -> None:
         noted = orjson.loads(self._store.note(_MOVED) or "[]")
-        below = self._below(urn for urn, _ in noted)
+        below = list(_inside(self._store, (urn for urn, _ in noted)))
         for begin in range(0, len(below), _MOVED_PART):
             part = below[begin : begin + _MOVED_PART]
             if self._ending.is_set():
@@ -304,18 +303,6 @@ class Projection:
             return True
         before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
         return now != before[0]
-
-    def _below(self, urns: Iterable[str]) -> list[str]:
-        """What is in the containers among the URNs, however deep."""
-        found: dict[str, None] = {}
-        left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
-        while left:
-            at = left.pop()
-            _, contents = self._store.edges([at], "INCOMING", (_PART_OF,))
-            inside = [one.urn for one in contents if one.urn not in found]
-            found.update(dict.fromkeys(inside))
-            left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
-        return list(found)
 
     def _renamed(self, known: int, urns: Iterable[str]) -> Iterator[str]:
         """The datasets of the platforms among the URNs that came to separate names otherwise."""
@@ -415,6 +402,19 @@ def places_of(
     name = display_name(urn, values)
     stored = values.get("browsePaths", {}).get("paths")
     return name, placements(urn, name, stored, delimiter)
+
+
+def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:
+    """Return what is in the containers among the URNs, however deep; the walk ends once that are
+    more than `most`."""
+    found: dict[str, None] = {}
+    left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
+    while left and len(found) <= most:
+        _, contents = view.edges([left.pop()], "INCOMING", (_PART_OF,))
+        inside = [one.urn for one in contents if _CONTAINER in one.aspects and one.urn not in found]
+        found |= dict.fromkeys(inside)
+        left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+    return found
 
 
 def _note_use(begin: int, transaction: Transaction) -> None:

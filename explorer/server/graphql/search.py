@@ -13,7 +13,6 @@ from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.server.browse import browse_paths, components
-from explorer.server.catalog import CatalogEngine
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
 from explorer.server.graphql.session import GraphQLContext, Info
@@ -32,7 +31,6 @@ from explorer.server.search_request import (
     read_filter,
     scroll_id,
 )
-from explorer.server.store import StoredFolderPage
 
 __all__ = [
     "FOLDER_RESOLVERS",
@@ -171,8 +169,7 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
     start, count = page_bounds(asked)
     entity_type = known[asked["type"]]
     among = wanted_filter(asked, known, (entity_type,), info.context)
-    place = (entity_type, path, start, count)
-    page = await catalog.offload(_page, catalog, place, among)
+    page = await catalog.offload(catalog.browse, entity_type, path, start, count, among)
     return {
         "urns": [urn for _, urn in page.entities],
         "groups": [{"name": name, "count": below} for name, below in page.groups],
@@ -181,15 +178,6 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
         "total": page.total_entities,
         "metadata": {"path": path, "totalNumEntities": page.total_below},
     }
-
-
-def _page(
-    catalog: CatalogEngine, place: tuple[str, tuple[str, ...], int, int], among: Filter
-) -> StoredFolderPage:
-    if not among:
-        return catalog.store.browse(*place)
-    query = SearchQuery("*", (place[0],), among, 0, 0)
-    return catalog.store.browse(*place, catalog.index.found_urns(query))
 
 
 async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:

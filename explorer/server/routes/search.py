@@ -6,7 +6,9 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
+from explorer.query.filters import Filter
 from explorer.server.browse import browse_paths, components
+from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, search_hits
 from explorer.server.projection import noted_delimiter
 from explorer.server.restli import (
@@ -40,7 +42,6 @@ from explorer.server.search_request import (
     read_sort,
     scroll_id,
 )
-from explorer.server.store import StoredFolderPage
 
 __all__ = ["BrowsingRoutes", "SearchRoutes"]
 
@@ -68,6 +69,16 @@ def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) ->
         count=parameters.page("count"),
         sort=read_sort(parameters),
     )
+
+
+def _entity_filter(
+    catalog: CatalogEngine, request: RestliRequest, parameters: Parameters, entity: str
+) -> Filter:
+    """Return the filter among entities of one type that an action's parameters give."""
+    given = expand_related(read_filter(parameters.given.get("filter")), catalog.store)
+    if request.dialect == "datahub":
+        return drop_unknown_fields(given, (entity,), catalog.index.vocabulary)
+    return given
 
 
 def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[str, Any]:
@@ -147,12 +158,10 @@ class BrowsingRoutes(Routes):
         entity, path = parameters.text("entity"), parameters.text("path")
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
-        filters = read_filter(parameters.given.get("filter"))
-        filters = expand_related(filters, self._catalog.store)
-        if request.dialect == "datahub":
-            filters = drop_unknown_fields(filters, (entity,), self._catalog.index.vocabulary)
-        query = SearchQuery("*", (entity,), filters, 0, 0) if filters else None
-        page = await self._catalog.offload(self._read, entity, path, start, limit, query)
+        among = _entity_filter(self._catalog, request, parameters, entity)
+        page = await self._catalog.offload(
+            self._catalog.browse, entity, components(path), start, limit, among
+        )
         groups = [{"name": name, "count": count} for name, count in page.groups]
         return ValueResponse(
             {
@@ -166,14 +175,6 @@ class BrowsingRoutes(Routes):
                 "metadata": {"path": path, "totalNumEntities": page.total_below, "groups": groups},
             }
         )
-
-    def _read(
-        self, entity: str, path: str, start: int, limit: int, query: SearchQuery | None
-    ) -> StoredFolderPage:
-        store, folders = self._catalog.store, components(path)
-        if query is None:
-            return store.browse(entity, folders, start, limit)
-        return store.browse(entity, folders, start, limit, self._catalog.index.found_urns(query))
 
     @Endpoint(
         "POST",
@@ -352,16 +353,11 @@ class SearchRoutes(Routes):
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         text = parameters.text("query")
-        index = self._catalog.index
-        filters = read_filter(parameters.given.get("filter"))
-        filters = expand_related(filters, self._catalog.store)
-        if request.dialect == "datahub":
-            filters = drop_unknown_fields(filters, (entity,), index.vocabulary)
         suggestions = await self._catalog.offload(
-            index.autocomplete,
+            self._catalog.index.autocomplete,
             text,
             (entity,),
-            filters,
+            _entity_filter(self._catalog, request, parameters, entity),
             parameters.start(),
             parameters.page("limit"),
         )

@@ -41,7 +41,7 @@ from explorer.server.search.evaluator import called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.search.layers import STATE, IndexSnapshot, Layers
-from explorer.server.search.plan import FoundDocument, Plan
+from explorer.server.search.plan import FoundDocument, MergedResult, Plan
 from explorer.server.search.query import (
     And,
     FacetCounts,
@@ -280,17 +280,7 @@ class SearchIndex:
     def found_urns(self, query: SearchQuery) -> set[str]:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
         `search`."""
-        return self._urns(
-            read_text(
-                query.text,
-                query.entity_types or None,
-                query.filter,
-                self._vocabulary,
-                include_removed=query.include_removed,
-                sort=(SortBy("urn"),),
-                names=self.names,
-            )
-        )
+        return self._urns(self._wanted(replace(query, sort=(SortBy("urn"),))))
 
     def urns_with(self, field: str) -> set[str]:
         """The URNs of all that have a value in a field, the removed too, whether the field can be
@@ -303,9 +293,7 @@ class SearchIndex:
 
     def _urns(self, wanted: ResolvedSearch) -> set[str]:
         with self._reading() as layers:
-            view = layers.view()
-            plan = self._plan(wanted, view, layers)
-            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
+            merged = self._merged(wanted, layers)[1]
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
@@ -322,9 +310,7 @@ class SearchIndex:
             node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),)
         )
         with self._reading() as layers:
-            view = layers.view()
-            plan = self._plan(wanted, view, layers)
-            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
+            plan, merged = self._merged(wanted, layers)
             documents = (self._document(one, plan) for one in merged.page(0, _MOST_NAMED))
             return tuple(
                 one.urn for one in documents if is_called(kept, how, text, one, self._vocabulary)
@@ -369,9 +355,7 @@ class SearchIndex:
         path = (*query.path, folder)
         wanted = self._wanted_below(query, path)
         with self._reading() as layers:
-            view = layers.view()
-            plan = self._plan(wanted, view, layers)
-            merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
+            plan, merged = self._merged(wanted, layers)
             for found in merged.page(0, 1):
                 return self._document(found, plan).folders[len(path) - 1][1] or None
         return None
@@ -382,9 +366,7 @@ class SearchIndex:
             "", entity_types or None, Filter(), self._vocabulary, include_removed=False
         )
         with self._reading() as layers:
-            view = layers.view()
-            plan = self._plan(wanted, view, layers)
-            return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total()
+            return self._merged(wanted, layers)[1].total()
 
     def holds(self, document: Document) -> bool:
         """Whether exactly this is held under its URN, once; about 0.2 ms. Raises as `search`."""
@@ -543,9 +525,7 @@ class SearchIndex:
     def _suggested(
         self, wanted: ResolvedSearch, count: int, layers: Layers
     ) -> list[NameCompletion]:
-        view = layers.view()
-        plan = self._plan(wanted, view, layers)
-        merged = plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
+        plan, merged = self._merged(wanted, layers)
         found: dict[str, NameCompletion] = {}
         start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
@@ -559,6 +539,12 @@ class SearchIndex:
             start += size
             size = min(size * 4, 500)
         return list(found.values())[:count]
+
+    def _merged(self, wanted: ResolvedSearch, layers: Layers) -> tuple[Plan, MergedResult]:
+        """Return the plan of a search over the layers as they are now, and its result."""
+        view = layers.view()
+        plan = self._plan(wanted, view, layers)
+        return plan, plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
 
     def _plan(self, wanted: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
         """Return the plan of a search over one state of the index; a query of more than 64 kB is
