@@ -155,8 +155,8 @@ def edit(
     """
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
-        asked = given[argument] if argument else given
-        return await _run(info, lambda pen: change(pen, asked), default=True)
+        arguments = given[argument] if argument else given
+        return await _run(info, lambda tx: change(tx, arguments), default=True)
 
     return resolve
 
@@ -167,8 +167,8 @@ def edit_giving_entity(
     """As `edit`, for a mutation that gives the entity whose URN the change gives."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
-        asked = given[argument] if argument else given
-        urn = await _run(info, lambda pen: change(pen, asked), default=None)
+        arguments = given[argument] if argument else given
+        urn = await _run(info, lambda tx: change(tx, arguments), default=None)
         return info.context.node(urn)
 
     return resolve
@@ -184,8 +184,8 @@ def edit_of(
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         text = given[argument]
-        asked = given.get("input", given)
-        await _run(info, lambda pen: change(pen, pen.stored_entity(text), asked), default=None)
+        arguments = given.get("input", given)
+        await _run(info, lambda tx: change(tx, tx.stored_entity(text), arguments), default=None)
         if gives is not None:
             return gives(info.context.node(text))
         return info.context.node(text) if argument == "urn" else True
@@ -199,9 +199,9 @@ async def _run(info: Info, job: Callable[[EditTransaction], Any], *, default: An
 
     def write(transaction: Transaction) -> Any:
         changed = expected.compare(transaction) if expected is not None else None
-        pen = EditTransaction(transaction, catalog, actor, session.dialect)
-        made = job(pen)
-        if changed is not None and pen.has_written:
+        tx = EditTransaction(transaction, catalog, actor, session.dialect)
+        made = job(tx)
+        if changed is not None and tx.has_written:
             raise changed
         return made
 

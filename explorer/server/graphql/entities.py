@@ -73,18 +73,20 @@ def _parent_document(value: Value, _info: Info) -> Value | None:
 
 
 async def _related(node: Node, info: Info, **given: Any) -> Value:
-    asked = given["input"]
-    start, count = page_bounds(asked)
+    arguments = given["input"]
+    start, count = page_bounds(arguments)
     criteria = [Criterion("relatedAssets", (str(node.urn),))]
     criteria += [
-        Criterion(field, tuple(asked[name])) for name, field in _ANY_OF.items() if asked.get(name)
+        Criterion(field, tuple(arguments[name]))
+        for name, field in _ANY_OF.items()
+        if arguments.get(name)
     ]
-    if asked.get("rootOnly"):
+    if arguments.get("rootOnly"):
         criteria.append(Criterion("parentDocument", (), "IS_NULL"))
-    if asked.get("sourceType"):
+    if arguments.get("sourceType"):
         # A document without a source was written here.
         criteria.append(
-            Criterion("sourceType", ("EXTERNAL",), negated=asked["sourceType"] == "NATIVE")
+            Criterion("sourceType", ("EXTERNAL",), negated=arguments["sourceType"] == "NATIVE")
         )
     query = SearchQuery("", ("document",), Filter((tuple(criteria),)), start, count)
     results = await found(info, query, {})
@@ -163,15 +165,15 @@ def _me(_root: Any, info: Info) -> Value:
 
 
 async def _domains(_root: Any, info: Info, **given: Any) -> Value:
-    asked: Given = given["input"]
-    parent = asked.get("parentDomain")
+    arguments: Given = given["input"]
+    parent = arguments.get("parentDomain")
     where = (
         Criterion("parentDomain", (parent,)) if parent else Criterion("parentDomain", (), "IS_NULL")
     )
-    text = asked.get("query") or ""
+    text = arguments.get("query") or ""
     # A text is looked for in every domain, wherever it is.
     wanted = Filter(((where,),)) if parent or text in ("", "*") else Filter()
-    return await _tree(info, "domain", text, wanted, asked)
+    return await _tree(info, "domain", text, wanted, arguments)
 
 
 async def _root_terms(_root: Any, info: Info, **given: Any) -> Value:
@@ -186,9 +188,9 @@ def _in_no_node() -> Filter:
     return Filter(((Criterion(_ROOT_ONLY, (), "IS_NULL"),),))
 
 
-async def _tree(info: Info, entity_type: str, text: str, wanted: Filter, asked: Given) -> Value:
+async def _tree(info: Info, entity_type: str, text: str, wanted: Filter, arguments: Given) -> Value:
     """A page of what is at one place of a tree, by name."""
-    start, count = page_bounds(asked)
+    start, count = page_bounds(arguments)
     sort = (SortBy("name"),)
     return await _page(
         info, SearchQuery(text, (entity_type,), wanted, start, count, facets=False, sort=sort)
@@ -220,13 +222,13 @@ def _view_settings(_root: Any, info: Info) -> Value:
 
 
 async def _queries(_root: Any, info: Info, **given: Any) -> Value:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     criteria = [
-        Criterion(field, (asked[name],))
+        Criterion(field, (arguments[name],))
         for name, field in _QUERIES_BY.items()
-        if asked.get(name) is not None
+        if arguments.get(name) is not None
     ]
-    query = _listed(info, "query", asked, criteria)
+    query = _listed(info, "query", arguments, criteria)
     return await _page(info, query if query.sort else replace(query, sort=_NEWEST_FIRST))
 
 
@@ -249,22 +251,24 @@ async def _in_product(node: Node, info: Info, **given: Any) -> Value:
     return await _members(info, given.get("input") or {}, Filter(groups))
 
 
-async def _members(info: Info, asked: Given, members: Filter) -> Value:
+async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     """A page of entities that one of the filter's groups lets through, and what else is asked."""
     known = symbols(info.context.catalog.registry)
-    query = read_query(asked, known, read_types(asked, known), info.context, facets=True)
+    query = read_query(arguments, known, read_types(arguments, known), info.context, facets=True)
     groups = tuple(
         (*group, *others) for group in members.any_of for others in query.filter.any_of or ((),)
     )
-    return await found(info, replace(query, filter=Filter(groups)), asked.get("searchFlags") or {})
+    return await found(
+        info, replace(query, filter=Filter(groups)), arguments.get("searchFlags") or {}
+    )
 
 
 def _listed(
-    info: Info, entity_type: str, asked: Given, criteria: Sequence[Criterion]
+    info: Info, entity_type: str, arguments: Given, criteria: Sequence[Criterion]
 ) -> SearchQuery:
     """The search for entities of one type that an input describes, with more criteria."""
     known = symbols(info.context.catalog.registry)
-    query = read_query(asked, known, (entity_type,), info.context, facets=False)
+    query = read_query(arguments, known, (entity_type,), info.context, facets=False)
     groups = tuple((*group, *criteria) for group in query.filter.any_of or ((),))
     return replace(query, filter=Filter(groups) if groups != ((),) else Filter())
 

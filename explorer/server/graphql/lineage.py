@@ -13,7 +13,7 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.object_types import GENERIC, SHAPES, entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolver, entity_or_null
-from explorer.server.graphql.search import Given, page_bounds, read_types, wanted_filter
+from explorer.server.graphql.search import Given, input_filter, page_bounds, read_types
 from explorer.server.graphql.session import Info, Node
 from explorer.server.lineage import (
     DEGREE,
@@ -116,30 +116,30 @@ _TRANSIENT = "query"
 
 
 async def _search_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
-    asked: Given = given["input"]
-    start, count = page_bounds(asked)
-    answer = await _across(info, asked, (start, count), _column_form(asked, info))
+    arguments: Given = given["input"]
+    start, count = page_bounds(arguments)
+    answer = await _across(info, arguments, (start, count), _column_form(arguments, info))
     return {"start": start, **_results(answer)}
 
 
 async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
-    asked: Given = given["input"]
-    start = _scrolled_to(asked.get("scrollId"))
-    _, count = page_bounds(asked)
+    arguments: Given = given["input"]
+    start = _scrolled_to(arguments.get("scrollId"))
+    _, count = page_bounds(arguments)
     # DataHub's scroll does not look at a grouping, and its SDK always sends one.
     form: ColumnForm = "owners" if info.context.dialect == "datahub" else "columns"
-    answer = await _across(info, asked, (start, count), form)
+    answer = await _across(info, arguments, (start, count), form)
     end = start + len(answer.reached)
     more = len(answer.reached) > 0 and end < answer.total
     return {"nextScrollId": str(end) if more else None, **_results(answer)}
 
 
-def _column_form(asked: Given, info: Info) -> ColumnForm:
+def _column_form(arguments: Given, info: Info) -> ColumnForm:
     """Return as what a column's lineage is told. Plain callers get columns; DataHub's get what the
     columns belong to, unless the `groupingSpec` does not say that columns become datasets."""
     if info.context.dialect == "plain":
         return "columns"
-    spec = (asked.get("searchFlags") or {}).get("groupingSpec")
+    spec = (arguments.get("searchFlags") or {}).get("groupingSpec")
     if spec is None:
         return "owners"
     criteria = spec.get("groupingCriteria") or ()
@@ -148,22 +148,22 @@ def _column_form(asked: Given, info: Info) -> ColumnForm:
 
 
 async def _across(
-    info: Info, asked: Given, bounds: tuple[int, int], form: ColumnForm
+    info: Info, arguments: Given, bounds: tuple[int, int], form: ColumnForm
 ) -> LineageResults:
     catalog = info.context.catalog
     lineage = LineageService(catalog.store, catalog.registry)
     known = symbols(catalog.registry)
-    flags: Given = asked.get("searchFlags") or {}
-    text = (asked.get("query") or "").strip()
+    flags: Given = arguments.get("searchFlags") or {}
+    text = (arguments.get("query") or "").strip()
     start, count = bounds
-    wanted = wanted_filter(asked, known, (), info.context, (DEGREE,))
+    wanted = input_filter(arguments, known, (), info.context, (DEGREE,))
     # An edge may lead to a kind of entity that there is not, which has no symbol.
-    types = read_types(asked, known) or [
+    types = read_types(arguments, known) or [
         name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
     ]
     question = LineageQuestion(
-        urn=catalog.intake.read_urn(asked["urn"]),
-        upstream=asked["direction"] == "UPSTREAM",
+        urn=catalog.intake.read_urn(arguments["urn"]),
+        upstream=arguments["direction"] == "UPSTREAM",
         start=start,
         count=count,
         narrowing=LineageFilter(
@@ -175,10 +175,10 @@ async def _across(
             names=catalog.index.names,
         ),
         candidates=not flags.get("skipAggregates"),
-        include_missing=asked.get("includeGhostEntities") is True,
+        include_missing=arguments.get("includeGhostEntities") is True,
         include_removed=(
             flags.get("includeSoftDeleted") is True
-            or asked.get("includeSoftDelete") is True
+            or arguments.get("includeSoftDelete") is True
             or names_field(wanted, REMOVED)
         ),
         columns=form,
@@ -250,19 +250,19 @@ def _path(path: Given, info: Info) -> Any:
 
 
 async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
-    start, count = page_bounds(asked, _ONE_HOP_COUNT)
-    bounds = asked.get("startTimeMillis"), asked.get("endTimeMillis")
+    start, count = page_bounds(arguments, _ONE_HOP_COUNT)
+    bounds = arguments.get("startTimeMillis"), arguments.get("endTimeMillis")
     timed = bounds != (None, None)
     question = LineageQuestion(
         urn=node.urn,
-        upstream=asked["direction"] == "UPSTREAM",
+        upstream=arguments["direction"] == "UPSTREAM",
         start=0 if timed else start,
         count=_ALL if timed else count,
         limits=LineageLimits(hops=1),
-        include_missing=asked.get("includeGhostEntities") is True,
-        include_removed=asked.get("includeSoftDelete") is True,
+        include_missing=arguments.get("includeGhostEntities") is True,
+        include_removed=arguments.get("includeSoftDelete") is True,
         columns="via" if info.context.dialect == "datahub" else "columns",
     )
     answer = await catalog.offload(
@@ -306,16 +306,16 @@ def _one_hop(reached: ReachedEntity, stamps: Stamps) -> dict[str, Any]:
 
 
 async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
-    start, count = page_bounds(asked)
-    direction = asked["direction"]
-    keeps_removed = asked.get("includeSoftDelete") is not False
+    start, count = page_bounds(arguments)
+    direction = arguments["direction"]
+    keeps_removed = arguments.get("includeSoftDelete") is not False
     total, edges = await catalog.offload(
         catalog.store.edges,
         [str(node.urn)],
         direction,
-        list(dict.fromkeys(asked["types"])),
+        list(dict.fromkeys(arguments["types"])),
         start if keeps_removed else 0,
         count if keeps_removed else _ALL,
     )

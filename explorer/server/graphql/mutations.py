@@ -39,54 +39,52 @@ _TAGS = ("globalTags", "tags")
 _TERMS = ("glossaryTerms", "terms")
 
 
-def add_tags(pen: EditTransaction, given: Given) -> None:
+def add_tags(tx: EditTransaction, given: Given) -> None:
     """Add tags to what the input names; those it has already stay as they are."""
-    tags = [pen.stored_reference(tag, "tag", "tag") for tag in _urns(given, "tag")]
-    _change_labels(pen, given, _TAGS, lambda stored: _with(stored, "tag", tags))
+    tags = [tx.stored_reference(tag, "tag", "tag") for tag in _urns(given, "tag")]
+    _change_labels(tx, given, _TAGS, lambda stored: _with(stored, "tag", tags))
 
 
-def remove_tags(pen: EditTransaction, given: Given) -> None:
+def remove_tags(tx: EditTransaction, given: Given) -> None:
     """Take tags away from what the input names; those it has not do no harm."""
     tags = {str(Urn.parse(tag)) for tag in _urns(given, "tag")}
-    _change_labels(pen, given, _TAGS, lambda stored: _without(stored, "tag", tags))
+    _change_labels(tx, given, _TAGS, lambda stored: _without(stored, "tag", tags))
 
 
-def replace_tags(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def replace_tags(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Have these tags on an entity and no others."""
-    tags = [
-        pen.stored_reference(one["tag"]["urn"], "tag", "tag") for one in given.get("tags") or ()
-    ]
+    tags = [tx.stored_reference(one["tag"]["urn"], "tag", "tag") for one in given.get("tags") or ()]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
 
-    pen.change_list(urn, _TAGS, change)
+    tx.change_list(urn, _TAGS, change)
 
 
-def add_terms(pen: EditTransaction, given: Given) -> None:
+def add_terms(tx: EditTransaction, given: Given) -> None:
     """Add glossary terms to what the input names; those it has already stay as they are."""
     terms = [
-        pen.stored_reference(term, "glossary term", "glossaryTerm") for term in _urns(given, "term")
+        tx.stored_reference(term, "glossary term", "glossaryTerm") for term in _urns(given, "term")
     ]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         return _with(stored, "urn", terms)
 
-    _change_labels(pen, given, _TERMS, change, auditStamp=pen.stamp)
+    _change_labels(tx, given, _TERMS, change, auditStamp=tx.stamp)
 
 
-def remove_terms(pen: EditTransaction, given: Given) -> None:
+def remove_terms(tx: EditTransaction, given: Given) -> None:
     """Take glossary terms away from what the input names; those it has not do no harm."""
     terms = {str(Urn.parse(term)) for term in _urns(given, "term")}
 
     def change(stored: _List) -> list[dict[str, Any]]:
         return _without(stored, "urn", terms)
 
-    _change_labels(pen, given, _TERMS, change, auditStamp=pen.stamp)
+    _change_labels(tx, given, _TERMS, change, auditStamp=tx.stamp)
 
 
 def _change_labels(
-    pen: EditTransaction, given: Given, place: tuple[str, str], change: _Change, **beside: Any
+    tx: EditTransaction, given: Given, place: tuple[str, str], change: _Change, **beside: Any
 ) -> None:
     """Change the tags or terms of the entities and columns that an input names; what stands
     `beside` is written where they changed."""
@@ -98,16 +96,16 @@ def _change_labels(
         return info if changed == stored else {**info, aspect: {field: changed, **beside}}
 
     for resource in _resources(given):
-        urn, column = _resource(pen, resource)
+        urn, column = _resource(tx, resource)
         if column is None:
-            pen.change_list(urn, place, change, **beside)
+            tx.change_list(urn, place, change, **beside)
         else:
-            pen.change_column(urn, column, change_column)
+            tx.change_column(urn, column, change_column)
 
 
-def _resource(pen: EditTransaction, given: Given) -> tuple[Urn, str | None]:
+def _resource(tx: EditTransaction, given: Given) -> tuple[Urn, str | None]:
     """The entity, and the column of it that is meant."""
-    urn, column = pen.stored_entity(given["resourceUrn"]), given.get("subResource")
+    urn, column = tx.stored_entity(given["resourceUrn"]), given.get("subResource")
     if column is None and given.get("subResourceType"):
         raise InvalidInput("subResourceType needs the path of a column as subResource")
     if column is not None and urn.entity_type != "dataset":
@@ -138,23 +136,23 @@ _LINKS = ("institutionalMemory", "elements")
 _AUTHORS = ("corpuser", "corpGroup")
 
 
-def add_link(pen: EditTransaction, given: Given) -> None:
+def add_link(tx: EditTransaction, given: Given) -> None:
     """Add one link; another to the same address gives way to it."""
-    urn, url = pen.stored_entity(given["resourceUrn"]), given["linkUrl"]
+    urn, url = tx.stored_entity(given["resourceUrn"]), given["linkUrl"]
 
     def change(links: _List) -> list[dict[str, Any]]:
         same = [link for link in links if link.get("url") == url]
         if any(link.get("description") == given["label"] for link in same):
             return list(links)
         kept = [link for link in links if link.get("url") != url]
-        return [*kept, {"url": url, "description": given["label"], "createStamp": pen.stamp}]
+        return [*kept, {"url": url, "description": given["label"], "createStamp": tx.stamp}]
 
-    pen.change_list(urn, _LINKS, change)
+    tx.change_list(urn, _LINKS, change)
 
 
-def update_link(pen: EditTransaction, given: Given) -> None:
+def update_link(tx: EditTransaction, given: Given) -> None:
     """Change the address and label of a link. Raises `NotFound` where there is no such link."""
-    urn = pen.stored_entity(given["resourceUrn"])
+    urn = tx.stored_entity(given["resourceUrn"])
     url, label = given["currentUrl"], given["currentLabel"]
 
     def change(links: _List) -> list[dict[str, Any]]:
@@ -169,12 +167,12 @@ def update_link(pen: EditTransaction, given: Given) -> None:
         new = {"url": given["linkUrl"], "description": given["label"]}
         return [{**link, **new} if link in meant else link for link in links]
 
-    pen.change_list(urn, _LINKS, change)
+    tx.change_list(urn, _LINKS, change)
 
 
-def remove_link(pen: EditTransaction, given: Given) -> None:
+def remove_link(tx: EditTransaction, given: Given) -> None:
     """Remove the links to one address. Raises `NotFound` where there is none."""
-    urn, url, label = pen.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
+    urn, url, label = tx.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
 
     def change(links: _List) -> list[dict[str, Any]]:
         kept = [
@@ -187,20 +185,20 @@ def remove_link(pen: EditTransaction, given: Given) -> None:
             raise NotFound(f"{urn} has no link to {url}")
         return kept
 
-    pen.change_list(urn, _LINKS, change)
+    tx.change_list(urn, _LINKS, change)
 
 
-def replace_links(pen: EditTransaction, urn: Urn, given: Sequence[Given]) -> None:
+def replace_links(tx: EditTransaction, urn: Urn, given: Sequence[Given]) -> None:
     """Have these links and no others."""
-    pen.write(urn, _LINKS[0], {"elements": [_link(pen, link) for link in given]})
+    tx.write(urn, _LINKS[0], {"elements": [_link(tx, link) for link in given]})
 
 
-def _link(pen: EditTransaction, given: Given) -> dict[str, Any]:
+def _link(tx: EditTransaction, given: Given) -> dict[str, Any]:
     author = Urn.parse(given["author"])
     if author.entity_type not in _AUTHORS:
         raise InvalidInput(f"the author of a link is a user, not {author}")
     created = given.get("createdAt")
-    stamp = {**pen.stamp, "actor": str(author)}
+    stamp = {**tx.stamp, "actor": str(author)}
     return {
         "url": given["url"],
         "description": given.get("description") or "",
@@ -212,20 +210,20 @@ _OWNERSHIP = ("ownership", "owners")
 _OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
 
 
-def add_owners(pen: EditTransaction, given: Given) -> None:
+def add_owners(tx: EditTransaction, given: Given) -> None:
     """Add owners to what the input names; one who owns it in the same way already stays."""
     common = given.get("ownershipTypeUrn") if "owners" in given else None
-    owners = [_owner(pen, one, common) for one in given.get("owners", (given,))]
+    owners = [_owner(tx, one, common) for one in given.get("owners", (given,))]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         present = [_owner_key(one) for one in stored]
         return [*stored, *(one for one in owners if _owner_key(one) not in present)]
 
-    for urn in _stored_resources(pen, given):
-        pen.change_list(urn, _OWNERSHIP, change)
+    for urn in _stored_resources(tx, given):
+        tx.change_list(urn, _OWNERSHIP, change)
 
 
-def remove_owners(pen: EditTransaction, given: Given) -> None:
+def remove_owners(tx: EditTransaction, given: Given) -> None:
     """Take owners away, in one kind of ownership or in all; who owns nothing here does no harm."""
     named = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
     gone = {str(Urn.parse(urn)) for urn in named}
@@ -238,26 +236,26 @@ def remove_owners(pen: EditTransaction, given: Given) -> None:
             if one.get("owner") not in gone or (kind is not None and ownership_type(one) != kind)
         ]
 
-    for urn in _stored_resources(pen, given):
-        pen.change_list(urn, _OWNERSHIP, change)
+    for urn in _stored_resources(tx, given):
+        tx.change_list(urn, _OWNERSHIP, change)
 
 
-def replace_owners(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def replace_owners(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Have these owners and no others."""
-    owners = [_owner(pen, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
+    owners = [_owner(tx, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         known = {_owner_key(one): one for one in stored}
         return [known.get(_owner_key(one), one) for one in owners]
 
-    pen.change_list(urn, _OWNERSHIP, change)
+    tx.change_list(urn, _OWNERSHIP, change)
 
 
-def _owner(pen: EditTransaction, given: Given, common: str | None) -> dict[str, Any]:
-    owner = pen.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
-    said = given.get("ownerEntityType")
-    if said is not None and Urn.parse(owner).entity_type != _OWNERS[said]:
-        raise InvalidInput(f"{owner} is no {said}")
+def _owner(tx: EditTransaction, given: Given, common: str | None) -> dict[str, Any]:
+    owner = tx.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
+    owner_type = given.get("ownerEntityType")
+    if owner_type is not None and Urn.parse(owner).entity_type != _OWNERS[owner_type]:
+        raise InvalidInput(f"{owner} is no {owner_type}")
     kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
     if named is None:
         kind = kind or "NONE"
@@ -265,7 +263,7 @@ def _owner(pen: EditTransaction, given: Given, common: str | None) -> dict[str, 
     elif named.startswith(BUILT_IN_OWNERSHIP):
         kind = kind or named.removeprefix(BUILT_IN_OWNERSHIP).upper()
     else:
-        named, kind = pen.stored_reference(named, "ownership type", "ownershipType"), "CUSTOM"
+        named, kind = tx.stored_reference(named, "ownership type", "ownershipType"), "CUSTOM"
     return {"owner": owner, "type": kind, "typeUrn": named, "source": {"type": "MANUAL"}}
 
 
@@ -273,60 +271,60 @@ def _owner_key(owner: Given) -> tuple[str, str]:
     return owner.get("owner", ""), ownership_type(owner)
 
 
-def _stored_resources(pen: EditTransaction, given: Given) -> list[Urn]:
-    return [pen.stored_entity(one["resourceUrn"]) for one in _resources(given)]
+def _stored_resources(tx: EditTransaction, given: Given) -> list[Urn]:
+    return [tx.stored_entity(one["resourceUrn"]) for one in _resources(given)]
 
 
-def set_domain(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def set_domain(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Put an entity into a domain, out of any other."""
-    domain = pen.stored_reference(given["domainUrn"], "domain", "domain")
-    _put(pen, urn, domain)
+    domain = tx.stored_reference(given["domainUrn"], "domain", "domain")
+    _put(tx, urn, domain)
 
 
-def unset_domain(pen: EditTransaction, urn: Urn, _given: Given) -> None:
+def unset_domain(tx: EditTransaction, urn: Urn, _given: Given) -> None:
     """Take an entity out of its domain."""
-    _put(pen, urn, None)
+    _put(tx, urn, None)
 
 
-def batch_set_domain(pen: EditTransaction, given: Given) -> None:
+def batch_set_domain(tx: EditTransaction, given: Given) -> None:
     """Put entities into a domain, or out of theirs where none is named."""
     named = given.get("domainUrn")
-    domain = pen.stored_reference(named, "domain", "domain") if named else None
-    for urn in _stored_resources(pen, given):
-        _put(pen, urn, domain)
+    domain = tx.stored_reference(named, "domain", "domain") if named else None
+    for urn in _stored_resources(tx, given):
+        _put(tx, urn, domain)
 
 
-def _put(pen: EditTransaction, urn: Urn, domain: str | None) -> None:
+def _put(tx: EditTransaction, urn: Urn, domain: str | None) -> None:
     domains = [] if domain is None else [domain]
-    if pen.read(urn, "domains").get("domains", []) != domains:
-        pen.write(urn, "domains", {"domains": domains, "domainAssociations": None})
+    if tx.read(urn, "domains").get("domains", []) != domains:
+        tx.write(urn, "domains", {"domains": domains, "domainAssociations": None})
 
 
-def deprecate(pen: EditTransaction, given: Given) -> None:
+def deprecate(tx: EditTransaction, given: Given) -> None:
     """Say of one entity (`urn`) or several (`resources`) whether they are deprecated, and why."""
     for resource in given.get("resources", ({"resourceUrn": given.get("urn")},)):
-        set_deprecation(pen, pen.stored_entity(resource["resourceUrn"]), given)
+        set_deprecation(tx, tx.stored_entity(resource["resourceUrn"]), given)
 
 
-def set_deprecation(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def set_deprecation(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Write what an input says of a deprecation; what it leaves out is taken away."""
-    said = {
+    values = {
         "deprecated": given["deprecated"],
         "decommissionTime": given.get("decommissionTime"),
         "note": given.get("note") or "",
         "replacement": str(Urn.parse(given["replacement"])) if given.get("replacement") else None,
     }
-    stored = pen.read(urn, "deprecation")
-    if not stored or any(stored.get(key) != value for key, value in said.items()):
-        pen.write(urn, "deprecation", {**said, "actor": pen.actor})
+    stored = tx.read(urn, "deprecation")
+    if not stored or any(stored.get(key) != value for key, value in values.items()):
+        tx.write(urn, "deprecation", {**values, "actor": tx.actor})
 
 
-def set_removed(pen: EditTransaction, given: Given) -> None:
+def set_removed(tx: EditTransaction, given: Given) -> None:
     """Take entities away from search and browsing, or bring them back."""
     for text in given["urns"]:
-        urn = pen.stored_entity(text)
-        if (pen.read(urn, "status").get("removed") is True) != given["deleted"]:
-            pen.write(urn, "status", {"removed": given["deleted"]})
+        urn = tx.stored_entity(text)
+        if (tx.read(urn, "status").get("removed") is True) != given["deleted"]:
+            tx.write(urn, "status", {"removed": given["deleted"]})
 
 
 # The aspect with what people wrote about an entity of the types that have an update of their own.
@@ -347,7 +345,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def update_description(pen: EditTransaction, given: Given) -> None:
+def update_description(tx: EditTransaction, given: Given) -> None:
     """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types; for
     DataHub's callers, whose agents send it, also of a dataset, chart, dashboard, flow or job.
 
@@ -357,9 +355,9 @@ def update_description(pen: EditTransaction, given: Given) -> None:
     urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
     text = given["description"]
     editable = _EDITABLE.get(urn.entity_type)
-    if editable is not None and path is None and pen.dialect == "datahub":
-        pen.stored_entity(str(urn))
-        pen.write(urn, editable, {"description": text})
+    if editable is not None and path is None and tx.dialect == "datahub":
+        tx.stored_entity(str(urn))
+        tx.write(urn, editable, {"description": text})
         return
     if urn.entity_type == "dataset" and path is None:
         raise InvalidInput(
@@ -371,13 +369,13 @@ def update_description(pen: EditTransaction, given: Given) -> None:
             "updateDescription takes a column of a dataset (subResource), or one of these: "
             f"{', '.join(DESCRIBED)}; not {'a column of ' if path is not None else ''}{urn}"
         )
-    pen.stored_entity(str(urn))
+    tx.stored_entity(str(urn))
     if path is not None:
-        pen.change_column(urn, path, lambda info: {**info, "description": text})
+        tx.change_column(urn, path, lambda info: {**info, "description": text})
         return
     aspect, field = DESCRIBED[urn.entity_type]
-    begun: Given = {} if pen.read(urn, aspect) else _begun(urn)
-    pen.write(urn, aspect, {**begun, field: text})
+    begun: Given = {} if tx.read(urn, aspect) else _begun(urn)
+    tx.write(urn, aspect, {**begun, field: text})
 
 
 def _begun(urn: Urn) -> dict[str, str]:
@@ -392,54 +390,54 @@ def _begun(urn: Urn) -> dict[str, str]:
     return {}
 
 
-def update_dataset(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def update_dataset(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Set what is given of a dataset; a part left out stays as it is."""
-    update("dataset", "editableDatasetProperties")(pen, urn, given)
+    update("dataset", "editableDatasetProperties")(tx, urn, given)
     if links := given.get("institutionalMemory"):
-        replace_links(pen, urn, links["elements"])
+        replace_links(tx, urn, links["elements"])
     if columns := given.get("editableSchemaMetadata"):
-        _replace_columns(pen, urn, columns)
+        _replace_columns(tx, urn, columns)
     if deprecation := given.get("deprecation"):
-        set_deprecation(pen, urn, deprecation)
+        set_deprecation(tx, urn, deprecation)
 
 
 def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Given], None]:
     """Sets what is given of an entity of a type, whose edited description is in that aspect."""
 
-    def change(pen: EditTransaction, urn: Urn, given: Given) -> None:
+    def change(tx: EditTransaction, urn: Urn, given: Given) -> None:
         if urn.entity_type != entity_type:
             raise InvalidInput(f"{urn} is no {entity_type}")
         if editable := given.get("editableProperties"):
-            pen.write(urn, aspect, {"description": editable["description"]})
+            tx.write(urn, aspect, {"description": editable["description"]})
         if owners := given.get("ownership"):
-            replace_owners(pen, urn, owners)
+            replace_owners(tx, urn, owners)
         if tags := given.get("tags") or given.get("globalTags"):
-            replace_tags(pen, urn, tags)
+            replace_tags(tx, urn, tags)
 
     return change
 
 
-def update_tag(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def update_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Set the name of a tag, its description and its owners as far as they are given."""
     if urn.entity_type != "tag":
         raise InvalidInput(f"{urn} is no tag")
-    _write_tag(pen, urn, given)
+    _write_tag(tx, urn, given)
     if owners := given.get("ownership"):
-        replace_owners(pen, urn, owners)
+        replace_owners(tx, urn, owners)
 
 
-def rename(pen: EditTransaction, given: Given) -> None:
+def rename(tx: EditTransaction, given: Given) -> None:
     """Give an entity another name."""
-    urn = pen.stored_entity(given["urn"])
+    urn = tx.stored_entity(given["urn"])
     if urn.entity_type not in _NAMES:
         raise InvalidInput(f"{urn} has no name to change; those have one: {', '.join(_NAMES)}")
     aspect, field = _NAMES[urn.entity_type]
-    if not pen.read(urn, aspect) and urn.entity_type != "domain":
+    if not tx.read(urn, aspect) and urn.entity_type != "domain":
         raise NotFound(f"{urn} has no {aspect}, in which its name would be; write that first")
-    pen.write(urn, aspect, {field: given["name"]})
+    tx.write(urn, aspect, {field: given["name"]})
 
 
-def _replace_columns(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def _replace_columns(tx: EditTransaction, urn: Urn, given: Given) -> None:
     infos = []
     for info in given["editableSchemaFieldInfo"]:
         one: dict[str, Any] = {"fieldPath": info["fieldPath"]}
@@ -447,85 +445,85 @@ def _replace_columns(pen: EditTransaction, urn: Urn, given: Given) -> None:
             one["description"] = info["description"]
         if info.get("globalTags"):
             tags = [
-                {"tag": pen.stored_reference(tag["tag"]["urn"], "tag", "tag")}
+                {"tag": tx.stored_reference(tag["tag"]["urn"], "tag", "tag")}
                 for tag in info["globalTags"].get("tags") or ()
             ]
             one["globalTags"] = {"tags": tags}
         infos.append(one)
-    pen.write(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
+    tx.write(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
 
 
-def create_tag(pen: EditTransaction, given: Given) -> str:
+def create_tag(tx: EditTransaction, given: Given) -> str:
     """Make a tag; gives its URN."""
-    urn = _new(pen, "tag", given.get("id") or given["name"])
-    _write_tag(pen, urn, given)
+    urn = _new(tx, "tag", given.get("id") or given["name"])
+    _write_tag(tx, urn, given)
     return str(urn)
 
 
-def _write_tag(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def _write_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
     texts = {"name": given["name"], "description": given.get("description")}
     given_texts = {key: text for key, text in texts.items() if text is not None}
-    pen.write(urn, "tagProperties", given_texts)
+    tx.write(urn, "tagProperties", given_texts)
 
 
-def create_domain(pen: EditTransaction, given: Given) -> str:
+def create_domain(tx: EditTransaction, given: Given) -> str:
     """Make a domain, within another if one is named; gives its URN."""
     parent = given.get("parentDomain")
-    above = pen.stored_reference(parent, "domain", "domain") if parent else None
-    urn = _new(pen, "domain", given.get("id") or str(uuid4()))
-    said = {
+    above = tx.stored_reference(parent, "domain", "domain") if parent else None
+    urn = _new(tx, "domain", given.get("id") or str(uuid4()))
+    values = {
         "name": given["name"],
         "description": given.get("description"),
         "parentDomain": above,
-        "created": pen.stamp,
+        "created": tx.stamp,
     }
-    pen.write(urn, "domainProperties", said)
+    tx.write(urn, "domainProperties", values)
     return str(urn)
 
 
-def create_term(pen: EditTransaction, given: Given) -> str:
+def create_term(tx: EditTransaction, given: Given) -> str:
     """Make a glossary term, in a group if one is named; gives its URN."""
-    urn = _new(pen, "glossaryTerm", given.get("id") or str(uuid4()))
-    pen.write(urn, "glossaryTermInfo", {**_glossary(pen, given), "termSource": "INTERNAL"})
+    urn = _new(tx, "glossaryTerm", given.get("id") or str(uuid4()))
+    tx.write(urn, "glossaryTermInfo", {**_glossary(tx, given), "termSource": "INTERNAL"})
     return str(urn)
 
 
-def create_node(pen: EditTransaction, given: Given) -> str:
+def create_node(tx: EditTransaction, given: Given) -> str:
     """Make a glossary group, in another if one is named; gives its URN."""
-    urn = _new(pen, "glossaryNode", given.get("id") or str(uuid4()))
-    pen.write(urn, "glossaryNodeInfo", _glossary(pen, given))
+    urn = _new(tx, "glossaryNode", given.get("id") or str(uuid4()))
+    tx.write(urn, "glossaryNodeInfo", _glossary(tx, given))
     return str(urn)
 
 
-def create_group(pen: EditTransaction, given: Given) -> str:
+def create_group(tx: EditTransaction, given: Given) -> str:
     """Make a group of users, with nobody in it; gives its URN."""
-    urn = _new(pen, "corpGroup", given.get("id") or str(uuid4()))
-    said = {
+    urn = _new(tx, "corpGroup", given.get("id") or str(uuid4()))
+    values = {
         "displayName": given["name"],
         "description": given.get("description"),
         "admins": [],
         "members": [],
         "groups": [],
-        "created": pen.stamp,
+        "created": tx.stamp,
     }
-    pen.write(urn, "corpGroupInfo", said)
+    tx.write(urn, "corpGroupInfo", values)
     return str(urn)
 
 
-def _glossary(pen: EditTransaction, given: Given) -> Given:
+def _glossary(tx: EditTransaction, given: Given) -> Given:
     parent = given.get("parentNode")
     return {
         "name": given["name"],
         "definition": given.get("description") or "",
-        "parentNode": pen.stored_reference(parent, "glossary group", "glossaryNode")
+        "parentNode": tx.stored_reference(parent, "glossary group", "glossaryNode")
         if parent
         else None,
     }
 
 
-def _new(pen: EditTransaction, entity_type: str, key: str) -> Urn:
+def _new(tx: EditTransaction, entity_type: str, key: str) -> Urn:
     urn = Urn.parse(f"urn:li:{entity_type}:{key}")
-    if pen.exists(urn):
+    if tx.exists(urn):
         raise RequestRefusal(409, f"{urn} already exists; give another id")
     return urn
 

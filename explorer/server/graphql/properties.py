@@ -36,44 +36,44 @@ _STANDARD = ("STRING", "NUMBER", "URN", "RICH_TEXT", "DATE")
 _Value = dict[str, Any]
 
 
-def upsert_properties(pen: EditTransaction, given: Given) -> _Value:
+def upsert_properties(tx: EditTransaction, given: Given) -> _Value:
     """Give an entity these values, in the place of those it has of the same properties; gives all
     that it has then."""
-    urn = pen.stored_entity(given["assetUrn"])
+    urn = tx.stored_entity(given["assetUrn"])
     new: dict[str, _Value] = {}
     for one in given["structuredPropertyInputParams"]:
-        text = pen.stored_reference(one["structuredPropertyUrn"], "structured property", _TYPE)
+        text = tx.stored_reference(one["structuredPropertyUrn"], "structured property", _TYPE)
         values = [_wire(value) for value in one["values"] if value is not None]
-        new[text] = {"propertyUrn": text, "values": values, "lastModified": pen.stamp}
+        new[text] = {"propertyUrn": text, "values": values, "lastModified": tx.stamp}
     kept: list[_Value] = []
-    for one in pen.read(urn, ASSIGNMENTS).get("properties") or ():
+    for one in tx.read(urn, ASSIGNMENTS).get("properties") or ():
         changed = new.pop(one.get("propertyUrn"), None)
         if changed is None or changed["values"] == one.get("values"):
             kept.append(one)
         else:
             kept.append({**one, **changed})
-    kept += [{**one, "created": pen.stamp} for one in new.values()]
-    return _write(pen, urn, kept)
+    kept += [{**one, "created": tx.stamp} for one in new.values()]
+    return _write(tx, urn, kept)
 
 
-def remove_properties(pen: EditTransaction, given: Given) -> _Value:
+def remove_properties(tx: EditTransaction, given: Given) -> _Value:
     """Take properties off an entity; gives those it has left."""
-    urn = pen.stored_entity(given["assetUrn"])
+    urn = tx.stored_entity(given["assetUrn"])
     gone = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
-    stored = pen.read(urn, ASSIGNMENTS).get("properties") or ()
-    return _write(pen, urn, [one for one in stored if one.get("propertyUrn") not in gone])
+    stored = tx.read(urn, ASSIGNMENTS).get("properties") or ()
+    return _write(tx, urn, [one for one in stored if one.get("propertyUrn") not in gone])
 
 
-def create_property(pen: EditTransaction, given: Given) -> str:
+def create_property(tx: EditTransaction, given: Given) -> str:
     """Define a property; gives its URN."""
-    said, named = given.get("id"), given.get("qualifiedName")
-    if said and named and said != named:
-        raise InvalidInput(f"id {said!r} and qualifiedName {named!r} must be the same")
-    name = said or named or str(uuid4())
+    id_, named = given.get("id"), given.get("qualifiedName")
+    if id_ and named and id_ != named:
+        raise InvalidInput(f"id {id_!r} and qualifiedName {named!r} must be the same")
+    name = id_ or named or str(uuid4())
     if any(char.isspace() for char in name):
         raise InvalidInput(f"the id of a structured property has no white space: {name!r}")
     urn = Urn.parse(f"urn:li:{_TYPE}:{name}")
-    if pen.exists(urn):
+    if tx.exists(urn):
         raise RequestRefusal(409, f"{urn} already exists; give another id")
     allowed = (given.get("typeQualifier") or {}).get("allowedTypes")
     definition = {
@@ -87,16 +87,16 @@ def create_property(pen: EditTransaction, given: Given) -> str:
         "entityTypes": _types(given["entityTypes"]),
         "immutable": given.get("immutable") is True,
     }
-    pen.write(urn, DEFINITION, definition)
-    _set(pen, urn, given)
+    tx.write(urn, DEFINITION, definition)
+    _set(tx, urn, given)
     return str(urn)
 
 
-def update_property(pen: EditTransaction, given: Given) -> str:
+def update_property(tx: EditTransaction, given: Given) -> str:
     """Change what is given of a definition; gives its URN."""
-    text = pen.stored_reference(given["urn"], "structured property", _TYPE)
+    text = tx.stored_reference(given["urn"], "structured property", _TYPE)
     urn = Urn.parse(text)
-    stored = pen.read(urn, DEFINITION)
+    stored = tx.read(urn, DEFINITION)
     if not stored:
         raise InvalidInput(f"{urn} has no definition; define it with createStructuredProperty")
     changed: _Value = {
@@ -114,8 +114,8 @@ def update_property(pen: EditTransaction, given: Given) -> str:
         added = _added(qualifier.get("allowedTypes"), _types(types))
         changed["typeQualifier"] = {**qualifier, "allowedTypes": added}
     if changed:
-        pen.write(urn, DEFINITION, changed)
-    _set(pen, urn, given)
+        tx.write(urn, DEFINITION, changed)
+    _set(tx, urn, given)
     return text
 
 
@@ -130,22 +130,22 @@ async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
     return True
 
 
-def _write(pen: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
-    pen.write(urn, ASSIGNMENTS, {"properties": properties})
+def _write(tx: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
+    tx.write(urn, ASSIGNMENTS, {"properties": properties})
     return {"properties": [{**one, "associatedUrn": str(urn)} for one in properties]}
 
 
-def _set(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def _set(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Write what an input says of how a property is shown."""
-    said = {
+    fields = {
         key: value
         for key, value in (given.get("settings") or {}).items()
         if key in _SHOWN and value is not None
     }
     if given.get("filterStatus"):
-        said.setdefault("showInSearchFilters", given["filterStatus"] == "ENABLED")
-    if said:
-        pen.write(urn, _SETTINGS, said)
+        fields.setdefault("showInSearchFilters", given["filterStatus"] == "ENABLED")
+    if fields:
+        tx.write(urn, _SETTINGS, fields)
 
 
 def _wire(value: Given) -> _Value:
@@ -157,8 +157,8 @@ def _wire(value: Given) -> _Value:
 
 
 def _allowed(given: Given) -> _Value:
-    told = {"description": given["description"]} if given.get("description") else {}
-    return {"value": _wire(given), **told}
+    description = {"description": given["description"]} if given.get("description") else {}
+    return {"value": _wire(given), **description}
 
 
 def _more_allowed(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
@@ -212,16 +212,16 @@ def _filter_status(definition: Mapping[str, Any], _info: Info) -> str:
 
 def _data_type(node: Node, _info: Info) -> _Value:
     kind = node.urn.name.removeprefix(_NAMESPACE).upper()
-    told = {"qualifiedName": node.urn.name, **(node.aspect("dataTypeInfo") or {})}
-    return {**told, "type": kind if kind in _STANDARD else "OTHER"}
+    info_fields = {"qualifiedName": node.urn.name, **(node.aspect("dataTypeInfo") or {})}
+    return {**info_fields, "type": kind if kind in _STANDARD else "OTHER"}
 
 
 def _entity_type(node: Node, info: Info) -> _Value:
     name = node.urn.name.removeprefix(_NAMESPACE)
     known = {one.casefold(): one for one in info.context.catalog.registry.entities}
     found = known.get(name.casefold())
-    told = {"qualifiedName": node.urn.name, **(node.aspect("entityTypeInfo") or {})}
-    return {**told, "type": entity_type_symbol(found) if found else None}
+    info_fields = {"qualifiedName": node.urn.name, **(node.aspect("entityTypeInfo") or {})}
+    return {**info_fields, "type": entity_type_symbol(found) if found else None}
 
 
 RESOLVERS: Resolvers = {

@@ -299,7 +299,7 @@ RESOLVERS: Resolvers = {
 _INFO = "incidentInfo"
 
 
-def raise_incident(pen: EditTransaction, given: Given) -> str:
+def raise_incident(tx: EditTransaction, given: Given) -> str:
     """Report a problem with entities, which is active unless the input says otherwise; gives the
     URN of the incident.
 
@@ -309,62 +309,62 @@ def raise_incident(pen: EditTransaction, given: Given) -> str:
     if given["type"] == "CUSTOM" and not given.get("customType"):
         raise InvalidInput("an incident of the type CUSTOM needs a customType")
     named = [given.get("resourceUrn"), *(given.get("resourceUrns") or ())]
-    said = {
+    values = {
         "type": given["type"],
         "customType": given.get("customType"),
         "title": given.get("title"),
         "description": given.get("description"),
-        "entities": _entities(pen, [text for text in named if text is not None]),
+        "entities": _entities(tx, [text for text in named if text is not None]),
         "priority": _priority(given),
-        "assignees": _stored_assignees(pen, given.get("assigneeUrns") or ()) or None,
-        "status": _new_status(pen, given.get("status") or {"state": "ACTIVE"}),
+        "assignees": _stored_assignees(tx, given.get("assigneeUrns") or ()) or None,
+        "status": _new_status(tx, given.get("status") or {"state": "ACTIVE"}),
         "source": {"type": (given.get("source") or {"type": "MANUAL"})["type"]},
         "startedAt": given.get("startedAt"),
-        "created": pen.stamp,
+        "created": tx.stamp,
     }
     urn = Urn.of("incident", str(uuid4()))
-    pen.write(urn, _INFO, said)
+    tx.write(urn, _INFO, values)
     return str(urn)
 
 
-def update_incident_status(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def update_incident_status(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Say whether an incident is active; what the input leaves out of the status is taken away."""
-    stored = _stored(pen, urn)
-    _put_status(pen, urn, stored, given)
+    stored = _stored(tx, urn)
+    _put_status(tx, urn, stored, given)
 
 
-def update_incident(pen: EditTransaction, urn: Urn, given: Given) -> None:
+def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Change what is given of an incident; a part left out stays as it is."""
-    stored = _stored(pen, urn)
-    said: dict[str, Any] = {
+    stored = _stored(tx, urn)
+    values: dict[str, Any] = {
         name: given[name]
         for name in ("title", "description", "startedAt")
         if given.get(name) is not None
     }
     if given.get("priority") is not None:
-        said["priority"] = _priority(given)
+        values["priority"] = _priority(given)
     if given.get("resourceUrns") is not None:
-        said["entities"] = _entities(pen, given["resourceUrns"])
+        values["entities"] = _entities(tx, given["resourceUrns"])
     if given.get("assigneeUrns") is not None:
-        said["assignees"] = _stored_assignees(pen, given["assigneeUrns"])
-    if said:
-        pen.write(urn, _INFO, said)
+        values["assignees"] = _stored_assignees(tx, given["assigneeUrns"])
+    if values:
+        tx.write(urn, _INFO, values)
     if given.get("status") is not None:
-        _put_status(pen, urn, stored, given["status"])
+        _put_status(tx, urn, stored, given["status"])
 
 
-def report_operation(pen: EditTransaction, given: Given) -> None:
+def report_operation(tx: EditTransaction, given: Given) -> None:
     """Report that a dataset was changed: rows were inserted, say.
 
     Raises `InvalidInput` for what is no dataset, `NotFound` for one that is not there.
     """
-    urn = Urn.parse(pen.stored_reference(given["urn"], "dataset", "dataset"))
+    urn = Urn.parse(tx.stored_reference(given["urn"], "dataset", "dataset"))
     at_millis = given.get("timestampMillis")
     partition = given.get("partition")
-    said = {
+    values = {
         "timestampMillis": at_millis,
-        "lastUpdatedTimestamp": pen.stamp["time"] if at_millis is None else at_millis,
-        "actor": pen.actor,
+        "lastUpdatedTimestamp": tx.stamp["time"] if at_millis is None else at_millis,
+        "actor": tx.actor,
         "operationType": given["operationType"],
         "customOperationType": given.get("customOperationType"),
         "sourceType": given["sourceType"],
@@ -372,78 +372,78 @@ def report_operation(pen: EditTransaction, given: Given) -> None:
         "partitionSpec": partition and {"type": "PARTITION", "partition": partition},
         "customProperties": _map_of(given.get("customProperties")),
     }
-    pen.append(urn, "operation", said)
+    tx.append(urn, "operation", values)
 
 
-def upsert_custom_assertion(pen: EditTransaction, given: Given) -> str:
+def upsert_custom_assertion(tx: EditTransaction, given: Given) -> str:
     """Define an assertion that is evaluated elsewhere, or define it anew as a whole; gives its
     URN.
 
     Raises `InvalidInput` where the URN is of no assertion or no platform is named, `NotFound` for
     an entity that is not there.
     """
-    asked = given["input"]
+    arguments = given["input"]
     urn = Urn.parse(given["urn"]) if given.get("urn") else Urn.of("assertion", str(uuid4()))
     if urn.entity_type != "assertion":
         raise InvalidInput(f"{urn} is no assertion")
-    entity = pen.stored_reference(asked["entityUrn"], "dataset", "dataset")
-    paths = dict.fromkeys([asked.get("fieldPath"), *(asked.get("fieldPaths") or ())])
+    entity = tx.stored_reference(arguments["entityUrn"], "dataset", "dataset")
+    paths = dict.fromkeys([arguments.get("fieldPath"), *(arguments.get("fieldPaths") or ())])
     columns = [str(Urn.of("schemaField", entity, path)) for path in paths if path]
     custom = {
-        "type": asked["type"],
+        "type": arguments["type"],
         "entity": entity,
         "field": columns[0] if columns else None,
         "fields": columns or None,
-        "parameters": _parameters(asked.get("parameters")),
-        "nativeParameters": _map_of(asked.get("nativeParameters")),
+        "parameters": _parameters(arguments.get("parameters")),
+        "nativeParameters": _map_of(arguments.get("nativeParameters")),
         **{
-            name: asked.get(name)
+            name: arguments.get(name)
             for name in ("scope", "aggregation", "operator", "nativeType", "logic")
         },
     }
-    stored = pen.read(urn, "assertionInfo")
-    created = (stored.get("source") or {}).get("created") or pen.stamp
-    said = {
+    stored = tx.read(urn, "assertionInfo")
+    created = (stored.get("source") or {}).get("created") or tx.stamp
+    values = {
         "type": "CUSTOM",
-        "description": asked["description"],
-        "externalUrl": asked.get("externalUrl"),
+        "description": arguments["description"],
+        "externalUrl": arguments.get("externalUrl"),
         "entityUrn": entity,
         "customAssertion": {name: value for name, value in custom.items() if value is not None},
         "source": {"type": "EXTERNAL", "created": created},
-        "lastUpdated": pen.stamp,
+        "lastUpdated": tx.stamp,
     }
-    pen.write(urn, "assertionInfo", {**dict.fromkeys(stored), **said})
-    pen.write(urn, "dataPlatformInstance", {"platform": _platform(asked["platform"])})
+    tx.write(urn, "assertionInfo", {**dict.fromkeys(stored), **values})
+    tx.write(urn, "dataPlatformInstance", {"platform": _platform(arguments["platform"])})
     return str(urn)
 
 
-def report_assertion_result(pen: EditTransaction, given: Given) -> None:
+def report_assertion_result(tx: EditTransaction, given: Given) -> None:
     """Report what the evaluation of an assertion gave.
 
     Raises `NotFound` for an assertion that is not there, or does not say what it is about.
     """
-    urn = Urn.parse(pen.stored_reference(given["urn"], "assertion", "assertion"))
-    entity = asserted_entity(pen.read(urn, "assertionInfo"))
+    urn = Urn.parse(tx.stored_reference(given["urn"], "assertion", "assertion"))
+    entity = asserted_entity(tx.read(urn, "assertionInfo"))
     if entity is None:
         raise NotFound(f"{urn} does not say what it is about; write its assertionInfo first")
-    asked = given["result"]
-    error = asked.get("error") if asked["type"] == "ERROR" else None
+    arguments = given["result"]
+    error = arguments.get("error") if arguments["type"] == "ERROR" else None
     result = {
-        "type": asked["type"],
-        "severity": asked.get("severity") if asked["type"] == "FAILURE" else None,
-        "externalUrl": asked.get("externalUrl"),
-        "nativeResults": _map_of(asked.get("properties")),
+        "type": arguments["type"],
+        "severity": arguments.get("severity") if arguments["type"] == "FAILURE" else None,
+        "externalUrl": arguments.get("externalUrl"),
+        "nativeResults": _map_of(arguments.get("properties")),
         "error": error and {"type": error["type"], "properties": {"message": error["message"]}},
     }
-    said = {
-        "timestampMillis": asked.get("timestampMillis"),
+    values = {
+        "timestampMillis": arguments.get("timestampMillis"),
         "runId": str(uuid4()),
         "assertionUrn": str(urn),
         "asserteeUrn": entity,
         "status": "COMPLETE",
         "result": {name: value for name, value in result.items() if value is not None},
     }
-    pen.append(urn, "assertionRunEvent", said)
+    tx.append(urn, "assertionRunEvent", values)
 
 
 def _map_of(given: Iterable[Given] | None) -> dict[str, str] | None:
@@ -467,25 +467,25 @@ def _platform(given: Given) -> str:
     return str(Urn.of("dataPlatform", given["name"]))
 
 
-def _stored(pen: EditTransaction, urn: Urn) -> Given:
+def _stored(tx: EditTransaction, urn: Urn) -> Given:
     if urn.entity_type != "incident":
         raise InvalidInput(f"{urn} is no incident")
-    stored = pen.read(urn, _INFO)
+    stored = tx.read(urn, _INFO)
     if not stored:
         raise NotFound(f"{urn} has no {_INFO}; write that first")
     return stored
 
 
-def _put_status(pen: EditTransaction, urn: Urn, stored: Given, given: Given) -> None:
-    status, before = _new_status(pen, given), stored.get("status") or {}
+def _put_status(tx: EditTransaction, urn: Urn, stored: Given, given: Given) -> None:
+    status, before = _new_status(tx, given), stored.get("status") or {}
     if any(before.get(name) != status.get(name) for name in ("state", "stage", "message")):
-        pen.write(urn, _INFO, {"status": status})
+        tx.write(urn, _INFO, {"status": status})
 
 
-def _new_status(pen: EditTransaction, given: Given) -> dict[str, Any]:
-    said = {name: given.get(name) for name in ("state", "stage", "message")}
-    kept = {name: value for name, value in said.items() if value is not None}
-    return {**kept, "lastUpdated": pen.stamp}
+def _new_status(tx: EditTransaction, given: Given) -> dict[str, Any]:
+    values = {name: given.get(name) for name in ("state", "stage", "message")}
+    kept = {name: value for name, value in values.items() if value is not None}
+    return {**kept, "lastUpdated": tx.stamp}
 
 
 def _priority(given: Given) -> int | None:
@@ -493,16 +493,16 @@ def _priority(given: Given) -> int | None:
     return None if named is None else PRIORITIES.index(named)
 
 
-def _entities(pen: EditTransaction, named: Iterable[str]) -> list[str]:
-    urns = list(dict.fromkeys(str(pen.stored_entity(text)) for text in named))
+def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
+    urns = list(dict.fromkeys(str(tx.stored_entity(text)) for text in named))
     if not urns:
         raise InvalidInput("an incident is about at least one entity; name it with resourceUrn")
     return urns
 
 
-def _stored_assignees(pen: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
+def _stored_assignees(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
     return [
-        {"actor": pen.stored_reference(text, "assignee", *_OWNERS), "assignedAt": pen.stamp}
+        {"actor": tx.stored_reference(text, "assignee", *_OWNERS), "assignedAt": tx.stamp}
         for text in dict.fromkeys(named)
     ]
 

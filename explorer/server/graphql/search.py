@@ -37,10 +37,10 @@ __all__ = [
     "RESOLVERS",
     "Given",
     "found",
+    "input_filter",
     "page_bounds",
     "read_query",
     "read_types",
-    "wanted_filter",
 ]
 
 Given = Mapping[str, Any]
@@ -49,7 +49,7 @@ _ENTITY_TYPE = "_entityType"
 
 
 def read_query(
-    asked: Given,
+    arguments: Given,
     known: Mapping[str, str],
     types: Sequence[str],
     session: GraphQLContext,
@@ -60,31 +60,33 @@ def read_query(
 
     Raises `InvalidInput` for a page that is none.
     """
-    flags: Given = asked.get("searchFlags") or {}
-    start, count = page_bounds(asked)
+    flags: Given = arguments.get("searchFlags") or {}
+    start, count = page_bounds(arguments)
     query = SearchQuery(
-        text=asked.get("query") or "",
+        text=arguments.get("query") or "",
         entity_types=tuple(types) or None,
-        filter=wanted_filter(asked, known, types, session),
+        filter=input_filter(arguments, known, types, session),
         start=start,
         count=count,
         facets=facets and not flags.get("skipAggregates"),
         include_removed=flags.get("includeSoftDeleted") is True,
-        sort=_sort(asked.get("sortInput") or {}),
+        sort=_sort(arguments.get("sortInput") or {}),
     )
     if session.dialect == "datahub":
         query = forgive_query(query, session.catalog.index.vocabulary)
     return leave_out_unlisted(query, session.catalog.index.vocabulary)
 
 
-def read_types(asked: Given, known: Mapping[str, str]) -> list[str]:
+def read_types(arguments: Given, known: Mapping[str, str]) -> list[str]:
     """The entity types that an input names; none mean all."""
-    return [known[symbol] for symbol in dict.fromkeys(asked.get("types") or ())]
+    return [known[symbol] for symbol in dict.fromkeys(arguments.get("types") or ())]
 
 
-def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") -> tuple[int, int]:
+def page_bounds(
+    arguments: Given, count: int = DEFAULT_PAGE, name: str = "count"
+) -> tuple[int, int]:
     """Where a page starts and how long it is. Raises `InvalidInput`."""
-    start, length = asked.get("start") or 0, asked.get(name)
+    start, length = arguments.get("start") or 0, arguments.get(name)
     length = count if length is None else length
     for what, value in (("start", start), (name, length)):
         if value < 0:
@@ -94,8 +96,8 @@ def page_bounds(asked: Given, count: int = DEFAULT_PAGE, name: str = "count") ->
     return start, length
 
 
-def wanted_filter(
-    asked: Given,
+def input_filter(
+    arguments: Given,
     known: Mapping[str, str],
     types: Sequence[str],
     session: GraphQLContext,
@@ -107,13 +109,13 @@ def wanted_filter(
     In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
     have no values, and a view that is not there lets everything through. Raises `InvalidInput`.
     """
-    groups = [{"and": group.get("and") or []} for group in asked.get("orFilters") or ()]
+    groups = [{"and": group.get("and") or []} for group in arguments.get("orFilters") or ()]
     either = read_filter({"or": groups} if groups else None)
-    every = read_filter({"criteria": list(asked.get("filters") or ())})
-    wanted = _both(_both(either, every), _read_view(asked.get("viewUrn"), types, session))
+    every = read_filter({"criteria": list(arguments.get("filters") or ())})
+    wanted = _both(_both(either, every), _read_view(arguments.get("viewUrn"), types, session))
     wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
     check_size(wanted)
-    rewrites = (asked.get("searchFlags") or {}).get("rewriteQuery") is not False
+    rewrites = (arguments.get("searchFlags") or {}).get("rewriteQuery") is not False
     wanted = expand_related(wanted, session.catalog.store, rewrites=rewrites)
     if session.dialect == "datahub":
         return drop_unknown_fields(wanted, types, session.catalog.index.vocabulary, others)
@@ -162,13 +164,13 @@ def _sort(given: Given) -> tuple[SortBy, ...]:
 
 
 async def _browse(_root: Any, info: Info, **given: Any) -> Value:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
     known = symbols(catalog.registry)
-    path = tuple(asked.get("path") or ())
-    start, count = page_bounds(asked)
-    entity_type = known[asked["type"]]
-    among = wanted_filter(asked, known, (entity_type,), info.context)
+    path = tuple(arguments.get("path") or ())
+    start, count = page_bounds(arguments)
+    entity_type = known[arguments["type"]]
+    among = input_filter(arguments, known, (entity_type,), info.context)
     page = await catalog.offload(catalog.browse, entity_type, path, start, count, among)
     return {
         "urns": [urn for _, urn in page.entities],
@@ -181,15 +183,15 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
 
 
 async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
     known = symbols(catalog.registry)
-    kind = asked.get("type")
-    types = [known[kind]] if kind else read_types(asked, known)
-    path = tuple(asked.get("path") or ())
-    start, count = page_bounds(asked)
-    text = asked.get("query") or "*"
-    among = wanted_filter(asked, known, types, info.context)
+    kind = arguments.get("type")
+    types = [known[kind]] if kind else read_types(arguments, known)
+    path = tuple(arguments.get("path") or ())
+    start, count = page_bounds(arguments)
+    text = arguments.get("query") or "*"
+    among = input_filter(arguments, known, types, info.context)
     page = await catalog.offload(catalog.browse_v2, types, path, start, count, text, among)
     return {
         "groups": [
@@ -210,11 +212,11 @@ async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
 
 
 def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
-    node = info.context.existing(asked["urn"], symbols(catalog.registry)[asked["type"]])
+    node = info.context.existing(arguments["urn"], symbols(catalog.registry)[arguments["type"]])
     if node is None:
-        raise NotFound(f"{asked['urn']} does not exist.")
+        raise NotFound(f"{arguments['urn']} does not exist.")
     stored = (node.aspect("browsePaths") or {}).get("paths")
     delimiter = noted_delimiter(catalog.store, node.urn.platform)
     return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
@@ -249,14 +251,14 @@ _COMPLETED = (
 
 async def _search(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
-    return await _searched(info, asked, [known[asked["type"]]], known)
+    arguments: Given = given["input"]
+    return await _searched(info, arguments, [known[arguments["type"]]], known)
 
 
 async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
-    return await _searched(info, asked, read_types(asked, known), known)
+    arguments: Given = given["input"]
+    return await _searched(info, arguments, read_types(arguments, known), known)
 
 
 def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
@@ -267,10 +269,10 @@ def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
 
 
 async def _searched(
-    info: Info, asked: Given, types: Sequence[str], known: Mapping[str, str]
+    info: Info, arguments: Given, types: Sequence[str], known: Mapping[str, str]
 ) -> Given:
-    query = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
-    return await found(info, query, asked.get("searchFlags") or {})
+    query = read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    return await found(info, query, arguments.get("searchFlags") or {})
 
 
 async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
@@ -281,31 +283,31 @@ async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
 
 async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
-    types = read_types(asked, known)
-    first = read_query(asked, known, types, info.context, facets=_asks(info, "facets"))
-    query = begin_scroll(first, asked.get("scrollId"))
+    arguments: Given = given["input"]
+    types = read_types(arguments, known)
+    first = read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    query = begin_scroll(first, arguments.get("scrollId"))
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
-    results = await _results(info, page, asked.get("searchFlags") or {})
+    results = await _results(info, page, arguments.get("searchFlags") or {})
     return {"nextScrollId": scroll_id(query, page), **results}
 
 
 async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
-    types = read_types(asked, known)
-    wanted = [name.removesuffix(".keyword") for name in asked.get("facets") or () if name]
+    arguments: Given = given["input"]
+    types = read_types(arguments, known)
+    wanted = [name.removesuffix(".keyword") for name in arguments.get("facets") or () if name]
     index = info.context.catalog.index
     own = tuple(name for name in wanted if name.startswith(PREFIX))
     query = replace(
-        read_query({**asked, "count": 0}, known, types, info.context, facets=True),
+        read_query({**arguments, "count": 0}, known, types, info.context, facets=True),
         also_counted=own,
     )
     page = await info.context.catalog.offload(index.search, query)
     # A property may have been asked for by DataHub's spelling of its field.
     fields = index.vocabulary.known(tuple(sorted(types)) or None)
     meant = {one: name for name in own for one in index.vocabulary.meant_by(name, fields)}
-    facets = _facets(info, page.facets, asked.get("searchFlags") or {}, wanted=tuple(meant))
+    facets = _facets(info, page.facets, arguments.get("searchFlags") or {}, wanted=tuple(meant))
     named = [{**one, "field": meant.get(one["field"], one["field"])} for one in facets]
     return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
 
@@ -403,22 +405,22 @@ def _spoken(field: str, value: str) -> str:
 
 async def _complete(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
-    kind = asked.get("type")
+    arguments: Given = given["input"]
+    kind = arguments.get("type")
     types = (known[kind],) if kind else ()
-    return {"query": asked["query"], **await _completed(info, asked, types, known)}
+    return {"query": arguments["query"], **await _completed(info, arguments, types, known)}
 
 
 async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     registered = info.context.catalog.registry.entities
-    types = read_types(asked, known) or [name for name in _COMPLETED if name in registered]
+    types = read_types(arguments, known) or [name for name in _COMPLETED if name in registered]
     answers = await asyncio.gather(
-        *(_completed(info, asked, (entity_type,), known) for entity_type in types)
+        *(_completed(info, arguments, (entity_type,), known) for entity_type in types)
     )
     return {
-        "query": asked["query"],
+        "query": arguments["query"],
         "suggestions": [
             {"type": entity_type_symbol(entity_type), **answer}
             for entity_type, answer in zip(types, answers, strict=True)
@@ -428,12 +430,14 @@ async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
 
 
 async def _completed(
-    info: Info, asked: Given, types: tuple[str, ...], known: Mapping[str, str]
+    info: Info, arguments: Given, types: tuple[str, ...], known: Mapping[str, str]
 ) -> dict[str, Any]:
-    _, limit = page_bounds(asked, name="limit")
-    wanted = wanted_filter(asked, known, types, info.context)
+    _, limit = page_bounds(arguments, name="limit")
+    wanted = input_filter(arguments, known, types, info.context)
     complete = info.context.catalog.index.autocomplete
-    names = await info.context.catalog.offload(complete, asked["query"], types, wanted, 0, limit)
+    names = await info.context.catalog.offload(
+        complete, arguments["query"], types, wanted, 0, limit
+    )
     return {
         "suggestions": [one.text for one in names],
         "urns": [one.urn for one in names],

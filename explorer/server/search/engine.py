@@ -91,10 +91,10 @@ class Searcher:
         with boundary:
             return self._searcher.search(query, limit, **options)
 
-    def aggregate(self, query: tantivy.Query, wanted: dict[str, Any]) -> dict[str, Any]:
+    def aggregate(self, query: tantivy.Query, aggregations: dict[str, Any]) -> dict[str, Any]:
         """Return aggregations over the documents of a query."""
         with boundary:
-            return self._searcher.aggregate(query, wanted)
+            return self._searcher.aggregate(query, aggregations)
 
     def doc(self, address: tantivy.DocAddress) -> tantivy.Document:
         """Return what is stored of a document."""
@@ -199,7 +199,7 @@ def _problem(path: Path) -> str | None:
             if mark != _END_MARK or footer_bytes > _MOST_FOOTER_BYTES or left < 0:
                 return "is cut short, or its end is damaged"
             file.seek(left)
-            wanted = json.loads(file.read(footer_bytes))["crc"]
+            aggregations = json.loads(file.read(footer_bytes))["crc"]
             file.seek(0)
             crc = 0
             while left and (part := file.read(min(left, _READ_BYTES))):
@@ -211,4 +211,4 @@ def _problem(path: Path) -> str | None:
         return f"cannot be read: {error.strerror or error}"
     except (ValueError, KeyError, TypeError):
         return "is cut short, or its end is damaged"
-    return None if crc == wanted else "does not match its checksum"
+    return None if crc == aggregations else "does not match its checksum"

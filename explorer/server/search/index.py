@@ -254,17 +254,17 @@ class SearchIndex:
         else and for an `after` of another search, `Busy` while the index is suspended, and
         `ServerFault` when the engine fails on this search.
         """
-        wanted = self._wanted(query)
+        resolved = self._resolved(query)
         if query.after is not None:
-            check_key(wanted.sorted_by, query.after)
+            check_key(resolved.sorted_by, query.after)
         with self._reading() as layers:
-            page = self._searched(query, wanted, layers)
-            corrected = None if page.total else self._corrected(query, wanted, layers)
+            page = self._searched(query, resolved, layers)
+            corrected = None if page.total else self._corrected(query, resolved, layers)
         if corrected is None:
             return page
         other = replace(query, text=corrected)
         with self._reading() as layers:
-            found = self._searched(other, self._wanted(other), layers)
+            found = self._searched(other, self._resolved(other), layers)
         return replace(found, corrected=corrected) if found.total else page
 
     def document(self, urn: str) -> Document | None:
@@ -280,7 +280,7 @@ class SearchIndex:
     def found_urns(self, query: SearchQuery) -> set[str]:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
         `search`."""
-        return self._urns(self._wanted(replace(query, sort=(SortBy("urn"),))))
+        return self._urns(self._resolved(replace(query, sort=(SortBy("urn"),))))
 
     def urns_with(self, field: str) -> set[str]:
         """The URNs of all that have a value in a field, the removed too, whether the field can be
@@ -291,9 +291,9 @@ class SearchIndex:
             ResolvedSearch(asked, asked, (), None, include_removed=True, sorted_by=in_order)
         )
 
-    def _urns(self, wanted: ResolvedSearch) -> set[str]:
+    def _urns(self, resolved: ResolvedSearch) -> set[str]:
         with self._reading() as layers:
-            merged = self._merged(wanted, layers)[1]
+            merged = self._merged(resolved, layers)[1]
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
@@ -306,11 +306,11 @@ class SearchIndex:
         text; people and groups by whole words of their names. At most 1,000. Raises as `search`."""
         kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
         node = called(kept, how, text)
-        wanted = ResolvedSearch(
+        resolved = ResolvedSearch(
             node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),)
         )
         with self._reading() as layers:
-            plan, merged = self._merged(wanted, layers)
+            plan, merged = self._merged(resolved, layers)
             documents = (self._document(one, plan) for one in merged.page(0, _MOST_NAMED))
             return tuple(
                 one.urn for one in documents if is_called(kept, how, text, one, self._vocabulary)
@@ -328,9 +328,9 @@ class SearchIndex:
 
         Removed entities are not suggested. Looks at the 2,000 best entities. Raises as `search`.
         """
-        wanted = read_typed(text, entity_types or None, filter, self._vocabulary, self.names)
+        resolved = read_typed(text, entity_types or None, filter, self._vocabulary, self.names)
         with self._reading() as layers:
-            return self._suggested(wanted, start + limit, layers)[start:]
+            return self._suggested(resolved, start + limit, layers)[start:]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -340,10 +340,10 @@ class SearchIndex:
     def folders(self, query: FolderQuery) -> FolderListing:
         """The folders at a path that hold what a query finds, in the order of their ids, 10,000 at
         most; none where nothing is below it. Raises as `search`."""
-        wanted = self._wanted_below(query, query.path)
+        resolved = self._resolved_below(query, query.path)
         with self._reading() as layers:
             view = layers.view()
-            plan = self._plan(wanted, view, layers)
+            plan = self._plan(resolved, view, layers)
             weighed = plan.weigh(view.pending, partial(layers.read, view))
             found = plan.folders(weighed, len(query.path))
             self._keep(plan, view)
@@ -353,20 +353,20 @@ class SearchIndex:
         """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
         as `search`."""
         path = (*query.path, folder)
-        wanted = self._wanted_below(query, path)
+        resolved = self._resolved_below(query, path)
         with self._reading() as layers:
-            plan, merged = self._merged(wanted, layers)
+            plan, merged = self._merged(resolved, layers)
             for found in merged.page(0, 1):
                 return self._document(found, plan).folders[len(path) - 1][1] or None
         return None
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
         """How many entities there are, of some types or of all; the removed do not count."""
-        wanted = read_text(
+        resolved = read_text(
             "", entity_types or None, Filter(), self._vocabulary, include_removed=False
         )
         with self._reading() as layers:
-            return self._merged(wanted, layers)[1].total()
+            return self._merged(resolved, layers)[1].total()
 
     def holds(self, document: Document) -> bool:
         """Whether exactly this is held under its URN, once; about 0.2 ms. Raises as `search`."""
@@ -465,7 +465,7 @@ class SearchIndex:
         if self.on_damage is not None:
             self.on_damage()
 
-    def _wanted_below(self, query: FolderQuery, path: tuple[str, ...]) -> ResolvedSearch:
+    def _resolved_below(self, query: FolderQuery, path: tuple[str, ...]) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -476,7 +476,7 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _wanted(self, query: SearchQuery) -> ResolvedSearch:
+    def _resolved(self, query: SearchQuery) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -488,7 +488,9 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _corrected(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> str | None:
+    def _corrected(
+        self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers
+    ) -> str | None:
         """The text of a search that finds nothing, its slips corrected."""
         view = layers.view()
 
@@ -497,11 +499,11 @@ class SearchIndex:
             plan = self._plan(alone, view, layers)
             return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total() > 0
 
-        return Spelling(view, layers.terms).corrected(query.text, wanted.asked, is_found)
+        return Spelling(view, layers.terms).corrected(query.text, resolved.asked, is_found)
 
-    def _searched(self, query: SearchQuery, wanted: ResolvedSearch, layers: Layers) -> FoundPage:
+    def _searched(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
-        plan = self._plan(wanted, view, layers)
+        plan = self._plan(resolved, view, layers)
         if query.facets and view.searcher.num_docs >= _BIG:
             # Counting lets other threads run: let it go on beside the search for the page.
             counting = self._counters.submit(plan.count_facets)
@@ -519,20 +521,20 @@ class SearchIndex:
         facets = plan.facets(weighed) if query.facets else {}
         if query.facets:
             self._keep(plan, view)
-        last = found[-1].key if found and wanted.sorted_by else None
-        return FoundPage(merged.total(), hits, self._labelled(facets, wanted), last)
+        last = found[-1].key if found and resolved.sorted_by else None
+        return FoundPage(merged.total(), hits, self._labelled(facets, resolved), last)
 
     def _suggested(
-        self, wanted: ResolvedSearch, count: int, layers: Layers
+        self, resolved: ResolvedSearch, count: int, layers: Layers
     ) -> list[NameCompletion]:
-        plan, merged = self._merged(wanted, layers)
+        plan, merged = self._merged(resolved, layers)
         found: dict[str, NameCompletion] = {}
         start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
             page = merged.page(start, size)
             for one in page:
                 document = self._document(one, plan)
-                name = suggested_name(wanted.asked, document, self._vocabulary)
+                name = suggested_name(resolved.asked, document, self._vocabulary)
                 found.setdefault(name, NameCompletion(name, document.urn))
             if len(page) < size:
                 break
@@ -540,13 +542,13 @@ class SearchIndex:
             size = min(size * 4, 500)
         return list(found.values())[:count]
 
-    def _merged(self, wanted: ResolvedSearch, layers: Layers) -> tuple[Plan, MergedResult]:
+    def _merged(self, resolved: ResolvedSearch, layers: Layers) -> tuple[Plan, MergedResult]:
         """Return the plan of a search over the layers as they are now, and its result."""
         view = layers.view()
-        plan = self._plan(wanted, view, layers)
+        plan = self._plan(resolved, view, layers)
         return plan, plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
 
-    def _plan(self, wanted: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
+    def _plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
         """Return the plan of a search over one state of the index; a query of more than 64 kB is
         planned each time."""
         state = (view.commit, self._vocabulary.generation)
@@ -555,37 +557,37 @@ class SearchIndex:
                 # What was counted in another state of the index is not true of this one.
                 self._plans.clear()
                 self._planned_for = state
-            plan = self._plans.get(wanted)
+            plan = self._plans.get(resolved)
         if plan is not None:
             return plan
-        kind = SortedIndexResult if wanted.sorted_by else IndexResult
-        index_result = kind(view.searcher, layers.terms, self._vocabulary, wanted)
-        facets = (*self._vocabulary.facets(wanted.types), *wanted.also_counted)
-        plan = Plan(wanted, index_result, tuple(dict.fromkeys(facets)), self._vocabulary)
+        kind = SortedIndexResult if resolved.sorted_by else IndexResult
+        index_result = kind(view.searcher, layers.terms, self._vocabulary, resolved)
+        facets = (*self._vocabulary.facets(resolved.types), *resolved.also_counted)
+        plan = Plan(resolved, index_result, tuple(dict.fromkeys(facets)), self._vocabulary)
         self._keep(plan, view)
         return plan
 
     def _keep(self, plan: Plan, view: IndexSnapshot) -> None:
         """Keep a plan, or count anew how large it is now."""
-        if size_bytes(plan.wanted.node) > LARGEST_BYTES:
+        if size_bytes(plan.resolved.node) > LARGEST_BYTES:
             return
         size = plan.size_bytes()
         with self._plans_lock:
             if self._planned_for == (view.commit, self._vocabulary.generation):
-                self._plans.put(plan.wanted, plan, size)
+                self._plans.put(plan.resolved, plan, size)
 
     def _hit(self, found: FoundDocument, plan: Plan) -> SearchHit:
         document = self._document(found, plan)
-        wanted = plan.wanted
+        resolved = plan.resolved
         used = usage_step(document.usage) / (USED_MOST + 1)
-        score = 1.0 + wanted.last_step - found.step + used
+        score = 1.0 + resolved.last_step - found.step + used
         matched = plan.evidence.of(document)
         return SearchHit(
             document.urn,
             score,
             matched,
             plan.evidence.weights(document, matched),
-            reason(wanted.steps, found.step, self._vocabulary.strong),
+            reason(resolved.steps, found.step, self._vocabulary.strong),
             used,
         )
 
@@ -595,10 +597,10 @@ class SearchIndex:
         return plan.index_result.document(found.place)
 
     def _labelled(
-        self, counts: dict[str, tuple[dict[str, int], bool]], wanted: ResolvedSearch
+        self, counts: dict[str, tuple[dict[str, int], bool]], resolved: ResolvedSearch
     ) -> tuple[FacetCounts, ...]:
-        labels = dict(self._vocabulary.facets(wanted.types))
-        for name, one in self._vocabulary.property_fields(wanted.types).items():
+        labels = dict(self._vocabulary.facets(resolved.types))
+        for name, one in self._vocabulary.property_fields(resolved.types).items():
             labels.setdefault(name, one.label)
         return tuple(
             FacetCounts(name, labels.get(name, name), found, has_more)

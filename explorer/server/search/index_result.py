@@ -290,13 +290,13 @@ class IndexResult:
         searcher: Searcher,
         terms: Terms,
         vocabulary: Vocabulary,
-        wanted: ResolvedSearch,
+        resolved: ResolvedSearch,
     ) -> None:
         self._searcher = searcher
         self._terms = terms
         self._vocabulary = vocabulary
         self._translator = Translator(terms, vocabulary, searcher)
-        self._wanted = wanted
+        self._resolved = resolved
         self._query = self._everything()
         self._steps: dict[int, tantivy.Query] = {}
         self._counts: dict[int, int] = {}
@@ -305,7 +305,7 @@ class IndexResult:
     def total(self) -> int:
         """How many documents there are."""
         if self._total is None:
-            if len(self._counts) > self._wanted.last_step:
+            if len(self._counts) > self._resolved.last_step:
                 self._total = sum(self._counts.values())
             else:
                 self._total = self._count(lambda: self._query)
@@ -380,13 +380,13 @@ class IndexResult:
 
     def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
         """How many documents have each of these values of facet fields, by field."""
-        wanted = {
+        aggregations = {
             name: _terms(name, len(found), len(found), found)
             for name, found in values.items()
             if found
         }
-        found = self._aggregate(wanted) if wanted else {}
-        return {name: _buckets(found[name]) for name in wanted}
+        found = self._aggregate(aggregations) if aggregations else {}
+        return {name: _buckets(found[name]) for name in aggregations}
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
         """The folders at a depth, 0 the top: how many documents are in or below each, and how many
@@ -397,14 +397,14 @@ class IndexResult:
             "segment_size": MOST_FOLDERS,
         }
         deeper = {"value_count": {"field": f"folders.{depth + 1}"}}
-        wanted = {"here": {"terms": terms, "aggs": {"deeper": deeper}}}
+        aggregations = {"here": {"terms": terms, "aggs": {"deeper": deeper}}}
         return {
             bucket["key"]: (bucket["doc_count"], int(bucket["deeper"]["value"]))
-            for bucket in self._aggregate(wanted)["here"]["buckets"]
+            for bucket in self._aggregate(aggregations)["here"]["buckets"]
         }
 
-    def _aggregate(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        return self._run(lambda: self._searcher.aggregate(self._query, wanted))
+    def _aggregate(self, aggregations: dict[str, Any]) -> dict[str, Any]:
+        return self._run(lambda: self._searcher.aggregate(self._query, aggregations))
 
     def _key(self, address: tantivy.DocAddress) -> Key:
         return order_key(self.document(address))
@@ -425,23 +425,23 @@ class IndexResult:
         return work()
 
     def _everything(self) -> tantivy.Query:
-        wanted, translate = self._wanted, self._translator
-        query = translate.query(wanted.node)
-        if wanted.types is not None:
-            query = both([query, either([translate.type(one) for one in wanted.types])])
-        if wanted.include_removed:
+        resolved, translate = self._resolved, self._translator
+        query = translate.query(resolved.node)
+        if resolved.types is not None:
+            query = both([query, either([translate.type(one) for one in resolved.types])])
+        if resolved.include_removed:
             return query
         removed = tantivy.Query.term_query(self._terms.schema, "is", is_term(REMOVED, "true"))
         return all_but(query, [removed])
 
     def _may_have(self, step: int) -> bool:
-        steps = self._wanted.steps
+        steps = self._resolved.steps
         return step == len(steps) or self._translator.may_have(steps[step])
 
     def _step(self, step: int) -> tantivy.Query:
         """The documents of a step: those that meet it and none before it."""
         if step not in self._steps:
-            before = self._wanted.steps[:step]
+            before = self._resolved.steps[:step]
             # A step that lies within another one need not be left out as well.
             outer = [
                 one
@@ -449,8 +449,8 @@ class IndexResult:
                 if not any(covers(other, one) for other in before[at + 1 :])
             ]
             query = self._query
-            if step < self._wanted.last_step:
-                query = both([query, self._translator.step(self._wanted.steps[step])])
+            if step < self._resolved.last_step:
+                query = both([query, self._translator.step(self._resolved.steps[step])])
             self._steps[step] = all_but(query, [self._translator.step(one) for one in outer])
         return self._steps[step]
 
@@ -489,7 +489,7 @@ class SortedIndexResult(IndexResult):
     def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
         if limit <= 0:
             return []
-        fields = self._wanted.sorted_by
+        fields = self._resolved.sorted_by
         return self._run(lambda: self._ordered(self._after(step, after), fields, "", limit))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
@@ -503,7 +503,7 @@ class SortedIndexResult(IndexResult):
         return sorted(keys - {before})
 
     def _key(self, address: tantivy.DocAddress) -> Key:
-        return sort_key(self._wanted.sorted_by, self.document(address), self._vocabulary)
+        return sort_key(self._resolved.sorted_by, self.document(address), self._vocabulary)
 
     def _after(self, step: int, after: Key | None) -> tantivy.Query:
         query = self._step(step)
@@ -617,7 +617,7 @@ class SortedIndexResult(IndexResult):
 
     def _beyond(self, key: Key) -> tantivy.Query:
         """The documents that come after a key."""
-        fields = self._wanted.sorted_by
+        fields = self._resolved.sorted_by
         return self._past(fields, sort_codes(fields, key))
 
     def _past(self, fields: Sequence[SortField], codes: Sequence[str | None]) -> tantivy.Query:

@@ -212,25 +212,25 @@ class Plan:
 
     def __init__(
         self,
-        wanted: ResolvedSearch,
+        resolved: ResolvedSearch,
         index_result: IndexResult,
         facets: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
-        self.wanted = wanted
+        self.resolved = resolved
         self.index_result = index_result
-        self.evidence = Evidence(wanted.asked, vocabulary)
+        self.evidence = Evidence(resolved.asked, vocabulary)
         self._vocabulary = vocabulary
         self._facets = facets
         self._folders: dict[int, dict[str, tuple[int, int]]] = {}
-        self._step_of = wanted.grader()
-        self._anchors = [Anchors() for _ in range(wanted.last_step + 1)]
+        self._step_of = resolved.grader()
+        self._anchors = [Anchors() for _ in range(resolved.last_step + 1)]
 
     def size_bytes(self) -> int:
         """Return about how much memory the plan takes, with what was counted for it so far."""
         counted = sum(map(len, self.__dict__.get("_indexed", {}).values()))
         folders = sum(map(len, self._folders.values()))
-        return size_bytes(self.wanted.node) + _COUNT_BYTES * (counted + folders)
+        return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
 
     def weigh(
         self, pending: Iterable[Pending], read: Callable[[str], AnalysedDocument | None]
@@ -257,7 +257,7 @@ class Plan:
         return MergedResult(self.index_result, self._anchors, old, new)
 
     def _key(self, analysed: AnalysedDocument) -> str:
-        fields = self.wanted.sorted_by
+        fields = self.resolved.sorted_by
         if not fields:
             return analysed.key
         return sort_key(fields, analysed.document, self._vocabulary)
