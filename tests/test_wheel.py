@@ -39,7 +39,9 @@ def test_the_data_of_the_package_is_in_it(unpacked: Any) -> None:
     files = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     assert {"explorer/metadata/registry.json", "explorer/py.typed"} <= files
     assert "explorer/LICENSE" in files
-    assert {"explorer/server/docs/page.css", "explorer/server/docs/page.js"} <= files
+    page = ("decisions.md", "page.css", "page.html", "page.js")
+    assert {f"explorer/server/docs/{name}" for name in page} <= files
+    assert {"explorer/metadata/registry.json", "explorer/metadata/urn_fields.txt"} <= files
     assert {name for name in files if name.startswith("explorer/server/graphql/sdl/")} == {
         f"explorer/server/graphql/sdl/{path.name}"
         for path in (ROOT / "explorer/server/graphql/sdl").iterdir()

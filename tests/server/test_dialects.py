@@ -11,7 +11,7 @@ import pytest
 
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
-from explorer.server.docs.page import example_of
+from explorer.server.documentation import example_of
 from tests.server.conftest import Caller
 
 DEPRECATED = {

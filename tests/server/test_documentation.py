@@ -13,7 +13,7 @@ import pytest
 
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
-from explorer.server.docs.page import example_of, read_decisions
+from explorer.server.documentation import example_of, read_decisions
 from explorer.server.restli import EXAMPLE_URN
 from tests.server.conftest import Caller
 
@@ -63,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page's text as it is served by a catalog of its own."""
     from explorer.metadata.registry import load_registry
     from explorer.server.data_directory import open_catalog
-    from explorer.server.docs.page import documentation_page
+    from explorer.server.documentation import documentation_page
 
     catalog = open_catalog(tmp_path_factory.mktemp("docs"), load_registry())
     try:

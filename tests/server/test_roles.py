@@ -21,7 +21,7 @@ from graphql import (
 from explorer.server.app import Service
 from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token, read_tokens
 from explorer.server.catalog import CatalogEngine
-from explorer.server.docs.page import example_of
+from explorer.server.documentation import example_of
 from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
 from explorer.server.restli import Endpoint

@@ -61,7 +61,7 @@ class DocumentationRoutes(Routes):
         return HTMLResponse(page, headers=_HEADERS)
 
     def _make(self, base: str) -> tuple[bytes, bytes]:
-        from explorer.server.docs.page import documentation_page
+        from explorer.server.documentation import documentation_page
 
         with self._making:
             page = documentation_page(

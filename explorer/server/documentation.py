@@ -410,7 +410,7 @@ def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
     return _entry(anchor("graphql", name), head, parts, f"{kind} {name}")
 
 
-_HERE = Path(__file__).parent
+_FILES = Path(__file__).with_name("docs")
 # What most callers come for is first; the rest follows by name.
 _FIRST = ("/aspects", "/entitiesV2", "/entities", "/relationships")
 
@@ -424,9 +424,9 @@ def documentation_page(
     service that gives it, and reads well without its script."""
     sections = [*_resource_sections(endpoints), *_graphql_section(schema), *_model(registry)]
     sections.append(_decisions())
-    page = Template((_HERE / "page.html").read_text("utf-8")).substitute(
-        style=(_HERE / "page.css").read_text("utf-8"),
-        script=(_HERE / "page.js").read_text("utf-8"),
+    page = Template((_FILES / "page.html").read_text("utf-8")).substitute(
+        style=(_FILES / "page.css").read_text("utf-8"),
+        script=(_FILES / "page.js").read_text("utf-8"),
         release=escape(__version__),
         base=escape(base),
         prefix=escape(base or "/"),
@@ -482,7 +482,7 @@ def _model(registry: Registry) -> list[_Section]:
 
 def read_decisions() -> list[tuple[str, str]]:
     """Return each open point of the specification with what this service does about it."""
-    entries = (_HERE / "decisions.md").read_text("utf-8").split("\n## ")[1:]
+    entries = (_FILES / "decisions.md").read_text("utf-8").split("\n## ")[1:]
     headed = (entry.partition("\n") for entry in entries)
     return [(about, " ".join(decided.split())) for about, _, decided in headed]
 

@@ -1,1 +1,0 @@
-"""The documentation page of a service: made from its endpoints, its schema and its registry."""
