@@ -209,26 +209,26 @@ def read_uses(path: Path) -> dict[str, int]:
 
 def write_uses(path: Path, uses: Mapping[str, int]) -> None:
     """Keep when each token was last used; raises `OSError`."""
-    kept = uses_file(path)
-    draft = kept.with_name(f"{kept.name}.new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(uses) + b"\n")
-    draft.replace(kept)
+    _replace(uses_file(path), msgspec.json.encode(uses))
 
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
+    _replace(path, msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens))), sync=True)
+    _sync_directory(path.parent)
+
+
+def _replace(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a file that only this user may read; others see the one before, or this one, whole.
+    With `sync` it is on disk when this returns."""
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
-    data = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
     draft.replace(path)
-    _sync_directory(path.parent)
 
 
 @contextmanager

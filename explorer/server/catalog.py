@@ -83,8 +83,7 @@ _PART_ITEMS = 20
 _CHANGES_KEPT = 10_000
 # Rows dropped by one job of the writer.
 _TRIM_ROWS = 1_000
-_TRIM_EVERY_SECONDS = 3_600.0
-_RECOUNT_EVERY_SECONDS = 3_600.0
+_REPEAT_SECONDS = 3_600.0
 _DAY_MILLIS = 86_400_000
 
 
@@ -392,27 +391,15 @@ class CatalogEngine:
         text, by = str(urn), actor or self.intake.default_actor
 
         def remove(
-            view: Reader, references: list[AspectReference], stamp: Stamp | None = None
+            view: Reader, references: list[AspectReference], stamp: Stamp | None
         ) -> UnlinkedReferences:
             return unlink(view, text, references, self.registry, stamp)
 
-        def read() -> tuple[list[list[AspectReference]], UnlinkedReferences]:
-            planned = UnlinkedReferences()
-            with self.store.snapshot() as view:
-                found = references_to(view, text)
-                for references in found if dry_run else ():
-                    planned.add(remove(view, references))
-            return found, planned
-
+        total = UnlinkedReferences()
         async with self._one_at_a_time:
-            found, unlinked = await self._beside(read)
-            if not dry_run:
-                await self._in_parts(
-                    found,
-                    lambda view, some: remove(view, some, Stamp(view, _now_millis(), by)),
-                    unlinked.add,
-                )
-        return unlinked
+            find = partial(references_to, urn=text)
+            await self._take_back(find, remove, total.add, by, dry_run=dry_run)
+        return total
 
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
@@ -428,31 +415,46 @@ class CatalogEngine:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
         by = actor or self.intake.default_actor
 
-        def undo(view: Reader, urn: str, stamp: Stamp | None = None) -> RollbackResult:
+        def undo(view: Reader, urn: str, stamp: Stamp | None) -> RollbackResult:
             return roll_back(view, run, urn, self.intake, self.registry, stamp, safe=safe)
-
-        def read() -> tuple[list[str], RollbackResult]:
-            planned = RollbackResult(run)
-            with self.store.snapshot() as view:
-                found = view.urns(run=run)
-                for urn in found if dry_run else ():
-                    planned.add(undo(view, urn))
-            return found, planned
 
         def settle(transaction: Transaction) -> None:
             if transaction.note(_SAMPLE_RUN) == run:
                 transaction.set_note(_SAMPLE_RUN, None)
 
+        total = RollbackResult(run)
         async with self._one_at_a_time:
-            found, undone = await self._beside(read)
+            await self._take_back(
+                lambda view: view.urns(run=run), undo, total.add, by, dry_run=dry_run
+            )
             if not dry_run:
-                await self._in_parts(
-                    found,
-                    lambda view, urn: undo(view, urn, Stamp(view, _now_millis(), by)),
-                    undone.add,
-                )
                 await self.write(settle)
-        return undone
+        return total
+
+    async def _take_back(
+        self,
+        find: Callable[[Reader], Sequence[Item]],
+        work: Callable[[Reader, Item, Stamp | None], T],
+        done: Callable[[T], object],
+        actor: str,
+        *,
+        dry_run: bool,
+    ) -> None:
+        """Find items at one moment of the store and work through them; `done` gets what was made
+        of each, or with `dry_run`, which writes nothing, what would be."""
+
+        def read() -> Sequence[Item]:
+            with self.store.snapshot() as view:
+                found = find(view)
+                for one in found if dry_run else ():
+                    done(work(view, one, None))
+            return found
+
+        found = await self._beside(read)
+        if not dry_run:
+            await self._in_parts(
+                found, lambda view, one: work(view, one, Stamp(view, _now_millis(), actor)), done
+            )
 
     async def _beside(self, work: Callable[[], T]) -> T:
         """Do work that may take seconds, beside the event loop and the readers."""
@@ -498,30 +500,34 @@ class CatalogEngine:
         if days is None:
             return
 
-        def trim() -> None:
-            while not self._is_closing.is_set():
-                try:
-                    self.trim_changes(days)
-                except CatalogError:
-                    _log.exception("old rows of the change log were not dropped")
-                self._is_closing.wait(_TRIM_EVERY_SECONDS)
-
-        threading.Thread(target=trim, name="catalog-retention", daemon=True).start()
+        self._repeat(
+            lambda: self.trim_changes(days),
+            "catalog-retention",
+            "old rows of the change log were not dropped",
+        )
 
     def keep_use(self) -> None:
         """Count the use of 30 days anew, now and every hour, until the catalog is closed."""
+        thread = self._repeat(
+            self.recount_use, "catalog-use", "the use of the last 30 days was not counted anew"
+        )
+        self._tasks.append(thread)
 
-        def recount() -> None:
+    def _repeat(self, work: Callable[[], object], name: str, failure: str) -> threading.Thread:
+        """Start a thread that works now and every hour until the catalog is closed; an error is
+        logged with a sentence."""
+
+        def run() -> None:
             while not self._is_closing.is_set():
                 try:
-                    self.recount_use()
+                    work()
                 except CatalogError:
-                    _log.exception("the use of the last 30 days was not counted anew")
-                self._is_closing.wait(_RECOUNT_EVERY_SECONDS)
+                    _log.exception(failure)
+                self._is_closing.wait(_REPEAT_SECONDS)
 
-        thread = threading.Thread(target=recount, name="catalog-use", daemon=True)
-        self._tasks.append(thread)
+        thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
+        return thread
 
     def trim_changes(self, days: int) -> int:
         """Drop old rows of the change log as `keep_changes` says; how many went."""

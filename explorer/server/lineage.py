@@ -321,11 +321,7 @@ class LineageFilter:
         """Which alternatives each entity meets, their degrees apart."""
         if not self._told:
             return self._read(store, urns)
-        removed = {
-            text
-            for text, aspects in store.aspects(urns, (_STATUS,)).items()
-            if any(orjson.loads(one.value).get("removed") is True for one in aspects)
-        }
+        removed = find_removed(store, urns)
         found: dict[str, _Verdict] = {}
         unclear: list[str] = []
         for text in urns:
@@ -372,6 +368,16 @@ class LineageFilter:
         except InvalidUrn:
             return None
         return analyse(self._vocabulary, document)
+
+
+def find_removed(store: Store, urns: Sequence[str]) -> set[str]:
+    """Return which of the URNs are soft-deleted; about 10 µs each."""
+    return {
+        urn
+        for urn, aspects in store.aspects(urns, (_STATUS,)).items()
+        for one in aspects
+        if b"true" in one.value and orjson.loads(one.value).get("removed") is True
+    }
 
 
 def platform_of(urn: Urn) -> str | None:
@@ -540,12 +546,8 @@ class LineageService:
         wanted, looked_at_all = None, True
         if question.narrowing is not None:
             candidates = _candidates(walked, named)
-            takes, looked_at_all = question.narrowing.choose(
-                self._store, candidates, limits.seconds
-            )
-            wanted = [
-                one for one, is_wanted in zip(walked.reached(), takes, strict=True) if is_wanted
-            ]
+            chosen, looked_at_all = self._choose(question, candidates, limits)
+            wanted = list(compress(walked.reached(), chosen))
         return list_lineage(
             walked,
             named,
@@ -567,7 +569,7 @@ class LineageService:
         if narrowing is not None or question.candidates or hides:
             candidates = _candidates(walked, _named(graph, nodes))
         if narrowing is not None:
-            wanted, looked_at_all = narrowing.choose(self._store, candidates, limits.seconds)
+            wanted, looked_at_all = self._choose(question, candidates, limits)
             nodes, candidates = list(compress(nodes, wanted)), list(compress(candidates, wanted))
         taken = len(nodes)
         if hides:
@@ -600,11 +602,7 @@ class LineageService:
             )
             for one in met
         ]
-        wanted, looked_at_all = [True] * len(met), True
-        if question.narrowing is not None:
-            wanted, looked_at_all = question.narrowing.choose(
-                self._store, candidates, limits.seconds
-            )
+        wanted, looked_at_all = self._choose(question, candidates, limits)
         met, candidates = list(compress(met, wanted)), list(compress(candidates, wanted))
         # An entity is met once for each of its columns, the nearest first.
         groups: dict[str, list[_Met]] = {}
@@ -668,6 +666,14 @@ class LineageService:
             )
         return tuple(reached)
 
+    def _choose(
+        self, question: LineageQuestion, candidates: Sequence[Candidate], limits: LineageLimits
+    ) -> tuple[list[bool], bool]:
+        """Return which candidates the narrowing takes, and whether it looked at all of them."""
+        if question.narrowing is None:
+            return [True] * len(candidates), True
+        return question.narrowing.choose(self._store, candidates, limits.seconds)
+
     def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
         """Return which entities stay where missing or removed ones are left out."""
         tables = [parent_of(one.urn) or one.urn for one in candidates]
@@ -721,13 +727,7 @@ class LineageService:
 
     def removed(self, urns: Sequence[str]) -> set[str]:
         """Which of the URNs are soft-deleted; about 10 µs each."""
-        stored = self._store.aspects(urns, ("status",))
-        return {
-            urn
-            for urn, aspects in stored.items()
-            for one in aspects
-            if b"true" in one.value and orjson.loads(one.value).get("removed") is True
-        }
+        return find_removed(self._store, urns)
 
     def _edges(
         self, walked: WalkResult[N], graph: "_NamedGraph[N]", *, upstream: bool

@@ -88,11 +88,6 @@ class _UsageWindow(msgspec.Struct, frozen=True):
     columns: tuple[_ColumnCount, ...] | None = msgspec.field(default=None, name="fieldCounts")
 
 
-class _Queries(msgspec.Struct, frozen=True):
-    queries: float | None = msgspec.field(default=None, name="totalSqlQueries")
-
-
-_queries_of = msgspec.json.Decoder(_Queries)
 _window = msgspec.json.Decoder(_UsageWindow)
 
 
@@ -118,8 +113,7 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
                 break
     if USAGE not in documents:
         return NewestMeasures(documents)
-    found = [_queries(one.value) for one in view.documents(text, USAGE, from_millis)]
-    return NewestMeasures(documents, sum(found))
+    return NewestMeasures(documents, float(read_use(text, view, from_millis).queries))
 
 
 def read_use(urn: str, view: Reader, from_millis: int) -> Use:
@@ -177,13 +171,6 @@ def _is_part(spec: Any) -> bool:
         return False
     # What profilers write of a whole table, counted or estimated from a sample.
     return not str(spec.get("partition")).startswith(("FULL_TABLE", "SAMPLE"))
-
-
-def _queries(value: bytes) -> float:
-    try:
-        return _queries_of.decode(value).queries or 0.0
-    except msgspec.MsgspecError:
-        return 0.0
 
 
 Document = tuple[dict[str, Any], bytes, bytes]
