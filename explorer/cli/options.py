@@ -39,6 +39,7 @@ __all__ = [
     "counted",
     "dataset_options",
     "dry_run",
+    "filter_option",
     "format_options",
     "kept_in",
     "own_urn",
@@ -46,6 +47,7 @@ __all__ = [
     "progress_bar",
     "read_actor_names",
     "read_existing",
+    "read_filters",
     "read_known_names",
     "read_names",
     "read_urn",
@@ -451,6 +453,17 @@ def period_options(
 _OWNERS: Final = ("corpuser", "corpGroup")
 
 
+def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
+    """Return the filter of texts that must all be met."""
+    from explorer.query import read_filter
+    from explorer.query.filters import Filter
+
+    found = Filter()
+    for text in texts:
+        found = found.narrowed_by(read_filter(text, catalog.registry))
+    return found
+
+
 class DatasetArguments(TypedDict):
     """The datasets that stewardship is asked about, as its methods take them."""
 
@@ -484,12 +497,9 @@ class DatasetChoice:
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "DatasetArguments":
         """What stewardship is asked about; with `owners` only what one of them owns."""
         from explorer.errors import InvalidInput
-        from explorer.query import read_filter
-        from explorer.query.filters import Filter, all_of
+        from explorer.query.filters import all_of
 
-        narrowed_by = Filter()
-        for one in self.filters:
-            narrowed_by = narrowed_by.narrowed_by(read_filter(one, catalog.registry))
+        narrowed_by = read_filters(self.filters, catalog)
         if owners:
             narrowed_by = narrowed_by.narrowed_by(all_of(_owned_by(owners)))
         urns = read_urns(self.urns)
@@ -540,19 +550,22 @@ def require_any(datasets: int) -> None:
         raise NotFound("no dataset is found so")
 
 
+filter_option = click.option(
+    "--filter",
+    "filters",
+    type=WORDS,
+    metavar="FILTER",
+    multiple=True,
+    help="Only what matches; given several times, all must be met.",
+)
+
+
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command URNs, `--search`, `--filter` and `--folder`; it gets a `choice`."""
 
     @click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
     @click.option("--search", "text", type=WORDS, default="", help="The datasets found so.")
-    @click.option(
-        "--filter",
-        "filters",
-        type=WORDS,
-        metavar="FILTER",
-        multiple=True,
-        help="Only what matches; given several times, all must be met.",
-    )
+    @filter_option
     @click.option(
         "--folder", type=WORDS, metavar="PATH", help="The datasets in and below this folder."
     )

@@ -11,7 +11,7 @@ from explorer.client.records import Facet, FacetValue, Hit, SearchPage, Suggesti
 from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
 from explorer.client.search import (
     SearchMethods,
-    SearchQuery,
+    SearchParameters,
     entity_symbol,
     entity_types_from,
     filter_from,
@@ -442,5 +442,5 @@ class CompletionMethods(SearchMethods):
             return ()
 
     async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
-        request = search_request(SearchQuery(text, types), 0, count)
+        request = search_request(SearchParameters(text, types), 0, count)
         return parse_search(await self._connection.send(request), text)

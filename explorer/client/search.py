@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FilterMethods",
     "SearchMethods",
-    "SearchQuery",
+    "SearchParameters",
     "browse_paths_request",
     "browse_request",
     "counts_request",
@@ -380,7 +380,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchParameters:
     """What is searched for: a text, in entities of some types that pass a filter.
 
     `types` is empty for all types; one type given as a text is searched by the call for one type.
@@ -401,7 +401,7 @@ class SearchQuery:
         return {"input": self.text or "*"} | form | filter_of(self.filter) | order | orders
 
 
-def search_request(query: SearchQuery, start: int, count: int) -> Request:
+def search_request(query: SearchParameters, start: int, count: int) -> Request:
     """Return a request for a page of a search: `search` for one type, `searchAcrossEntities` for
     several or all. Raises `InvalidInput` for a text that is none."""
     if not isinstance(query.text, str):
@@ -413,7 +413,7 @@ def search_request(query: SearchQuery, start: int, count: int) -> Request:
     return action("/entities", name, query.to_wire({"start": start, "count": count} | types))
 
 
-def scroll_request(query: SearchQuery, count: int, scroll_id: str | None) -> Request:
+def scroll_request(query: SearchParameters, count: int, scroll_id: str | None) -> Request:
     """Return a request for the page of a scroll that follows `scroll_id`."""
     body: dict[str, Any] = {"count": count, "keepAlive": _KEEP_ALIVE}
     if query.types:
@@ -423,7 +423,7 @@ def scroll_request(query: SearchQuery, count: int, scroll_id: str | None) -> Req
     return action("/entities", "scrollAcrossEntities", query.to_wire(body))
 
 
-def scroll_graphql_request(query: SearchQuery, count: int, scroll_id: str | None) -> Request:
+def scroll_graphql_request(query: SearchParameters, count: int, scroll_id: str | None) -> Request:
     """Return the same as a query of GraphQL, without facets, which cost more than the hits."""
     fields: dict[str, Any] = {
         "query": query.text or "*",
@@ -564,7 +564,7 @@ class FilterMethods(EntityMethods):
         if not types or monotonic() - since <= _KEPT_SECONDS:
             return found
         try:
-            request = search_request(SearchQuery(name, types), 0, _MOST_FOUND)
+            request = search_request(SearchParameters(name, types), 0, _MOST_FOUND)
             page = parse_search(await self._connection.send(request), name)
             entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
         except REFUSALS:
@@ -617,7 +617,7 @@ def _portion(page: SearchPage) -> Portion[Hit]:
     return Portion(page.hits, len(page.hits) + len(page.unreadable), page.total)
 
 
-_ScrollRequest = Callable[[SearchQuery, int, str | None], Request]
+_ScrollRequest = Callable[[SearchParameters, int, str | None], Request]
 _ParseScroll = Callable[[Any, str], tuple[SearchPage, str | None]]
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HITS = 200
@@ -656,7 +656,7 @@ class SearchMethods(FilterMethods):
         """
         types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
         adapted = await self._adapted(filter_from(narrowed_by, self.registry))
-        query = SearchQuery(text, types, adapted, sort_from(sorted_by, self.registry))
+        query = SearchParameters(text, types, adapted, sort_from(sorted_by, self.registry))
         page = await self._search_page(query, start, count, superseding)
         if page.total or page.suggested in (None, text):
             return page
@@ -742,7 +742,7 @@ class SearchMethods(FilterMethods):
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
-        query = SearchQuery(
+        query = SearchParameters(
             text,
             entity_types_from(entity),
             filter_from(narrowed_by, self.registry),
@@ -766,7 +766,9 @@ class SearchMethods(FilterMethods):
         Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
         """
         types, given = entity_types_from(entity), filter_from(narrowed_by, self.registry)
-        query = SearchQuery(types=types, filter=with_removed(given) if include_removed else given)
+        query = SearchParameters(
+            types=types, filter=with_removed(given) if include_removed else given
+        )
         size = _size(page_size, limit)
         ways = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
         if include_removed and len(types) == 1 and not given:
@@ -850,13 +852,13 @@ class SearchMethods(FilterMethods):
         return body | filter_of(await self._adapted(filter_from(narrowed_by, self.registry)))
 
     async def _search_page(
-        self, query: SearchQuery, start: int, count: int, superseding: str | None
+        self, query: SearchParameters, start: int, count: int, superseding: str | None
     ) -> SearchPage:
         request = search_request(query, start, count)
         reply = await self._latest.run(superseding, self._connection.ask(request))
         return parse_search(reply.body, query.text, reply.as_of)
 
-    def _walk_hits(self, query: SearchQuery, size: int) -> Walk[Hit]:
+    def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
         """Return a walk over all that a search finds, best first where there are words."""
         by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
         if query.sort or query.text in ("", "*"):
@@ -879,7 +881,7 @@ class SearchMethods(FilterMethods):
 
         return ByStart(ask, size)
 
-    def _by_start(self, query: SearchQuery, size: int) -> Walk[Hit]:
+    def _by_start(self, query: SearchParameters, size: int) -> Walk[Hit]:
         types = query.types[0] if len(query.types) == 1 else query.types
 
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
@@ -890,7 +892,7 @@ class SearchMethods(FilterMethods):
 
         return ByStart(ask, size)
 
-    def _scrolls(self, query: SearchQuery, size: int) -> list[tuple[str, Walk[Hit]]]:
+    def _scrolls(self, query: SearchParameters, size: int) -> list[tuple[str, Walk[Hit]]]:
         """Return the walks by scrolling, each with the name of the way."""
 
         def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:

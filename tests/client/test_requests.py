@@ -9,7 +9,7 @@ from explorer.client.entities import aspect_request, entities_request, entity_re
 from explorer.client.ingestion import ingest_batch_request, ingest_request
 from explorer.client.lineage import relationships_request
 from explorer.client.search import (
-    SearchQuery,
+    SearchParameters,
     browse_paths_request,
     browse_request,
     counts_request,
@@ -50,10 +50,12 @@ def test_one_relationship_goes_by_name_and_several_as_a_list() -> None:
 
 
 def test_a_search_sends_a_filter_only_when_there_is_one() -> None:
-    plain = search_request(SearchQuery("orders", "dataset"), 0, 10)
+    plain = search_request(SearchParameters("orders", "dataset"), 0, 10)
     assert plain.path == "/entities?action=search"
     assert plain.body == {"input": "orders", "entity": "dataset", "start": 0, "count": 10}
-    narrowed = search_request(SearchQuery("", filter=all_of(Criterion("tags", ("a", "b")))), 5, 10)
+    narrowed = search_request(
+        SearchParameters("", filter=all_of(Criterion("tags", ("a", "b")))), 5, 10
+    )
     assert narrowed.path == "/entities?action=searchAcrossEntities"
     assert narrowed.body["input"] == "*"
     (group,) = narrowed.body["filter"]["or"]
@@ -84,7 +86,7 @@ def test_autocomplete_and_browse_send_what_the_service_asks_for() -> None:
 
 
 def test_a_search_of_several_types_names_them_and_of_one_names_it() -> None:
-    several = search_request(SearchQuery("a", ["dataset", "chart"]), 0, 1)
+    several = search_request(SearchParameters("a", ["dataset", "chart"]), 0, 1)
     assert several.path == "/entities?action=searchAcrossEntities"
     assert several.body == {
         "input": "a",
@@ -92,17 +94,19 @@ def test_a_search_of_several_types_names_them_and_of_one_names_it() -> None:
         "start": 0,
         "count": 1,
     }
-    every = search_request(SearchQuery("a"), 0, 1)
+    every = search_request(SearchParameters("a"), 0, 1)
     assert every.path == several.path
     assert every.body == {"input": "a", "start": 0, "count": 1}
-    assert "entities" not in search_request(SearchQuery("a", "chart"), 0, 1).body
+    assert "entities" not in search_request(SearchParameters("a", "chart"), 0, 1).body
 
 
 def test_an_order_goes_as_one_sort_and_several_as_a_list_too() -> None:
-    one = search_request(SearchQuery("a", "tag", sort=[Order("name", True)]), 0, 1).body
+    one = search_request(SearchParameters("a", "tag", sort=[Order("name", True)]), 0, 1).body
     assert one["sort"] == {"field": "name", "order": "DESCENDING"}
     assert "sortCriteria" not in one
-    two = search_request(SearchQuery("a", "tag", sort=[Order("b"), Order("a", True)]), 0, 1).body
+    two = search_request(
+        SearchParameters("a", "tag", sort=[Order("b"), Order("a", True)]), 0, 1
+    ).body
     assert two["sort"] == {"field": "b", "order": "ASCENDING"}
     assert two["sortCriteria"] == [
         {"field": "b", "order": "ASCENDING"},
@@ -111,10 +115,10 @@ def test_an_order_goes_as_one_sort_and_several_as_a_list_too() -> None:
 
 
 def test_a_scroll_names_the_place_only_when_it_has_one() -> None:
-    first = scroll_request(SearchQuery("", ["tag"]), 50, None)
+    first = scroll_request(SearchParameters("", ["tag"]), 50, None)
     assert first.path == "/entities?action=scrollAcrossEntities"
     assert first.body == {"input": "*", "count": 50, "keepAlive": "5m", "entities": ["tag"]}
-    second = scroll_request(SearchQuery("", sort=[Order("name")]), 50, "place")
+    second = scroll_request(SearchParameters("", sort=[Order("name")]), 50, "place")
     assert second.body == {
         "input": "*",
         "count": 50,
@@ -128,7 +132,7 @@ def test_a_scroll_in_graphql_says_the_same_in_its_words() -> None:
     narrowed = all_of(
         Criterion("_entityType", ("mlModel", "DATASET")), Criterion("tags", ("a",), negated=True)
     )
-    query = SearchQuery("x", ["corpuser", "dataHubPolicy"], narrowed, [Order("name", True)])
+    query = SearchParameters("x", ["corpuser", "dataHubPolicy"], narrowed, [Order("name", True)])
     request = scroll_graphql_request(query, 5, "place")
     assert (request.method, request.path) == ("POST", "/api/graphql")
     assert request.repeatable

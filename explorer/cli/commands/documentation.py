@@ -230,13 +230,7 @@ def coverage(
     if not choice.urns:
         require_any(found.tables.total)
     gate = documentation.CoverageGate(found, fail_under, only) if fail_under is not None else None
-    match shown_as:
-        case "json":
-            documentation.print_coverage_as_json(found, gate)
-        case "csv":
-            documentation.print_coverage_as_csv(found)
-        case _:
-            documentation.print_coverage(found)
+    documentation.print_coverage(found, gate, shown_as)
     if gate is not None and not gate.tell():
         click.get_current_context().exit(1)
 
@@ -324,15 +318,7 @@ def worklist(
             found = Stewardship(catalog).worklist(**meant, top=top, days=days, progress=progress)
     if not choice.urns:
         require_any(found.datasets)
-    match shown_as:
-        case "json":
-            documentation.print_worklist_as_json(found)
-        case "csv":
-            documentation.print_worklist_as_csv(found)
-        case "urns":
-            documentation.print_worklist_urns(found)
-        case _:
-            documentation.print_worklist(found)
+    documentation.print_worklist(found, shown_as)
     documentation.say_how_many_undocumented(found)
 
 
@@ -492,13 +478,7 @@ def diff(
     entries = documentation.read(file, form)
     with target.open() as catalog, progress_bar("comparing") as progress:
         found = Stewardship(catalog).changeset(entries, clear_empty=clear_empty, progress=progress)
-    match shown_as:
-        case "json":
-            documentation.print_changes_as_json(str(file), found)
-        case "csv":
-            documentation.print_changes_as_csv(found)
-        case _:
-            documentation.print_changes(found)
+    documentation.print_changes(found, str(file), shown_as)
     documentation.say_counts(found)
 
 

@@ -4,12 +4,18 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
-from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, format_options
+from explorer.cli.options import (
+    WORDS,
+    OutputFormat,
+    Target,
+    catalog_options,
+    filter_option,
+    format_options,
+)
 from explorer.cli.shell_completion import complete_urns
 
 if TYPE_CHECKING:
-    from explorer.cli.rendering.lineage import LineageReport, Sides
-    from explorer.cli.rendering.relationships import Side
+    from explorer.cli.rendering.lineage import LineageReport, RelationshipSide, Sides
     from explorer.graph.impact import Grouping
 
 __all__ = ["impact", "lineage", "path", "relationships"]
@@ -51,14 +57,7 @@ they were counted.
     type=click.Choice(("type", "platform", "owner", "domain")),
     help="In groups, the largest first.",
 )
-@click.option(
-    "--filter",
-    "filters",
-    type=WORDS,
-    metavar="FILTER",
-    multiple=True,
-    help="Only what matches; given several times, all must be met.",
-)
+@filter_option
 @click.option("--no-usage", is_flag=True, help="Do not ask how much each is used; faster.")
 @click.option(
     "--top",
@@ -86,27 +85,16 @@ def impact(
     """
     from explorer.cli.rendering import lineage
     from explorer.cli.rendering.lineage import column_asked, read_choice
-    from explorer.query.filters import Filter
 
     entity, path = column_asked(urn, column)
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
     with target.open() as catalog:
-        narrowed_by = Filter()
-        for one in filters:
-            narrowed_by = narrowed_by.narrowed_by(read_choice(one, catalog.registry))
+        narrowed_by = read_choice(filters, catalog.registry)
         found = lineage.read_impact(
             catalog, entity, path, narrowed_by=narrowed_by, with_usage=not no_usage
         )
-    match shown_as:
-        case "json":
-            lineage.print_as_json(found, top)
-        case "csv":
-            lineage.print_as_csv(found, top)
-        case "urns":
-            lineage.print_as_urns(found, top)
-        case _:
-            lineage.print_for_people(found, grouping, top or _IMPACT_SHOWN)
+    lineage.print_impact(found, grouping, top, shown_as)
     # Groups say for themselves what each leaves out.
     lineage.say_how_many_affected(found, None if grouping and not shown_as else top)
     if fail_if_any and lineage.may_break(found):
@@ -167,24 +155,14 @@ def path(
     shown_as: OutputFormat | None,
 ) -> None:
     """Show every shortest way from SOURCE to TARGET."""
-    from explorer.cli.output import print_urns
-    from explorer.cli.rendering.relationships import (
-        print_paths,
-        print_paths_as_json,
-        read_paths,
-        say_how_many_paths,
-    )
+    from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
-        found = read_paths(catalog, source, destination, relationships, hops=hops, limit=limit)
-    match shown_as:
-        case "json":
-            print_paths_as_json(found)
-        case "urns":
-            print_urns(found.paths.ways[0] if found.paths.ways else ())
-        case _:
-            print_paths(found)
-    say_how_many_paths(found, relationships)
+        found = lineage.read_paths(
+            catalog, source, destination, relationships, hops=hops, limit=limit
+        )
+    lineage.print_paths(found, shown_as)
+    lineage.say_how_many_paths(found, relationships)
     if not found.paths.ways:
         raise click.exceptions.Exit(1)
 
@@ -229,28 +207,20 @@ Outgoing are those that the entity declares itself, incoming those of others tha
 def relationships(
     target: Target,
     urn: str,
-    side: "Side",
+    side: "RelationshipSide",
     names: tuple[str, ...],
     limit: int | None,
     shown_as: OutputFormat | None,
 ) -> None:
     """Show what an entity points at, and what points at it."""
-    from explorer.cli.rendering import relationships
+    from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
-        found = relationships.read_edges(
+        found = lineage.read_edges(
             catalog, urn, side, names, limit=limit, whole=shown_as is not None
         )
-    match shown_as:
-        case "json":
-            relationships.print_as_json(found)
-        case "csv":
-            relationships.print_as_csv(found)
-        case "urns":
-            relationships.print_as_urns(found)
-        case _:
-            relationships.print_for_people(found)
-    relationships.say_how_many(found)
+    lineage.print_relationships(found, shown_as)
+    lineage.say_how_many_relationships(found)
 
 
 Format = Literal["csv", "dot", "graphml", "json", "mermaid", "table", "tree", "urns"]
@@ -297,14 +267,7 @@ a line for each edge.
     help="How far to go.",
 )
 @click.option("--column", type=WORDS, metavar="PATH", help="Of this column, and to columns.")
-@click.option(
-    "--filter",
-    "filters",
-    type=WORDS,
-    metavar="FILTER",
-    multiple=True,
-    help="Only what matches; given several times, all must be met.",
-)
+@filter_option
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -341,15 +304,12 @@ def lineage(
         raise click.UsageError(f"--{shown_as} and --format exclude each other; give one of them")
     from explorer.cli.rendering import lineage
     from explorer.cli.rendering.lineage import column_asked, read_choice, read_lineage
-    from explorer.query.filters import Filter
 
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")
     entity, path = column_asked(urn, column)
     with target.open() as catalog:
-        narrowed_by = Filter()
-        for one in filters:
-            narrowed_by = narrowed_by.narrowed_by(read_choice(one, catalog.registry))
+        narrowed_by = read_choice(filters, catalog.registry)
         found = read_lineage(
             catalog,
             entity,

@@ -2,12 +2,28 @@
 
 import click
 
-from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, format_options
+from explorer.cli.options import (
+    WORDS,
+    OutputFormat,
+    Target,
+    catalog_options,
+    format_options,
+    read_filters,
+)
 from explorer.cli.shell_completion import complete_filters, complete_paths, complete_types
 
 __all__ = ["browse", "search"]
 
 _DEEPEST = 20
+_ENTITIES = click.option(
+    "--entity",
+    "entities",
+    type=WORDS,
+    metavar="TYPE",
+    multiple=True,
+    shell_complete=complete_types,
+    help="Of this type only: dataset, chart, dashboard, …; several may be given.",
+)
 
 _BROWSE_EPILOG = """
 \b
@@ -25,15 +41,7 @@ A folder's number counts what lies in it and in the folders below.
 
 @click.command(epilog=_BROWSE_EPILOG)
 @click.argument("path", default="/", type=WORDS, shell_complete=complete_paths)
-@click.option(
-    "--entity",
-    "entities",
-    type=WORDS,
-    metavar="TYPE",
-    multiple=True,
-    shell_complete=complete_types,
-    help="Of this type only: dataset, chart, dashboard, …; several may be given.",
-)
+@_ENTITIES
 @click.option(
     "--tree",
     "depth",
@@ -117,15 +125,7 @@ domains, typeNames, name and many more.
 
 @click.command(epilog=_SEARCH_EPILOG)
 @click.argument("text", nargs=-1, type=WORDS)
-@click.option(
-    "--entity",
-    "entities",
-    type=WORDS,
-    metavar="TYPE",
-    multiple=True,
-    shell_complete=complete_types,
-    help="Of this type only: dataset, chart, dashboard, …; several may be given.",
-)
+@_ENTITIES
 @click.option(
     "--filter",
     "filters",
@@ -179,17 +179,13 @@ def search(
     says where they were found. A word that nothing has is corrected, and that is said.
     """
     from explorer.cli.rendering import search
-    from explorer.query import read_filter, read_sort
-    from explorer.query.filters import Filter
+    from explorer.query import read_sort
 
     with target.open() as catalog:
-        narrowed_by = Filter()
-        for one in filters:
-            narrowed_by = narrowed_by.narrowed_by(read_filter(one, catalog.registry))
         page = catalog.search(
             " ".join(text) or "*",
             entity=entities,
-            narrowed_by=narrowed_by,
+            narrowed_by=read_filters(filters, catalog),
             sorted_by=read_sort(sorted_by, catalog.registry),
             start=start,
             count=count,

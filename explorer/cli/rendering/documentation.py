@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Table,
     as_objects,
@@ -56,17 +57,10 @@ __all__ = [
     "check_target",
     "format_for",
     "print_changes",
-    "print_changes_as_csv",
-    "print_changes_as_json",
     "print_coverage",
-    "print_coverage_as_csv",
-    "print_coverage_as_json",
     "print_outcome",
     "print_outcome_as_json",
     "print_worklist",
-    "print_worklist_as_csv",
-    "print_worklist_as_json",
-    "print_worklist_urns",
     "read",
     "say_counts",
     "say_how_many_undocumented",
@@ -209,20 +203,23 @@ class CoverageGate:
         return self.reached
 
 
-def print_coverage(coverage: Coverage) -> None:
-    """Print a line for each group, or one for tables and one for columns."""
-    print_table(views.coverage_page(coverage))
-    for part in views.PARTS if coverage.by else ():
-        note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
+def print_coverage(
+    coverage: Coverage, gate: CoverageGate | None, shown_as: OutputFormat | None
+) -> None:
+    """Print a line for each group, or without groups one for tables and one for columns; in JSON
+    also whether the gate is reached."""
+    match shown_as:
+        case "json":
+            _print_coverage_as_json(coverage, gate)
+        case "csv":
+            print_csv(views.coverage_table(coverage))
+        case _:
+            print_table(views.coverage_page(coverage))
+            for part in views.PARTS if coverage.by else ():
+                note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
 
 
-def print_coverage_as_csv(coverage: Coverage) -> None:
-    """Print a line for each group, or one without a key for everything."""
-    print_csv(views.coverage_table(coverage))
-
-
-def print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
-    """The counts, the groups, and whether the gate is reached."""
+def _print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
     judged = gate and {
         "fail_under": gate.fail_under,
         "only": gate.only,
@@ -249,26 +246,21 @@ def _count_as_json(count: Count) -> dict[str, Any]:
     return {field: getattr(count, field) for field in views.COUNTS}
 
 
-def print_worklist(worklist: Worklist) -> None:
-    """Print a line for each item, with what its place in the order comes from."""
-    if worklist.items:
-        print_table(views.worklist_page(worklist))
-
-
-def print_worklist_as_csv(worklist: Worklist) -> None:
-    """Print a line for each item, under the keys of its JSON."""
-    print_csv(views.worklist_table(worklist))
-
-
-def print_worklist_as_json(worklist: Worklist) -> None:
-    """Print the items as objects; `total` counts what is undocumented in all."""
-    items = as_objects(views.worklist_table(worklist))
-    print_json({"days": worklist.days, "total": worklist.total, "items": items})
-
-
-def print_worklist_urns(worklist: Worklist) -> None:
-    """The datasets, each once, in the order in which they come up."""
-    print_urns(dict.fromkeys(item.urn for item in worklist.items))
+def print_worklist(worklist: Worklist, shown_as: OutputFormat | None) -> None:
+    """Print the items with what their place in the order comes from, or their datasets, each
+    once; in JSON `total` counts what is undocumented in all."""
+    match shown_as:
+        case "json":
+            items = as_objects(views.worklist_table(worklist))
+            print_json({"days": worklist.days, "total": worklist.total, "items": items})
+        case "csv":
+            print_csv(views.worklist_table(worklist))
+        case "urns":
+            print_urns(dict.fromkeys(item.urn for item in worklist.items))
+        case _ if worklist.items:
+            print_table(views.worklist_page(worklist))
+        case _:
+            pass
 
 
 def say_how_many_undocumented(worklist: Worklist) -> None:
@@ -316,8 +308,17 @@ class FileOutcome:
         return any(change.kind not in _HARMLESS for change in self.left)
 
 
-def print_changes(changeset: Changeset) -> None:
-    """Each change as a diff, then each line that is left, with the reason."""
+def print_changes(
+    changeset: Changeset, file: str = "", shown_as: OutputFormat | None = None
+) -> None:
+    """Print each change but the unchanged; for people as a diff, and then each line that is left
+    with the reason."""
+    if shown_as == "json":
+        print_json(_as_json(file, changeset))
+        return
+    if shown_as == "csv":
+        print_csv(_table(changeset))
+        return
     console = results()
     shown = changeset.to_apply()
     for change in islice(shown, _MOST_SHOWN):
@@ -325,16 +326,6 @@ def print_changes(changeset: Changeset) -> None:
     if len(shown) > _MOST_SHOWN:
         note(Text(f"and {len(shown) - _MOST_SHOWN:,} more; --json has them all"))
     _print_left(console, changeset.left)
-
-
-def print_changes_as_csv(changeset: Changeset) -> None:
-    """Print a line for each change, all but the unchanged."""
-    print_csv(_table(changeset))
-
-
-def print_changes_as_json(file: str, changeset: Changeset) -> None:
-    """The counts, and each change but the unchanged."""
-    print_json(_as_json(file, changeset))
 
 
 def print_outcome(outcome: FileOutcome) -> None:

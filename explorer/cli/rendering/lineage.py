@@ -1,4 +1,4 @@
-"""Lineage as a tree and as a table, and the impact of a change, read and printed."""
+"""Lineage, the impact of a change, paths and relationships, read and printed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from rich.text import Text
 
 from explorer.cli import output
+from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Cell,
     Column,
@@ -22,7 +23,7 @@ from explorer.cli.output import (
 )
 from explorer.client import Catalog
 from explorer.client.display import line
-from explorer.client.records import Flow
+from explorer.client.records import Direction, Flow
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.graph import Affected, Graphs, contracted, matches, merged, split_column
 from explorer.graph.impact import Grouping
@@ -34,30 +35,34 @@ from explorer.metadata.urn import Urn
 from explorer.query import read_filter
 from explorer.query.filters import Filter
 from explorer.views import lineage as views
-from explorer.views.lineage import CERTAINTY, ImpactView, LineageEntity, hop_count
+from explorer.views.lineage import CERTAINTY, ImpactView, LineageEntity, PathsView, hop_count
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = [
     "LineageReport",
+    "RelationshipSide",
     "Sides",
     "check_there",
     "column_asked",
     "may_break",
-    "print_as_csv",
-    "print_as_json",
     "print_as_table",
-    "print_as_urns",
-    "print_for_people",
+    "print_impact",
+    "print_paths",
+    "print_relationships",
     "print_tree",
     "read_choice",
+    "read_edges",
     "read_impact",
     "read_known",
     "read_lineage",
+    "read_paths",
     "say_cut",
     "say_how_many",
     "say_how_many_affected",
+    "say_how_many_paths",
+    "say_how_many_relationships",
 ]
 
 _OF_COLUMNS = ("name", "platform", "removed", "deprecated")
@@ -161,17 +166,19 @@ def column_asked(urn: str, column: str | None) -> tuple[str, str | None]:
     return parts
 
 
-def read_choice(text: str, registry: Registry) -> Filter:
-    """The filter of a text over what a graph's nodes say; raises `UnknownName` for a field that
-    they do not have."""
-    # hops, queries and users are no fields of the model.
-    narrowed_by = read_filter(text, registry, strict=False)
-    for group in narrowed_by.any_of:
-        for criterion in group:
+def read_choice(texts: Iterable[str], registry: Registry) -> Filter:
+    """Return the filter of texts that must all be met, over what a graph's nodes say. Raises
+    `UnknownName` for a field that they do not have."""
+    chosen = Filter()
+    for text in texts:
+        # hops, queries and users are no fields of the model.
+        narrower = read_filter(text, registry, strict=False)
+        for criterion in (one for group in narrower.any_of for one in group):
             name = criterion.field.removesuffix(".keyword")
             if name not in FIELDS:
                 raise UnknownName("field of what lineage leads to", name, _FIELDS)
-    return narrowed_by
+        chosen = chosen.narrowed_by(narrower)
+    return chosen
 
 
 def read_lineage(
@@ -397,11 +404,26 @@ def _matches(attributes: Mapping[str, Any], one: Affected, narrowed_by: Filter) 
     return matches(one.urn, {**attributes, **used}, narrowed_by)
 
 
-def print_for_people(found: ImpactView, grouping: Grouping | None, most: int) -> None:
-    """Print one table, the most used first, or one for each group; `most` lines in each."""
+def print_impact(
+    found: ImpactView, grouping: Grouping | None, top: int | None, shown_as: OutputFormat | None
+) -> None:
+    """Print what is affected, the most used first, `top` at most; for people as one table, or as
+    one for each group with `top` lines in each."""
+    match shown_as:
+        case "json":
+            _print_impact_as_json(found, top)
+        case "csv":
+            print_csv(found.table(top))
+        case "urns":
+            print_urns(one.urn for one in found.impact.affected[:top])
+        case _ if found.impact.affected:
+            _print_impact_tables(found, grouping, top or len(found.impact.affected))
+        case _:
+            pass
+
+
+def _print_impact_tables(found: ImpactView, grouping: Grouping | None, most: int) -> None:
     impact = found.impact
-    if not impact.affected:
-        return
     console = results()
     if grouping is None:
         _print_affected(found, impact.affected[:most], width=console.width)
@@ -418,7 +440,7 @@ def print_for_people(found: ImpactView, grouping: Grouping | None, most: int) ->
             console.print(Text(f"… {len(group) - most:,} more", "dim"))
 
 
-def print_as_json(found: ImpactView, top: int | None) -> None:
+def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
     """Print one object: `affected` in order, and `groups` with what is counted under each type,
     platform, owner and domain, "" for those without one."""
     impact = found.impact
@@ -446,17 +468,6 @@ def print_as_json(found: ImpactView, top: int | None) -> None:
             "groups": groups,
         }
     )
-
-
-def print_as_csv(found: ImpactView, top: int | None) -> None:
-    """Print a line for each that is affected."""
-    table = found.table(top)
-    print_csv(table)
-
-
-def print_as_urns(found: ImpactView, top: int | None) -> None:
-    """Print the URNs of what is affected, the most used first."""
-    print_urns(one.urn for one in found.impact.affected[:top])
 
 
 def say_how_many_affected(found: ImpactView, cut_to: int | None) -> None:
@@ -516,3 +527,300 @@ def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: i
             )
         )
     _print_used(columns, rows)
+
+
+_INDENT: Final = "  "
+
+
+def _check_relationships(names: Sequence[str], registry: Registry) -> None:
+    """Raises `UnknownName` for a relationship that the model does not have."""
+    known = {edge.name for aspect in registry.aspects.values() for edge in aspect.relationships}
+    for name in names:
+        if name not in known:
+            raise UnknownName("relationship", name, known)
+
+
+def read_paths(
+    catalog: Catalog,
+    source: str,
+    target: str,
+    relationships: Sequence[str],
+    *,
+    hops: int | None,
+    limit: int,
+) -> PathsView:
+    """Return all shortest paths, at most `limit`. Raises `NotFound` where there
+    is none and one of the ends is not there at all."""
+    _check_relationships(relationships, catalog.registry)
+    found = Graphs(catalog).paths(
+        source, target, relationships=relationships or None, hops=hops, limit=limit
+    )
+    if not found.ways:
+        for end in (found.source, found.target):
+            check_there(catalog, end)
+    along = dict.fromkeys((found.source, found.target, *(urn for way in found.ways for urn in way)))
+    return PathsView.of(found, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
+
+
+def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
+    """Print the paths: for people a line for each, as URNs the first one alone."""
+    match shown_as:
+        case "json":
+            _print_paths_as_json(found)
+        case "urns":
+            print_urns(found.paths.ways[0] if found.paths.ways else ())
+        case _:
+            _print_path_lines(found)
+
+
+def _print_path_lines(found: PathsView) -> None:
+    """Print a line for each path, broken between entities where it is too long; numbered where
+    there are several. Along other relationships than lineage each step says which one it is."""
+    console = results()
+    several = len(found.steps) > 1
+    widest = len(str(len(found.steps)))
+    for number, steps in enumerate(found.steps, 1):
+        before = f"{number:>{widest}}  " if several else ""
+        lines = [Text(before, "dim")]
+        for at, step in enumerate(steps):
+            text = _step(step.entity)
+            if at:
+                arrow = _arrow(found, step.relationship)
+                if lines[-1].cell_len + arrow.cell_len + text.cell_len + 1 > console.width:
+                    lines.append(Text(" " * len(before) + _INDENT) + arrow)
+                else:
+                    lines[-1] = lines[-1] + Text(" ") + arrow
+            lines[-1] = lines[-1] + text
+        for text in lines:
+            text.overflow = "fold"
+            console.print(text)
+
+
+def _print_paths_as_json(found: PathsView) -> None:
+    """Print one object: each way lists its entities from `source` to `target`, and `joined_by` for
+    each way the relationship of each step."""
+    paths = found.paths
+    output.print_json(
+        {
+            "source": paths.source,
+            "target": paths.target,
+            "direction": paths.direction if paths.ways else None,
+            "hops": paths.hops,
+            "joined_by": paths.joined_by,
+            "truncated": paths.truncated,
+            "ways": [[_entity_as_json(found.nodes[urn], urn) for urn in way] for way in paths.ways],
+        }
+    )
+
+
+def say_how_many_paths(found: PathsView, relationships: Sequence[str]) -> None:
+    """Print how many paths there are, how long, and which way they run."""
+    paths = found.paths
+    source, target = said(found.source.full_name), said(found.target.full_name)
+    if not paths.ways:
+        along = f"along {', '.join(relationships)}" if relationships else "along lineage"
+        note(Text("there is no way from "), source, Text(" to "), target, Text(f" {along}"))
+    elif paths.direction == "any":
+        note(Text(found.counts))
+    else:
+        ends = (target, source) if paths.direction == "downstream" else (source, target)
+        middle = Text(" is made from ")
+        note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
+    if paths.truncated:
+        note(Text("not everything was looked at: ", "bold"), said(paths.truncated))
+
+
+def _step(entity: LineageEntity) -> Text:
+    text = said(entity.full_name, "bold") + Text(f" ({entity.type})", "dim")
+    if entity.state:
+        text.append(f" {entity.state}", "italic")
+    return text
+
+
+def _arrow(found: PathsView, relationship: str) -> Text:
+    arrow = Text(f"{found.arrow} ", "dim")
+    if found.paths.direction != "any" or not relationship:
+        return arrow
+    return arrow + said(relationship, "dim") + Text(" ") + arrow
+
+
+def _entity_as_json(about: Mapping[str, Any], urn: str) -> dict[str, Any]:
+    return {
+        "urn": urn,
+        "name": about["name"],
+        "type": about["type"],
+        "kind": about.get("kind", about["type"]),
+        "platform": about.get("platform"),
+        "exists": about.get("exists"),
+        "removed": about.get("removed", False),
+    }
+
+
+RelationshipSide = Literal["both", "in", "out"]
+
+_SHOWN_PER_NAME: Final = 20
+_DIRECTIONS: Final[Mapping[RelationshipSide, tuple[Direction, ...]]] = {
+    "both": ("OUTGOING", "INCOMING"),
+    "in": ("INCOMING",),
+    "out": ("OUTGOING",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipGroup:
+    """The entities under one relationship's name in one direction: how many, and those shown."""
+
+    direction: Direction
+    name: str
+    count: int
+    shown: tuple[Urn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Relationships of an entity in groups, outgoing ones first, and what is known of those
+    shown. `totals` are the server's counts; of more than was read, the groups' are of what was."""
+
+    urn: str
+    groups: tuple[RelationshipGroup, ...]
+    totals: Mapping[Direction, int]
+    about: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def read(self) -> int:
+        """How many were read."""
+        return sum(group.count for group in self.groups)
+
+
+def read_edges(
+    catalog: Catalog,
+    urn: str,
+    side: RelationshipSide,
+    names: Sequence[str],
+    *,
+    limit: int | None,
+    whole: bool,
+) -> Related:
+    """The relationships, those of the names given or all; `limit` are shown under each name.
+
+    With `whole` every one is read and shown unless a limit is given, else the first 10,000 a
+    direction. Raises `NotFound` where there is no such entity, `UnknownName` for a relationship
+    that there is not.
+    """
+    _check_relationships(names, catalog.registry)
+    groups: list[RelationshipGroup] = []
+    totals: dict[Direction, int] = {}
+    for direction in _DIRECTIONS[side]:
+        edges = catalog.relationships(urn, direction, names or None)
+        totals[direction] = edges.total
+        held: Mapping[str, Sequence[Urn]] = edges.by_relationship()
+        if whole and edges.truncated:
+            held = _every(catalog, urn, direction, names)
+        most = limit or (None if whole else _SHOWN_PER_NAME)
+        groups += [
+            RelationshipGroup(direction, name, len(held[name]), tuple(held[name][:most]))
+            for name in sorted(held)
+        ]
+    if not groups:
+        check_there(catalog, urn)
+    shown = [urn, *(str(one) for group in groups for one in group.shown)]
+    return Related(urn, tuple(groups), totals, read_known(catalog, shown))
+
+
+def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
+    """Print the relationships, or the URNs at their other ends, each once."""
+    match shown_as:
+        case "json":
+            _print_relationships_as_json(found)
+        case "csv":
+            print_csv(_rows(found))
+        case "urns":
+            print_urns(dict.fromkeys(urn for group in found.groups for urn in group.shown))
+        case _:
+            _print_relationship_groups(found)
+
+
+def _print_relationship_groups(found: Related) -> None:
+    """A heading for each relationship with its count, and below it the entities."""
+    console = results()
+    for at, group in enumerate(found.groups):
+        if at:
+            console.print()
+        arrow = "→" if group.direction == "OUTGOING" else "←"
+        word = "outgoing" if group.direction == "OUTGOING" else "incoming"
+        heading = Text(f"{arrow} ", "dim") + said(group.name, "bold underline", missing="unnamed")
+        console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
+        entities = views.lineage_entities((str(urn), found.about[str(urn)]) for urn in group.shown)
+        shown = [entities[str(urn)] for urn in group.shown]
+        rows = [(one.full_name, one.type, one.state) for one in shown]
+        columns = (
+            Column("name", max_width=60, folds=True),
+            Column("type", style="dim"),
+            Column("state", style="italic"),
+        )
+        print_table(StyledTable(columns, rows), headings=False)
+        if len(group.shown) < group.count:
+            console.print(Text(f"… {group.count - len(group.shown):,} more", "dim"))
+
+
+def _print_relationships_as_json(found: Related) -> None:
+    """One object: `counts` by direction and name, `edges` in the server's order under each."""
+    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in found.totals}
+    for group in found.groups:
+        counts[group.direction.lower()][group.name] = group.count
+    output.print_json(
+        {
+            "urn": found.urn,
+            "total": sum(found.totals.values()),
+            "counts": counts,
+            "edges": as_objects(_rows(found)),
+        }
+    )
+
+
+def say_how_many_relationships(found: Related) -> None:
+    """The totals, and what was not shown, to the person."""
+    total = sum(found.totals.values())
+    name = said(views.lineage_entity(found.urn, found.about[found.urn]).name)
+    if not total:
+        sides = " or ".join(direction.lower() for direction in found.totals)
+        note(Text(f"no {sides} relationships of "), name)
+        return
+    counts = ", ".join(f"{count:,} {side.lower()}" for side, count in found.totals.items())
+    shown = sum(len(group.shown) for group in found.groups)
+    if shown < total:
+        note(Text(f"{shown:,} of {total:,} shown ({counts}); --limit shows more"))
+    else:
+        note(Text(counts))
+    if found.read < total:
+        note(Text(f"counted under their names: the first {found.read:,} that the server gave"))
+
+
+def _every(
+    catalog: Catalog, urn: str, direction: Direction, names: Sequence[str]
+) -> Mapping[str, Sequence[Urn]]:
+    held: dict[str, list[Urn]] = {}
+    for edge in catalog.related(urn, direction, names or None):
+        held.setdefault(edge.relationship, []).append(edge.urn)
+    return held
+
+
+def _rows(found: Related) -> StyledTable:
+    names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
+    rows = []
+    for group in found.groups:
+        for urn in group.shown:
+            about = found.about[str(urn)]
+            rows.append(
+                (
+                    group.direction.lower(),
+                    group.name,
+                    str(urn),
+                    views.lineage_entity(str(urn), about).name,
+                    about["type"],
+                    about.get("kind", about["type"]),
+                    about.get("platform"),
+                    about.get("exists"),
+                )
+            )
+    return StyledTable([Column(name) for name in names], rows)
