@@ -498,7 +498,8 @@ class Connection:
             found = config.server(url, profile=profile, data_dir=folder)
             address, login = part_login(found.url or "")
             token = token or login
-            fetch, always = found.token, found.signs == "always"
+            fetch = None if found.token is config.NO_TOKEN else found.token
+            always = found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
             # Absolute, and without credentials: another process may open it again.

@@ -79,7 +79,7 @@ __all__ = [
 def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
     """Return a filter; a text is read as `explorer.query` says. Raises `InvalidInput`."""
     if isinstance(given, str):
-        from explorer.query import read_filter
+        from explorer.query.syntax import read_filter
 
         return read_filter(given, registry) if given.strip() else Filter()
     return given or Filter()
@@ -89,7 +89,7 @@ def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tup
     """Return a sort order, the most important field first; as text it is `-created,name`. Raises
     `InvalidInput`."""
     if isinstance(given, str):
-        from explorer.query import read_sort
+        from explorer.query.syntax import read_sort
 
         return tuple(read_sort(given, registry)) if given.strip() else ()
     return tuple(given or ())

@@ -29,11 +29,19 @@ from explorer.config.profiles import (
     user_urn,
 )
 from explorer.config.servers import ServerSettings, server
-from explorer.config.tokens import TokenSource, checked_token, forget_token, keep_token, token_of
+from explorer.config.tokens import (
+    NO_TOKEN,
+    TokenSource,
+    checked_token,
+    forget_token,
+    keep_token,
+    token_of,
+)
 
 __all__ = [
     "EMBEDDED",
     "ENVIRONMENT",
+    "NO_TOKEN",
     "ConnectionProfile",
     "ConnectionProfiles",
     "ServerSettings",
