@@ -5,7 +5,7 @@ with undo.
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, overload
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from explorer.graph import Extent
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["EntityPage", "Owners", "TextsSeen", "edited_text", "role_of"]
+__all__ = ["EditedEntity", "EntityPage", "Owners", "TextsSeen", "edited_text", "role_of"]
 
 _MOST_KEPT = 1_000
 
@@ -426,7 +426,7 @@ class EntityPage(ShownTable, read.Entity):
 
     def describe(
         self, text: str, column: str | None = None, *, force: bool = False
-    ) -> "EntityPage":
+    ) -> "EditedEntity":
         """Write its description, or that of the column of that exact path, and read it again.
 
         The text is markdown; what ingestion says stays beside it. Where somebody else wrote since
@@ -441,7 +441,7 @@ class EntityPage(ShownTable, read.Entity):
             self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
         )
 
-    def add_tags(self, tags: _Names, column: str | None = None) -> "EntityPage":
+    def add_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
         """Put tags on it, or on its column of that exact path, and read it again; those that it
         has stay. Tags are given by name or URN, one or several. `edit.undo()` takes it back.
 
@@ -451,7 +451,7 @@ class EntityPage(ShownTable, read.Entity):
         """
         return self._edited(self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column))
 
-    def remove_tags(self, tags: _Names, column: str | None = None) -> "EntityPage":
+    def remove_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
         """Take tags off, as `add_tags` puts them on; those that it has not do no harm.
 
         Example: `orders = orders.remove_tags(["Tier1", "Finance"])`
@@ -460,7 +460,7 @@ class EntityPage(ShownTable, read.Entity):
             self.catalog.remove_tags(self.urn, self._urns(tags, "tag"), column=column)
         )
 
-    def add_terms(self, terms: _Names, column: str | None = None) -> "EntityPage":
+    def add_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
         """Put glossary terms on it, or on its column, as `add_tags`.
 
         Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
@@ -468,7 +468,7 @@ class EntityPage(ShownTable, read.Entity):
         urns = self._urns(terms, "glossaryTerm")
         return self._edited(self.catalog.add_terms(self.urn, urns, column=column))
 
-    def remove_terms(self, terms: _Names, column: str | None = None) -> "EntityPage":
+    def remove_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
         """Take glossary terms off, as `remove_tags`.
 
         Example: `orders = orders.remove_terms("Net revenue")`
@@ -476,7 +476,7 @@ class EntityPage(ShownTable, read.Entity):
         urns = self._urns(terms, "glossaryTerm")
         return self._edited(self.catalog.remove_terms(self.urn, urns, column=column))
 
-    def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EntityPage":
+    def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EditedEntity":
         """Give it owners, people and groups by name or URN, as `add_tags`; `ownership` is of which
         kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type.
 
@@ -485,7 +485,7 @@ class EntityPage(ShownTable, read.Entity):
         urns = self._urns(owners, "corpuser", "corpGroup")
         return self._edited(self.catalog.add_owners(self.urn, urns, ownership=ownership))
 
-    def remove_owners(self, owners: _Names, ownership: str | None = None) -> "EntityPage":
+    def remove_owners(self, owners: _Names, ownership: str | None = None) -> "EditedEntity":
         """Take owners away, in one kind of ownership or in all.
 
         Example: `orders = orders.remove_owners("Jordan Doe")`
@@ -493,7 +493,7 @@ class EntityPage(ShownTable, read.Entity):
         urns = self._urns(owners, "corpuser", "corpGroup")
         return self._edited(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
 
-    def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EntityPage":
+    def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EditedEntity":
         """Put it into a domain, by name or URN, out of any other; with None out of all.
 
         Where somebody else changed its domain since it was read, nothing is written and `Conflict`
@@ -505,12 +505,13 @@ class EntityPage(ShownTable, read.Entity):
         seen = self.domains if self.whole and not force else None
         return self._edited(self.catalog.set_domain(self.urn, urn, instead_of=seen))
 
-    def made_by(self, edit: records.Edit) -> "EntityPage":
+    def made_by(self, edit: records.Edit) -> "EditedEntity":
         """The same, with the edit that made it so.
 
         Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
         """
-        return replace(self, edit=shown_edit(edit, self.catalog))
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        return EditedEntity(**held | {"edit": shown_edit(edit, self.catalog)})
 
     def reload(self) -> "EntityPage":
         """The entity as it is now, with all its aspects. Two requests.
@@ -528,7 +529,7 @@ class EntityPage(ShownTable, read.Entity):
 
         return frames.entities_frame([self])
 
-    def _edited(self, edit: records.Edit) -> "EntityPage":
+    def _edited(self, edit: records.Edit) -> "EditedEntity":
         return self.reload().made_by(edit)
 
     def _urns(self, given: _Names, *types: str) -> list[Urn]:
@@ -595,3 +596,10 @@ class EntityPage(ShownTable, read.Entity):
             if urns:
                 yield title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns))
         yield "urn", Cell(str(self.urn), tone="quiet")
+
+
+@dataclass(frozen=True, repr=False)
+class EditedEntity(EntityPage):
+    """An entity as an edit left it: `edit` is that edit."""
+
+    edit: UndoableEdit = field(compare=False, kw_only=True)

@@ -100,6 +100,7 @@ from explorer.metadata.aspects import (
     SchemaMetadata,
     Status,
 )
+from explorer.notebook import entity as shown_entity
 from explorer.query import (
     Completion,
     Condition,
@@ -581,3 +582,8 @@ def filtered(registry: Registry) -> str:
     narrowed_by = read_filter("platform:hive AND rows>10", registry)
     assert_type(narrowed_by, Filter)
     return write_filter(narrowed_by, registry)
+
+
+def edited_in_a_notebook(shown: shown_entity.EntityPage) -> None:
+    """What an edit in a notebook gives, and taking it back."""
+    assert_type(shown.add_tags("PII").edit.undo(), shown_entity.EntityPage)
