@@ -2,7 +2,10 @@
 
 import gc
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +13,64 @@ import pytest
 # A test process keeps the tests and several catalogs alive, and each full collection visits all of
 # them: with Python's own thresholds that is a third of the time that the tests take.
 gc.set_threshold(10_000, 10, 20)
+
+
+@contextmanager
+def serving(service: Any) -> Iterator[str]:
+    """Serve an ASGI application from a thread, over a socket; yields its address."""
+    import uvicorn
+
+    from explorer.server.process import listen_on_tcp
+
+    listener = listen_on_tcp("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(service, lifespan="off", log_config=None, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@contextmanager
+def serving_catalog(directory: Any, gate: Any = None) -> Iterator[str]:
+    """Serve the catalog of a directory; yields the address."""
+    from explorer.metadata.registry import load_registry
+    from explorer.server.app import Service
+    from explorer.server.data_directory import open_catalog
+
+    catalog = open_catalog(directory, load_registry())
+    try:
+        with serving(Service(catalog, gate=gate)) as address:
+            yield address
+    finally:
+        catalog.close()
+
+
+def schema_metadata(
+    texts: Mapping[str, str | None], native_type: str = "text", type_name: str = "String"
+) -> dict[str, Any]:
+    """Return the aspect `schemaMetadata` with columns by their paths, and their ingested texts."""
+    return {
+        "schemaName": "s",
+        "platform": "urn:li:dataPlatform:hive",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [
+            {
+                "fieldPath": path,
+                "nativeDataType": native_type,
+                "type": {"type": {f"com.linkedin.schema.{type_name}Type": {}}},
+                **({} if text is None else {"description": text}),
+            }
+            for path, text in texts.items()
+        ],
+    }
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import pytest
 
 from explorer.cli import command as command_line
+from explorer.metadata import Proposal, Urn
+from tests.conftest import schema_metadata
 
 DATA = Path(__file__).parent / "data"
 COMMAND = (sys.executable, "-m", "explorer.cli")
@@ -45,6 +47,32 @@ class Run(Protocol):
 def environment(**more: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key != "CATALOG_URL"}
     return {**kept, "COLUMNS": "80", **more}
+
+
+def orders_and_stock() -> Any:
+    """The orders, made into stock, used; one column of each is described."""
+    orders = str(Urn.dataset("hive", "shop.orders"))
+    stock = str(Urn.dataset("snowflake", "stock"))
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
+    made_from = {"dataset": orders, "type": "TRANSFORMED", "auditStamp": stamp}
+    used = {
+        "timestampMillis": int(time.time() * 1000) - 1000,
+        "totalSqlQueries": 5,
+        "fieldCounts": [{"fieldPath": "total", "count": 3}],
+    }
+    described = {"id": "The key.", "total": ""}, {"sku": "", "count": "How many."}
+    schemas = [schema_metadata(texts, "int", "Number") for texts in described]
+    aspects = [
+        ("urn:li:corpuser:ann", "corpUserInfo", {"active": True, "displayName": "Ann Keeper"}),
+        (orders, "schemaMetadata", schemas[0]),
+        (orders, "ownership", {"owners": [owner], "lastModified": stamp}),
+        (orders, "datasetUsageStatistics", used),
+        (stock, "schemaMetadata", schemas[1]),
+        (stock, "datasetProperties", {"description": "What is there."}),
+        (stock, "upstreamLineage", {"upstreams": [made_from]}),
+    ]
+    return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
 
 
 @pytest.fixture(scope="session")

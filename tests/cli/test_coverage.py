@@ -2,86 +2,28 @@
 
 import csv
 import io
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 
 from explorer.client import Catalog
-from explorer.metadata import Proposal, Urn
-from explorer.metadata.registry import load_registry
-from explorer.server.app import Service
-from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
-from tests.cli.conftest import Run
+from explorer.metadata import Urn
+from tests.cli.conftest import Run, orders_and_stock
+from tests.conftest import serving_catalog
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("snowflake", "stock"))
 STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
 
 
-def schema(**texts: Any) -> Any:
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
-            {
-                "fieldPath": path,
-                "nativeDataType": "int",
-                "description": text,
-                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
-            }
-            for path, text in texts.items()
-        ],
-    }
-
-
-def shop() -> Any:
-    """The orders, made into stock, used; one column of each is described."""
-    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
-    made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
-    used = {
-        "timestampMillis": int(time.time() * 1000) - 1000,
-        "totalSqlQueries": 5,
-        "fieldCounts": [{"fieldPath": "total", "count": 3}],
-    }
-    aspects = [
-        (ORDERS, "schemaMetadata", schema(id="The key.", total="")),
-        (ORDERS, "ownership", {"owners": [owner], "lastModified": STAMP}),
-        (ORDERS, "datasetUsageStatistics", used),
-        (STOCK, "schemaMetadata", schema(sku="", count="How many.")),
-        (STOCK, "datasetProperties", {"description": "What is there."}),
-        (STOCK, "upstreamLineage", {"upstreams": [made_from]}),
-    ]
-    return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The address of a service with two tables."""
-    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
-    listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with Catalog(address) as client:
-        client.ingest_batch(shop())
-    yield address
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    opened.close()
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as address:
+        with Catalog(address) as client:
+            client.ingest_batch(orders_and_stock())
+        yield address
 
 
 @pytest.fixture

@@ -3,76 +3,43 @@
 import csv
 import io
 import json
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from explorer.cli.rendering.documentation import FileOutcome
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.registry import load_registry
-from explorer.server.app import Service
-from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
 from explorer.stewardship import Stewardship, read_rows
 from tests.cli.conftest import Run
+from tests.conftest import schema_metadata, serving_catalog
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("hive", "shop.stock"))
 FORMATS = ("csv", "json", "md", "xlsx")
 
 
-def schema(*paths: Any) -> Any:
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
-            {
-                "fieldPath": path,
-                "nativeDataType": "int",
-                "description": f"{path} of the source",
-                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
-            }
-            for path in paths
-        ],
-    }
+def schema(*paths: str) -> Any:
+    texts = {path: f"{path} of the source" for path in paths}
+    return schema_metadata(texts, "int", "Number")
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Where a service with two tables answers."""
-    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
-    listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    found = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with Catalog(found) as client:
-        client.ingest_batch(
-            [
-                Proposal(Urn.parse(ORDERS), "schemaMetadata", schema("id", "total", "=odd")),
-                Proposal(Urn.parse(STOCK), "schemaMetadata", schema("sku")),
-            ]
-        )
-    yield found
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    opened.close()
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as found:
+        with Catalog(found) as client:
+            client.ingest_batch(
+                [
+                    Proposal(Urn.parse(ORDERS), "schemaMetadata", schema("id", "total", "=odd")),
+                    Proposal(Urn.parse(STOCK), "schemaMetadata", schema("sku")),
+                ]
+            )
+        yield found
 
 
 @pytest.fixture

@@ -4,96 +4,30 @@ import csv
 import io
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from explorer import instance
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.registry import load_registry
-from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
-from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, orders_and_stock
+from tests.conftest import serving_catalog
 
 ORDERS = str(Urn.dataset("hive", "shop.orders"))
 STOCK = str(Urn.dataset("snowflake", "stock"))
 STAMP = {"time": 0, "actor": "urn:li:corpuser:ann"}
 
 
-def schema(**texts: Any) -> Any:
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
-            {
-                "fieldPath": path,
-                "nativeDataType": "int",
-                "description": text,
-                "type": {"type": {"com.linkedin.schema.NumberType": {}}},
-            }
-            for path, text in texts.items()
-        ],
-    }
-
-
-def shop() -> Any:
-    """The orders, made into stock, used; one column of each is described."""
-    owner = {"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}
-    made_from = {"dataset": ORDERS, "type": "TRANSFORMED", "auditStamp": STAMP}
-    used = {
-        "timestampMillis": int(time.time() * 1000) - 1000,
-        "totalSqlQueries": 5,
-        "fieldCounts": [{"fieldPath": "total", "count": 3}],
-    }
-    aspects = [
-        ("urn:li:corpuser:ann", "corpUserInfo", {"active": True, "displayName": "Ann Keeper"}),
-        (ORDERS, "schemaMetadata", schema(id="The key.", total="")),
-        (ORDERS, "ownership", {"owners": [owner], "lastModified": STAMP}),
-        (ORDERS, "datasetUsageStatistics", used),
-        (STOCK, "schemaMetadata", schema(sku="", count="How many.")),
-        (STOCK, "datasetProperties", {"description": "What is there."}),
-        (STOCK, "upstreamLineage", {"upstreams": [made_from]}),
-    ]
-    return [Proposal(Urn.parse(urn), aspect, value) for urn, aspect, value in aspects]
-
-
-@contextmanager
-def serving(directory: Any, gate: Any = None) -> Iterator[Any]:
-    """The address of a service of a catalog of its own."""
-    opened = open_catalog(directory, load_registry())
-    listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(Service(opened, gate=gate), lifespan="off", log_config=None, ws="none")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    opened.close()
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The address of a service with two tables."""
-    with serving(tmp_path_factory.mktemp("catalog")) as address:
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as address:
         with Catalog(address) as client:
-            client.ingest_batch(shop())
+            client.ingest_batch(orders_and_stock())
         yield address
 
 
@@ -130,9 +64,9 @@ def test_tables_of_one_name_are_told_apart(catalog: Run, tmp_path: Path) -> None
         Proposal(Urn.dataset(platform, "shop.orders"), "datasetProperties", {"name": "orders"})
         for platform in ("hive", "kafka")
     ]
-    with serving(tmp_path) as address:
+    with serving_catalog(tmp_path) as address:
         with Catalog(address) as client:
-            client.ingest_batch([*shop(), *named])
+            client.ingest_batch([*orders_and_stock(), *named])
         out = catalog("worklist", url=address, COLUMNS="120").out
     assert [out.count(name) for name in ("orders (hive)", "orders (kafka)", "stock (")] == [2, 1, 0]
 
@@ -167,7 +101,7 @@ def test_mine_is_what_the_user_of_this_machine_owns(
     directory = tmp_path / "catalog"
     monkeypatch.setenv("CATALOG_USER", "ann")
     with Catalog(data_dir=directory) as local:
-        local.ingest_batch(shop())
+        local.ingest_batch(orders_and_stock())
     try:
         ran = catalog("worklist", "--mine", "--json", "--data-dir", str(directory), url=None)
     finally:
@@ -180,9 +114,9 @@ def test_mine_is_what_the_user_of_this_machine_owns(
 def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog: Run, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     token, _ = create_token(file, "ann", "urn:li:corpuser:ann")
-    with serving(tmp_path, Gate(Keyring(file))) as address:
+    with serving_catalog(tmp_path, Gate(Keyring(file))) as address:
         with Catalog(address, token=token) as client:
-            client.ingest_batch(shop())
+            client.ingest_batch(orders_and_stock())
             assert client.me() == Urn.parse("urn:li:corpuser:ann")
         ran = catalog("worklist", "--mine", "--json", url=address, CATALOG_TOKEN=token)
     assert {one["urn"] for one in ran.json["items"]} == {ORDERS}

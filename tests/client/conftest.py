@@ -6,21 +6,19 @@ with answers in the specification's shapes or in those of a current DataHub.
 
 import asyncio
 import inspect
-import threading
-import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
 import orjson
 import pytest
-import uvicorn
 
 from explorer import client as package
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
+from tests.conftest import serving
 
 FORMS = [
     f"{face} {carrier} {dialect}"
@@ -136,22 +134,12 @@ async def _awaited(given: Any) -> Any:
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Site]]:
     """The one catalog, served in either dialect: `sites["plain"]`, `sites["datahub"]`."""
     catalog = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
-    running, found = [], {}
-    for dialect in ("plain", "datahub"):
-        service = Service(catalog, dialect=dialect)
-        listener = listen_on_tcp("127.0.0.1", 0)
-        server = uvicorn.Server(uvicorn.Config(service, lifespan="off", log_config=None, ws="none"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.005)
-        running.append((server, thread, listener))
-        found[dialect] = Site(service, f"http://127.0.0.1:{listener.getsockname()[1]}")
-    yield found
-    for server, thread, listener in running:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+    found = {}
+    with ExitStack() as running:
+        for dialect in ("plain", "datahub"):
+            service = Service(catalog, dialect=dialect)
+            found[dialect] = Site(service, running.enter_context(serving(service)))
+        yield found
     catalog.close()
 
 

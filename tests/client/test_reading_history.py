@@ -14,6 +14,7 @@ from explorer.client.transport import Answer
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
 from tests.client.conftest import Site
+from tests.conftest import schema_metadata
 
 TEXTS = "abcdefg"
 
@@ -219,24 +220,8 @@ def test_dropped_versions_end_the_walk(site: Site) -> None:
 # Columns.
 
 
-def schema(**texts: Any) -> Any:
-    fields = [
-        {
-            "fieldPath": path,
-            "nativeDataType": "text",
-            "type": {"type": {"com.linkedin.schema.StringType": {}}},
-            **({"description": text} if text is not None else {}),
-        }
-        for path, text in texts.items()
-    ]
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+def schema(**texts: str | None) -> Any:
+    return schema_metadata(texts)
 
 
 def edited(**texts: Any) -> Any:

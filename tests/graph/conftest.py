@@ -1,21 +1,16 @@
 """Graphs are read from a real service: a small warehouse with a diamond, a cycle, a job, a ghost,
 and columns of which some say where they come from."""
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 
 from explorer.client import Catalog
 from explorer.graph import Graphs
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.registry import load_registry
-from explorer.server.app import Service
-from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
+from tests.conftest import schema_metadata, serving_catalog
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 
@@ -28,22 +23,8 @@ def column(name: str, path: str) -> str:
     return f"urn:li:schemaField:({table(name)},{path})"
 
 
-def schema(*paths: Any) -> Any:
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
-            {
-                "fieldPath": path,
-                "nativeDataType": "text",
-                "type": {"type": {"com.linkedin.schema.StringType": {}}},
-            }
-            for path in paths
-        ],
-    }
+def schema(*paths: str) -> Any:
+    return schema_metadata(dict.fromkeys(paths))
 
 
 def upstream(*names: Any, fine: Any = ()) -> Any:
@@ -131,23 +112,13 @@ def warehouse() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The warehouse, asked over a socket."""
-    opened = open_catalog(tmp_path_factory.mktemp("catalog"), load_registry())
-    listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    with Catalog(f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
+    with (
+        serving_catalog(tmp_path_factory.mktemp("catalog")) as address,
+        Catalog(address) as client,
+    ):
         report = client.ingest_batch(warehouse())
         assert not report.refused, report
         yield client
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """Stewardship is tried on a real service: a small warehouse, in part documented, used and read."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,16 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
-from explorer.server.app import Service
-from explorer.server.data_directory import open_catalog
-from explorer.server.process import listen_on_tcp
 from explorer.stewardship import Stewardship
+from tests.conftest import schema_metadata, serving_catalog
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
 DAY_MILLIS = 86_400_000
@@ -36,25 +31,9 @@ def table(name: Any, platform: str = "hive") -> Any:
     return str(Urn.dataset(platform, name))
 
 
-def columns(**texts: Any) -> Any:
+def columns(**texts: str) -> Any:
     """A schema whose columns have these ingested texts."""
-    fields = [
-        {
-            "fieldPath": path,
-            "nativeDataType": "text",
-            "type": {"type": {"com.linkedin.schema.StringType": {}}},
-            **({"description": text} if text else {}),
-        }
-        for path, text in texts.items()
-    ]
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    return schema_metadata({path: text or None for path, text in texts.items()})
 
 
 def written(**texts: Any) -> Any:
@@ -130,21 +109,8 @@ def as_it_was() -> Iterator[Any]:
 @contextmanager
 def served(directory: Any) -> Iterator[Any]:
     """A client of a service on this directory, over a socket."""
-    opened = open_catalog(directory, load_registry())
-    listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(
-        uvicorn.Config(Service(opened), lifespan="off", log_config=None, ws="none")
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    with Catalog(f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
+    with serving_catalog(directory) as address, Catalog(address) as client:
         yield client
-    server.should_exit = True
-    thread.join()
-    listener.close()
-    opened.close()
 
 
 @pytest.fixture(scope="module")
