@@ -79,22 +79,22 @@ class _OneServer:
     def __copy__(self) -> Self:
         return self
 
-    def watch(self, told: Watching | None) -> None:
-        """Have `told` called with every exchange as it ends, on the client's own thread; None
-        ends that. It is called once for each try of a request.
+    def watch(self, callback: Watching | None) -> None:
+        """Call `callback` with every exchange as it ends, on the client's own thread; None ends
+        that. It is called once for each try of a request.
 
         Example: `cat.watch(lambda exchange: print(exchange.seconds))`
         """
-        self._connection.watching = told
+        self._connection.watching = callback
 
-    def on_warning(self, told: Callable[[str], None]) -> None:
-        """Have `told` called, on the client's own thread, with each warning in place of
+    def on_warning(self, callback: Callable[[str], None]) -> None:
+        """Call `callback`, on the client's own thread, with each warning in place of
         `warnings.warn`: that a token goes over plain HTTP to another machine (once), and that edits
         cannot be written into the journal.
 
         Example: `cat.on_warning(print)`
         """
-        self._connection.warned = told
+        self._connection.warned = callback
 
     @property
     def embedded(self) -> bool:
@@ -175,7 +175,7 @@ class Catalog(_OneServer, BlockingFace):
     answer is there. May be used from several threads."""
 
     _keeps_journal: ClassVar[bool] = False
-    """Whether edits go into the journal of this machine, without being told to."""
+    """Whether edits go into the journal of this machine, without a call that asks for it."""
 
     def _start(self, connection: Connection) -> None:
         self._connection = connection

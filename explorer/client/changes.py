@@ -229,8 +229,8 @@ class ChangeLogMethods(CatalogMethods):
             except Unreachable as error:
                 if clock() - heard > _PATIENCE_SECONDS:
                     raise
-                asked = error.retry_after_seconds if isinstance(error, Busy) else None
-                pause = max(pause, asked or 0.0)
+                least_pause = error.retry_after_seconds if isinstance(error, Busy) else None
+                pause = max(pause, least_pause or 0.0)
             resumed = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE_SECONDS)

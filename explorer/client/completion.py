@@ -143,9 +143,9 @@ def parse_properties(body: Any) -> tuple[Facet, ...]:
     found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
     facets = []
     for result in found.get("searchResults") or ():
-        told = as_object(result, "structured properties").get("entity") or {}
-        definition = told.get("definition") or {}
-        for urn in Urn.parse_all((told.get("urn"),)):
+        entity = as_object(result, "structured properties").get("entity") or {}
+        definition = entity.get("definition") or {}
+        for urn in Urn.parse_all((entity.get("urn"),)):
             label = definition.get("displayName") or definition.get("qualifiedName") or urn.name
             allowed = definition.get("allowedValues") or ()
             plain = (plain_value((one or {}).get("value")) for one in allowed)
@@ -217,9 +217,9 @@ def _paired(
     left = list(entities)
     found: dict[str, Urn] = {}
     for text in texts:
-        said = text.lower()
+        lowered = text.lower()
         for urn, names in left:
-            if said in {name.lower() for name in names}:
+            if lowered in {name.lower() for name in names}:
                 found[text] = urn
                 left.remove((urn, names))
                 break

@@ -669,7 +669,7 @@ class Connection:
             while True:
                 tried += 1
                 transport = await self._reach.open(instead_of=failed)
-                failed, asked = None, None
+                failed, least_pause = None, None
                 failure: CatalogError
                 try:
                     answer = await self._try_once(transport, request, end)
@@ -679,14 +679,14 @@ class Connection:
                     if 200 <= answer.status < 300:
                         return answer
                     failure = self._refusal(request, answer)
-                    asked = asked_pause_seconds(answer.headers)
+                    least_pause = asked_pause_seconds(answer.headers)
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
                     # An earlier try was sent, and may have done its work.
                     failure = Unreachable(str(failure))
                 if tried >= tries or not _is_worth_another(request, failure):
                     raise failure
-                pause = self._retry.pause_seconds(tried, asked)
+                pause = self._retry.pause_seconds(tried, least_pause)
                 if failed is not None and self.embedded and tried == 1:
                     # It had ended for want of requests, and `open` starts it again.
                     pause = 0.0

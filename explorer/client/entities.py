@@ -157,14 +157,14 @@ def parse_wrapper(name: str, wrapper: Any) -> AspectRead:
     if not isinstance(wrapper, dict):
         raise Unreadable(f"the server's aspect {name} is not of the shape expected")
     # Written out and by place: a page of entities has thousands of these.
-    told = wrapper.get
-    value, version = told("value"), told("version")
+    field = wrapper.get
+    value, version = field("value"), field("version")
     return AspectRead(
         name,
         version if type(version) is int else 0,
         value if type(value) is dict else parse_value(value, name),
-        told("created"),
-        told("systemMetadata"),
+        field("created"),
+        field("systemMetadata"),
     )
 
 
@@ -296,13 +296,13 @@ class EntityMethods(CatalogMethods):
 
         Example: `cat.entities([urn], ["ownership"])`
         """
-        wanted = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
+        targets = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
         found: dict[Urn, Entity] = {}
         for part in await gather_limited(
-            (self._some(chunk, aspects) for chunk in _batched(wanted)), _AT_ONCE
+            (self._some(chunk, aspects) for chunk in _batched(targets)), _AT_ONCE
         ):
             found |= part
-        return {urn: found[urn] for urn in wanted if urn in found}
+        return {urn: found[urn] for urn in targets if urn in found}
 
     async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
         """What a line in a list needs of each entity; costs what `entities` costs.

@@ -274,14 +274,14 @@ class FoundInFolder:
 
         kind = self.folder.entity_type
         among = _called_so(catalog.registry, (kind,), self.text)
-        asked = {
+        fields = {
             "type": entity_symbol(kind),
             "path": [part for part in self.folder.path.split("/") if part],
             "start": start,
             "count": count,
             "orFilters": [{"and": [one.to_graphql() for one in group]} for group in among.any_of],
         }
-        value = (await catalog.graphql(_BROWSE, {"input": asked})).get("browse")
+        value = (await catalog.graphql(_BROWSE, {"input": fields})).get("browse")
         if not isinstance(value, dict) or not isinstance(value.get("total"), int):
             raise ServerFault("the server's answer to a filter in a folder has no total")
         return {"groups": (), "entities": ()} | value

@@ -89,34 +89,38 @@ def open_incident(incident: Entity) -> OpenIncident | None:
 def assertion_rule(assertion: Entity) -> str:
     """What an assertion asserts, in words: what people wrote, else put together from its parts."""
     info = assertion.raw("assertionInfo") or {}
-    said = info.get("description")
-    if isinstance(said, str) and said.strip():
-        return said.strip()
+    description = info.get("description")
+    if isinstance(description, str) and description.strip():
+        return description.strip()
     for field, kind in _KINDS.items():
-        told = info.get(field)
-        if isinstance(told, Mapping):
-            columns = [FieldPath(urn.name).simple for urn in _columns(told)]
-            path = told.get("fieldPath")
+        condition = info.get(field)
+        if isinstance(condition, Mapping):
+            columns = [FieldPath(urn.name).simple for urn in _columns(condition)]
+            path = condition.get("fieldPath")
             if isinstance(path, str):
                 columns.append(FieldPath(path).simple)
             logic = next(
-                (told[key] for key in ("logic", "statement", "nativeType") if told.get(key)),
-                _compared(told),
+                (
+                    condition[key]
+                    for key in ("logic", "statement", "nativeType")
+                    if condition.get(key)
+                ),
+                _compared(condition),
             )
             return " ".join([", ".join(columns) or kind, str(logic)]).strip()
     return _words(info.get("type")) or assertion.urn.name
 
 
-def _columns(told: _Json) -> list[Urn]:
-    listed = told.get("fields")
-    given = [*(listed if isinstance(listed, list) else ()), told.get("field")]
+def _columns(condition: _Json) -> list[Urn]:
+    listed = condition.get("fields")
+    given = [*(listed if isinstance(listed, list) else ()), condition.get("field")]
     return [urn for urn in Urn.parse_all(given) if urn.entity_type == "schemaField"]
 
 
-def _compared(told: _Json) -> str:
-    operator = told.get("operator")
+def _compared(condition: _Json) -> str:
+    operator = condition.get("operator")
     word = _OPERATORS.get(str(operator), _words(operator))
-    parameters = _dict(told.get("parameters"))
+    parameters = _dict(condition.get("parameters"))
     bounds = [
         str(_dict(parameters.get(key)).get("value"))
         for key in ("value", "minValue", "maxValue")

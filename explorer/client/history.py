@@ -307,14 +307,14 @@ class HistoryMethods(CatalogMethods):
             known[0] = await self._lookup(urn, aspect, 0)
             known |= await self._superseded(urn, aspect)
             older = range(max(known), 0, -1)
-            wanted = [0, *older[: count - 1]] if start == 0 else list(older[start - 1 :][:count])
+            numbers = [0, *older[: count - 1]] if start == 0 else list(older[start - 1 :][:count])
             total = 1 + len(older)
         else:
-            wanted = list(range(newest, 0, -1)[start:][:count])
+            numbers = list(range(newest, 0, -1)[start:][:count])
             total = newest
         found: list[Version] = []
         as_of = None
-        for chunk in in_chunks(wanted, _AT_ONCE):
+        for chunk in in_chunks(numbers, _AT_ONCE):
             looked = await gather_limited(
                 (self._held(urn, aspect, at, known) for at in chunk), _AT_ONCE
             )

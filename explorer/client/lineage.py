@@ -80,7 +80,7 @@ def lineage_page_request(
     if hops >= _FAR:
         degrees.append(f"{_FAR}+")
     degree = {"field": "degree", "condition": "EQUAL", "values": degrees, "negated": False}
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "urn": str(urn),
         "direction": direction,
         "query": "*",
@@ -88,10 +88,10 @@ def lineage_page_request(
         "orFilters": [{"and": [degree]}],
     }
     if marked:
-        asked["searchFlags"] = {"includeSoftDeleted": True}
+        fields["searchFlags"] = {"includeSoftDeleted": True}
     if scroll_id is not None:
-        asked["scrollId"] = scroll_id
-    body = {"query": _SCROLL % (_MARKS if marked else ""), "variables": {"input": asked}}
+        fields["scrollId"] = scroll_id
+    body = {"query": _SCROLL % (_MARKS if marked else ""), "variables": {"input": fields}}
     return Request("POST", GRAPHQL_PATH, body)
 
 
@@ -375,8 +375,9 @@ def choose_reached(
     lineage: Lineage, types: Iterable[str], platforms: Iterable[str]
 ) -> list[int] | None:
     """The places of the entities of some types and platforms; None where neither is named."""
-    wanted_types, wanted = frozenset(types), {one.removeprefix(_PLATFORM) for one in platforms}
-    if not wanted_types and not wanted:
+    wanted_types = frozenset(types)
+    wanted_platforms = {one.removeprefix(_PLATFORM) for one in platforms}
+    if not wanted_types and not wanted_platforms:
         return None
     # A key begins with what tells the platform; reading every URN would take longest.
     verdicts: dict[str, bool] = {}
@@ -386,8 +387,8 @@ def choose_reached(
         verdict = verdicts.get(beginning)
         if verdict is None:
             verdict = not wanted_types or type_of(urn) in wanted_types
-            if verdict and wanted:
-                verdict = _platform_of(urn) in wanted
+            if verdict and wanted_platforms:
+                verdict = _platform_of(urn) in wanted_platforms
             verdicts[beginning] = verdict
         if verdict and place:
             chosen.append(place)
@@ -508,11 +509,13 @@ class LineageMethods(CatalogMethods):
         names = tuple(types or self.relationship_names(source.entity_type, direction))
         groups = [names] if names else []
         while groups:
-            asked, start = groups.pop(0), 0
+            chosen_names, start = groups.pop(0), 0
             while True:
-                found = await self._relationship_page(source, direction, asked, start, page_size)
+                found = await self._relationship_page(
+                    source, direction, chosen_names, start, page_size
+                )
                 if not all(edge.relationship for edge in found.edges):
-                    groups = [(name,) for name in asked]
+                    groups = [(name,) for name in chosen_names]
                     break
                 for edge in found.edges:
                     yield edge
@@ -543,7 +546,7 @@ class LineageMethods(CatalogMethods):
         One request to this package's own service, of 250,000 entities and 25 seconds at most. One
         for a thousand entities through the GraphQL of a current DataHub. One or two for every
         entity passed, eight at a time, from anything else; the last two take 10,000 entities and
-        60 seconds unless told otherwise. Which of these a server has is found out by the first
+        60 seconds unless limits are given. Which of these a server has is found out by the first
         question and remembered; `way` asks for one of them. Raises `InvalidInput` for fewer than
         one hop, `UnknownName` for an entity type that is none.
 

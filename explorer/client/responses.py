@@ -90,24 +90,24 @@ def from_answer(
     url: str | None = None,
 ) -> CatalogError:
     """Return the error for an answer outside 2xx, in the server's own words where it has any."""
-    said = _words_of(body)
+    words = _words_of(body)
     names = headers or {}
     known: dict[str, Any] = {
         "status": status,
         "url": None if url is None else shown(url),
-        "excerpt": said or None,
+        "excerpt": words or None,
     }
     if 300 <= status < 400:
         return InvalidInput(_moved(status, names.get("location"), url), **known)
     kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
     if kind is NotSignedIn:
-        return NotSignedIn(f"{_SIGN_IN} ({said})" if said else _SIGN_IN, **known)
+        return NotSignedIn(f"{_SIGN_IN} ({words})" if words else _SIGN_IN, **known)
     if kind is Busy:
         known["retry_after_seconds"] = asked_pause_seconds(names)
     resume_after = names.get("x-changes-after", "")
     if kind is Gone and resume_after.isascii() and resume_after.isdecimal():
         known["resume_after"] = int(resume_after[:18])
-    return kind(_sentence(status, said, kind), **known)
+    return kind(_sentence(status, words, kind), **known)
 
 
 def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
@@ -118,7 +118,7 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     extensions = first.get("extensions")
     known = extensions if isinstance(extensions, dict) else {}
     message = first.get("message")
-    said = line(message if isinstance(message, str) else None, _EXCERPT)
+    words = line(message if isinstance(message, str) else None, _EXCERPT)
     code = known.get("code")
     kind_named = known.get("type")
     if not isinstance(code, int) and isinstance(kind_named, str):
@@ -126,14 +126,14 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     kind: type[CatalogError] = InvalidInput
     if isinstance(code, int):
         kind = _BY_STATUS.get(code, ServerFault if code >= 500 else InvalidInput)
-    sentence = said or "the server refused the operation and said no more"
+    sentence = words or "the server refused the operation and said no more"
     path = first.get("path")
     if isinstance(path, list) and path:
         sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
     current = known.get("current")
     more = {"current": current} if kind is Conflict and isinstance(current, dict) else {}
     at = None if url is None else shown(url)
-    return kind(sentence, status=200, url=at, excerpt=said or None, **more)
+    return kind(sentence, status=200, url=at, excerpt=words or None, **more)
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
@@ -150,10 +150,10 @@ def nobody_there(address: str, proxy: str | None = None, why: str = "") -> Never
     """The error for a server, or a proxy on the way to it, that takes no connection."""
     if proxy is None:
         return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
-    said = f" ({line(why, _EXCERPT)})" if why else ""
+    words = f" ({line(why, _EXCERPT)})" if why else ""
     return NeverSent(
         f"no catalog answers at {shown(address)} through the proxy {line(shown(proxy), _EXCERPT)}"
-        f"{said}; NO_PROXY names hosts that are asked directly"
+        f"{words}; NO_PROXY names hosts that are asked directly"
     )
 
 
@@ -183,16 +183,16 @@ def hung_up(address: str, why: str) -> Unreachable:
     return Unreachable(f"{shown(address)} hung up ({line(why, _EXCERPT)}); try again")
 
 
-def _sentence(status: int, said: str, kind: type[CatalogError]) -> str:
+def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
     if kind is Busy:
-        return f"the server has too much to do{_in_brackets(said)}; try again in a while"
+        return f"the server has too much to do{_in_brackets(words)}; try again in a while"
     if issubclass(kind, Unreachable):
-        return f"the server cannot answer now{_in_brackets(said or str(status))}; try again"
-    return said or f"the server answered {status} and said no more"
+        return f"the server cannot answer now{_in_brackets(words or str(status))}; try again"
+    return words or f"the server answered {status} and said no more"
 
 
-def _in_brackets(said: str) -> str:
-    return f" ({said})" if said else ""
+def _in_brackets(words: str) -> str:
+    return f" ({words})" if words else ""
 
 
 def _moved(status: int, location: str | None, url: str | None) -> str:

@@ -66,32 +66,32 @@ def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
     data = as_object(body, "measures").get("data")
     found = data if isinstance(data, dict) else {}
     read = ((urn, _dataset_measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
-    return {urn: said for urn, said in read if said != Measures()}
+    return {urn: value for urn, value in read if value != Measures()}
 
 
-def _dataset_measures(said: Any) -> Measures:
-    summary = _inside(said, "statsSummary")
+def _dataset_measures(value: Any) -> Measures:
+    summary = _inside(value, "statsSummary")
     changes = (
-        _count(_inside(said, "operations"), "lastUpdatedTimestamp"),
-        _count(_inside(_inside(said, "properties"), "lastModified"), "time"),
+        _count(_inside(value, "operations"), "lastUpdatedTimestamp"),
+        _count(_inside(_inside(value, "properties"), "lastModified"), "time"),
     )
     known = [one for one in changes if one]
     return Measures(
-        _count(_inside(said, "datasetProfiles"), "rowCount"),
+        _count(_inside(value, "datasetProfiles"), "rowCount"),
         _count(summary, "queryCountLast30Days"),
         _count(summary, "uniqueUserCountLast30Days"),
         moment_of(max(known)) if known else None,
     )
 
 
-def _inside(said: Any, field: str) -> Any:
+def _inside(value: Any, field: str) -> Any:
     """What a field holds, the first where it holds several."""
-    held = said.get(field) if isinstance(said, dict) else None
+    held = value.get(field) if isinstance(value, dict) else None
     return next(iter(held), None) if isinstance(held, list) else held
 
 
-def _count(said: Any, field: str) -> int | None:
-    held = said.get(field) if isinstance(said, dict) else None
+def _count(value: Any, field: str) -> int | None:
+    held = value.get(field) if isinstance(value, dict) else None
     return int(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
 
 
@@ -228,20 +228,20 @@ class TimeseriesMethods(CatalogMethods):
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """
-        wanted = dict.fromkeys(Urn.parse(urn) for urn in urns)
-        datasets = [urn for urn in wanted if urn.entity_type == "dataset"]
+        targets = dict.fromkeys(Urn.parse(urn) for urn in urns)
+        datasets = [urn for urn in targets if urn.entity_type == "dataset"]
         found: dict[Urn, Measures] = {}
         for chunk in in_chunks(datasets, _MEASURED_AT_ONCE):
             found |= await self._measures(chunk)
         return found
 
     async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
-        asked = [
+        selections = [
             text for (kind, field), text in _MEASURES.items() if await self._offers(kind, field)
         ]
         names = range(len(urns))
         given = ", ".join(f"$u{at}: String!" for at in names)
-        each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(asked)} }}" for at in names)
+        each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(selections)} }}" for at in names)
         operation = graphql_request(
             f"query measures({given}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
         )

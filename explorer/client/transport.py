@@ -60,12 +60,12 @@ class Retry:
                 "a retry policy has at least one try, a total above 0 seconds and no negative pause"
             )
 
-    def pause_seconds(self, tried: int, asked: float | None = None) -> float:
-        """Return the pause after `tried` tries; `asked` is the least that the server asks for."""
+    def pause_seconds(self, tried: int, least: float | None = None) -> float:
+        """Return the pause after `tried` tries; `least` is the pause that the server asks for."""
         pause = self.first_pause_seconds * 2.0 ** (tried - 1)
         # Chance, not secrecy.
         pause *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
-        return pause if asked is None else max(pause, asked)
+        return pause if least is None else max(pause, least)
 
 
 def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:

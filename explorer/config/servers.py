@@ -84,9 +84,9 @@ def _from_file(path: Path) -> DataHubServer | None:
     try:
         gms = msgspec.yaml.decode(text, type=_DataHubFile).gms
     except msgspec.DecodeError as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise InvalidFile(
-            f"{path} is not as DataHub's tools write it ({said}); correct it, or set "
+            f"{path} is not as DataHub's tools write it ({reason}); correct it, or set "
             "DATAHUB_SKIP_CONFIG=true to have it left alone"
         ) from error
     return DataHubServer(gms.server, str(path), gms.token or None)
@@ -198,9 +198,11 @@ def _of(name: str, profile: ConnectionProfile) -> ServerSettings:
     )
 
 
-def _lent(wanted: str, kept: ConnectionProfiles) -> ServerSettings | None:
+def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | None:
     """What the profile of a catalog says of it, where it is clear which profile that is."""
-    holders = [name for name, profile in kept.by_name.items() if profile.identity == wanted]
+    holders = [
+        name for name, profile in kept.by_name.items() if profile.identity == catalog_identity
+    ]
     current = _current(kept)
     if current in holders:
         return _of(current, kept.by_name[current])

@@ -99,8 +99,8 @@ def _reason(error: Exception) -> str:
     name = type(error).__name__
     if name == "NoKeyringError":
         return "this machine has none"
-    said = str(error).strip().partition("\n")[0]
-    return said or name
+    words = str(error).strip().partition("\n")[0]
+    return words or name
 
 
 class TokenSource:

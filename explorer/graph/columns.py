@@ -98,17 +98,17 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
     """
     schemas = {str(urn): _schema(entity) for urn, entity in entities.items()}
     graph = nx.DiGraph()
-    told: set[tuple[str, str]] = set()
+    ingested: set[tuple[str, str]] = set()
     for entity in entities.values():
         for up, down, attributes in _ingested_edges(entity):
             (source, above), (target, below) = _end(up, schemas), _end(down, schemas)
-            told.add((above, below))
+            ingested.add((above, below))
             for node in (source, target):
                 _add_node(graph, node, schemas)
             graph.add_edge(source, target, guess=False, **attributes)
-    graph.graph["told"] = sorted(map(list, told))
+    graph.graph["told"] = sorted(map(list, ingested))
     for upper, lower, via in _connected(tables):
-        if (upper, lower) in told:
+        if (upper, lower) in ingested:
             continue
         both = (schemas.get(upper, _NO_SCHEMA), schemas.get(lower, _NO_SCHEMA))
         for above, below in _alike(*both):

@@ -262,7 +262,7 @@ def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ..
 def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:
     """Return what uses an affected table, directly or through entities without columns, where no
     column lineage was ingested between them; and everything that uses that."""
-    told = {(up, down) for up, down in columns.graph["told"]}
+    ingested = {(up, down) for up, down in columns.graph["told"]}
     found: set[str] = set()
     sources = [urn for urn in graph if urn in certain]
     while sources:
@@ -270,7 +270,7 @@ def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[st
         seen, frontier = {source}, [source]
         while frontier:
             for below in graph.successors(frontier.pop()):
-                if below in seen or (source in certain and (source, below) in told):
+                if below in seen or (source in certain and (source, below) in ingested):
                     continue
                 seen.add(below)
                 is_new = below not in found and below not in certain

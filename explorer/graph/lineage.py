@@ -88,7 +88,7 @@ def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
     ", ". With `multi` it is a `MultiDiGraph` with an edge for each, under the relationship's name
     as its key.
     """
-    told = {
+    facts = {
         "root": str(lineage.root),
         "direction": lineage.direction,
         "hops": lineage.hops,
@@ -96,10 +96,10 @@ def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
         "truncated": lineage.truncated,
     }
     if not multi:
-        graph = LineageGraph(**told)
+        graph = LineageGraph(**facts)
         graph.fill(lineage)
         return graph
-    several = nx.MultiDiGraph(**told)
+    several = nx.MultiDiGraph(**facts)
     several.add_nodes_from(zip(lineage.urns, _nodes(lineage), strict=True))
     several.add_edges_from(
         (up, down, name or None, {"relationship": name}) for up, down, name in lineage.pairs()
@@ -131,11 +131,11 @@ def merged(upstream: "nx.DiGraph", downstream: "nx.DiGraph") -> "nx.DiGraph":
     for node in upstream.nodes & downstream.nodes:
         above, below = upstream.nodes[node]["hops"], downstream.nodes[node]["hops"]
         graph.nodes[node]["hops"] = above if -above < below else below
-    told = (upstream.graph, downstream.graph)
-    reasons = {attributes["truncated"]: None for attributes in told if attributes["truncated"]}
+    facts = (upstream.graph, downstream.graph)
+    reasons = {attributes["truncated"]: None for attributes in facts if attributes["truncated"]}
     graph.graph.update(
         direction="BOTH",
-        total=sum(attributes["total"] for attributes in told),
+        total=sum(attributes["total"] for attributes in facts),
         truncated="; ".join(reasons) or None,
     )
     return graph

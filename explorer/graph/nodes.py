@@ -152,8 +152,8 @@ async def read_details(
     catalog: "AsyncCatalog", graph: "nx.Graph", urns: Iterable[str] | None = None
 ) -> None:
     """Add details from the catalog to the nodes named, or to all. One request for a hundred."""
-    wanted = Urn.parse_all(graph.nodes if urns is None else urns)
-    add_details(graph, await catalog.entities(wanted, DETAIL_ASPECTS))
+    targets = Urn.parse_all(graph.nodes if urns is None else urns)
+    add_details(graph, await catalog.entities(targets, DETAIL_ASPECTS))
 
 
 def check_directed(graph: "nx.DiGraph | nx.MultiDiGraph") -> None:

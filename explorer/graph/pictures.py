@@ -220,7 +220,7 @@ def to_svg(
     """A picture of the nodes nearest to the root, data flowing to the right.
 
     A box holds a node's name, its type and platform in words; `focus` (the graph's root unless
-    told) has a thick frame, what was soft-deleted is struck through, what is only named by others
+    given) has a thick frame, what was soft-deleted is struck through, what is only named by others
     has a dashed frame, guessed edges are dashed. What was left out is said below the boxes. With
     the `layout` of a front end (boxes by URN, made with `box_size`) its places are kept and only
     its nodes drawn. Colours are the same in light and in dark: boxes bring their own ground.
@@ -316,12 +316,12 @@ def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:
         singular(str(attributes.get("kind") or attributes.get("type") or "")),
         attributes.get("platform"),
     )
-    told = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
+    facts = [line(kind, _NAME_LIMIT) for kind in kinds if isinstance(kind, str) and kind]
     if state(attributes) != "plain":
-        told.append("removed" if state(attributes) == "removed" else "only named by others")
+        facts.append("removed" if state(attributes) == "removed" else "only named by others")
     elif attributes.get("deprecated") is True:
-        told.append("deprecated")
-    return name, " · ".join(told)
+        facts.append("deprecated")
+    return name, " · ".join(facts)
 
 
 def _boxed(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> str:

@@ -75,11 +75,12 @@ async def walk(
                 cuts[f"{budget.seconds:g} seconds were over, {left:,} entities not followed"] = None
                 break
             here = frontier[at : at + _AT_ONCE]
-            asked = [(one, side) for one in here for side in sides]
+            requests = [(one, side) for one in here for side in sides]
             answers = await gather_limited(
-                (catalog.relationships(one, side, relationships) for one, side in asked), _AT_ONCE
+                (catalog.relationships(one, side, relationships) for one, side in requests),
+                _AT_ONCE,
             )
-            for (one, side), edges in zip(asked, answers, strict=True):
+            for (one, side), edges in zip(requests, answers, strict=True):
                 following += _add(graph, one, side, edges, hop, budget.nodes, cuts)
         frontier = following
         if not frontier:

@@ -113,15 +113,15 @@ def _spellings(value: Any) -> Iterable[str]:
         yield label
 
 
-def _equal(held: list[str], wanted: Collection[str]) -> bool:
+def _equal(held: list[str], values: Collection[str]) -> bool:
     known = {text.casefold() for text in held}
     # A node has `hive` as its platform where a filter has the URN.
-    return any(one.casefold() in known or Urn.label(one).casefold() in known for one in wanted)
+    return any(one.casefold() in known or Urn.label(one).casefold() in known for one in values)
 
 
 def _any(test: Callable[[str, str], bool]) -> _Test:
-    def passes(held: list[str], wanted: Collection[str]) -> bool:
-        return any(test(text.casefold(), one.casefold()) for text in held for one in wanted)
+    def passes(held: list[str], values: Collection[str]) -> bool:
+        return any(test(text.casefold(), one.casefold()) for text in held for one in values)
 
     return passes
 
@@ -129,14 +129,14 @@ def _any(test: Callable[[str, str], bool]) -> _Test:
 def _compared(
     test: Callable[[float, float], bool],
 ) -> _Test:
-    def passes(held: list[str], wanted: Collection[str]) -> bool:
-        return any(test(_number(text), _number(one)) for text in held for one in wanted)
+    def passes(held: list[str], values: Collection[str]) -> bool:
+        return any(test(_number(text), _number(one)) for text in held for one in values)
 
     return passes
 
 
-def _between(held: list[str], wanted: Collection[str]) -> bool:
-    low, high = (_number(one) for one in list(wanted)[:2])
+def _between(held: list[str], values: Collection[str]) -> bool:
+    low, high = (_number(one) for one in list(values)[:2])
     return any(low <= _number(text) <= high for text in held)
 
 

@@ -162,16 +162,16 @@ class _Offers:
             yield from self._values(place)
 
     def _terms(self, start: int, *, after_term: bool) -> Iterator[Completion]:
-        asked = self._typed[start:].casefold()
+        begun = self._typed[start:].casefold()
         if after_term:
-            yield from self._keywords(asked, start)
-        elif asked and "not".startswith(asked):
+            yield from self._keywords(begun, start)
+        elif begun and "not".startswith(begun):
             yield self._keyword("NOT", start)
-        yield from self._fields(asked, start)
+        yield from self._fields(begun, start)
 
-    def _keywords(self, asked: str, start: int) -> Iterator[Completion]:
+    def _keywords(self, begun: str, start: int) -> Iterator[Completion]:
         for keyword in _KEYWORDS:
-            if keyword.casefold().startswith(asked):
+            if keyword.casefold().startswith(begun):
                 yield self._keyword(keyword, start)
 
     def _keyword(self, keyword: str, start: int) -> Completion:
@@ -180,7 +180,7 @@ class _Offers:
         word = f"{self._gap(start)}{keyword}{after}"
         return Completion(word, start, end, keyword, "keyword", _KEYWORDS[keyword])
 
-    def _fields(self, asked: str, start: int) -> Iterator[Completion]:
+    def _fields(self, begun: str, start: int) -> Iterator[Completion]:
         end = self._word_end(start)
         follows = OPERATOR.match(self._text, skip_space(self._text, end))
         others = self._facets.keys() - self._guide.fields.keys()
@@ -192,9 +192,9 @@ class _Offers:
         ranked = []
         for field in fields:
             words = self._guide.words(field)
-            if any(word.startswith(asked) for word in words):
+            if any(word.startswith(begun) for word in words):
                 rank = 0
-            elif any(asked in word for word in words):
+            elif any(begun in word for word in words):
                 rank = 1
             else:
                 continue
@@ -214,14 +214,14 @@ class _Offers:
             return
         nature = field.nature
         start = skip_space(self._typed, place.start)
-        asked = " ".join(self._typed[start:].split()).casefold()
+        begun = " ".join(self._typed[start:].split()).casefold()
         is_glued = start == self._cursor == place.start
         for operator, hint in _OPERATORS.items():
             if operator[0] in "<>" and nature not in _ORDERED:
                 continue
             if operator == "=~" and nature not in ("text", "urn"):
                 continue
-            if operator.casefold().startswith(asked):
+            if operator.casefold().startswith(begun):
                 gap = " " if operator[0] == "I" and is_glued else ""
                 yield Completion(
                     f"{gap}{operator}", start, self._cursor, operator, "operator", hint
@@ -231,7 +231,7 @@ class _Offers:
         if place.operator not in _FOR_EQUALS:
             return
         typed = self._typed[place.start :]
-        asked = typed.strip("*").lstrip("\"'").casefold()
+        begun = typed.strip("*").lstrip("\"'").casefold()
         end = self._value_end(place)
         after = self._text[end : end + 1]
         gap = " " if after and not (after.isspace() or after in "),") else ""
@@ -240,11 +240,11 @@ class _Offers:
         holding: list[Completion] = []
         for word, value, label, count in self._words(place.field):
             folded = (word.lstrip("\"'").casefold(), label.casefold(), value.casefold())
-            if word in seen or not any(asked in one for one in folded):
+            if word in seen or not any(begun in one for one in folded):
                 continue
             seen.add(word)
             made = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
-            begins = any(one.startswith(asked) for one in folded)
+            begins = any(one.startswith(begun) for one in folded)
             (beginning if begins else holding).append(made)
         yield from beginning
         yield from holding

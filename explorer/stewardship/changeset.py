@@ -124,8 +124,8 @@ class Changeset:
 
     def to_apply(self, *, force_conflicts: bool = False) -> tuple[Change, ...]:
         """What would be written; the conflicts as well where that is wanted."""
-        wanted = _TO_APPLY | {"conflict"} if force_conflicts else _TO_APPLY
-        return tuple(change for change in self.changes if change.kind in wanted)
+        kinds = _TO_APPLY | {"conflict"} if force_conflicts else _TO_APPLY
+        return tuple(change for change in self.changes if change.kind in kinds)
 
     @property
     def left(self) -> tuple[Change, ...]:

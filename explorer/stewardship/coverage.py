@@ -216,5 +216,5 @@ def _newer_path(entity: Entity) -> str:
 
 
 def _counted(ingested: str | None, edited: str | None) -> Count:
-    told, written = bool((ingested or "").strip()), bool((edited or "").strip())
-    return Count(1, int(told or written), int(written), int(told))
+    is_ingested, is_edited = bool((ingested or "").strip()), bool((edited or "").strip())
+    return Count(1, int(is_ingested or is_edited), int(is_edited), int(is_ingested))

@@ -178,8 +178,8 @@ class Entry:
 def digest_of(text: str) -> str:
     """A short text that is another for every other text; never one that a spreadsheet takes for a
     number, a date or a formula."""
-    told = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
-    return _DIGEST_FORM + told.hexdigest()
+    digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
+    return _DIGEST_FORM + digest.hexdigest()
 
 
 def rows_of(entity: Entity) -> Iterator[Row]:

@@ -90,17 +90,17 @@ def read_table(lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Entry]:
     for place, cells in numbered:
         if not any(cell.strip() for cell in cells):
             continue
-        said = {name: cells[index] if index < len(cells) else "" for name, index in at.items()}
-        edited, clears = text_in(said["edited"])
+        fields = {name: cells[index] if index < len(cells) else "" for name, index in at.items()}
+        edited, clears = text_in(fields["edited"])
         row = Row(
-            urn=said["urn"].strip(),
-            table=said.get("table", ""),
-            column=said["column"],
-            type=said.get("type", ""),
-            ingested=said.get("ingested", ""),
+            urn=fields["urn"].strip(),
+            table=fields.get("table", ""),
+            column=fields["column"],
+            type=fields.get("type", ""),
+            ingested=fields.get("ingested", ""),
             edited=edited,
-            tags=tag_names(said.get("tags", "")),
-            exported=said.get("exported", "").strip(),
+            tags=tag_names(fields.get("tags", "")),
+            exported=fields.get("exported", "").strip(),
         )
         problem = None if row.urn else "the line names no table: its urn is empty"
         yield Entry(place, row, clears, problem)
@@ -359,15 +359,15 @@ def _json_entries(rows: list[Any]) -> Iterator[Entry]:
         yield _json_entry(f"row {number}", row if isinstance(row, dict) else None)
 
 
-def _json_entry(place: str, said: dict[str, Any] | None) -> Entry:
+def _json_entry(place: str, fields: dict[str, Any] | None) -> Entry:
     nothing = Row("", "", "", "", "", "")
-    if said is None:
+    if fields is None:
         return Entry(place, nothing, problem="the row is no object")
-    texts = {name: said.get(name) for name in (*_TEXTS, "edited")}
+    texts = {name: fields.get(name) for name in (*_TEXTS, "edited")}
     wrong = [name for name, text in texts.items() if not isinstance(text, str | None)]
     known = {name: text if isinstance(text, str) else "" for name, text in texts.items()}
     edited, clears = text_in(known.pop("edited"))
-    given = said.get("tags")
+    given = fields.get("tags")
     tags = tuple(map(str, given)) if isinstance(given, list) else ()
     row = Row(**known, edited=edited, tags=tags)
     if wrong:
@@ -437,13 +437,13 @@ def _section(row: Row) -> str:
         "exported": row.exported,
     }
     # Within a string of JSON, where its escape means the same; so that none ends the comment.
-    told = json.dumps(about, ensure_ascii=False).replace(">", "\\u003e")
-    told = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", told)
+    text = json.dumps(about, ensure_ascii=False).replace(">", "\\u003e")
+    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     level, name = ("##", FieldPath(row.column).simple) if row.column else ("#", row.table)
-    lines = [f"{_OPENING}{told}{_CLOSING}", f"{level} {_line(name)}", ""]
+    lines = [f"{_OPENING}{text}{_CLOSING}", f"{level} {_line(name)}", ""]
     # Words of our own come first, so that none of theirs begins a line.
-    said = (("Type", _line(row.type)), ("Tags", _line(" ".join(map(Urn.label, row.tags)))))
-    if shown := " · ".join(f"{name}: {words}" for name, words in said if words):
+    fields = (("Type", _line(row.type)), ("Tags", _line(" ".join(map(Urn.label, row.tags)))))
+    if shown := " · ".join(f"{name}: {words}" for name, words in fields if words):
         lines += [shown, ""]
     if row.ingested:
         lines += [*(f"{_QUOTE}{line}" for line in _written(row.ingested).split("\n")), ""]
@@ -467,8 +467,8 @@ def _written(text: str) -> str:
 
 
 def _quoted(line: str) -> str:
-    told = json.dumps(line, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", told)
+    text = json.dumps(line, ensure_ascii=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _read_text(lines: list[str]) -> str:
@@ -544,8 +544,8 @@ def write_report(changes: Iterable[Change]) -> bytes:
         cells = list(cells_of(entry.row))
         if entry.clears:
             cells[_EDITED] = CLEAR
-        told = (entry.place, change.kind, change.why or "", change.theirs or "")
-        writer.writerow(map(escape_formula, (*told, *cells)))
+        outcome = (entry.place, change.kind, change.why or "", change.theirs or "")
+        writer.writerow(map(escape_formula, (*outcome, *cells)))
     return held.getvalue().encode("utf-8-sig")
 
 
