@@ -1,20 +1,45 @@
 """Edits made by commands: to one entity after another, reported one by one, kept in the journal;
-and labels, shown and changed.
+labels, shown and changed; and descriptions, shown, typed, written in the user's editor, and saved.
 """
 
+import os
+import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shlex import quote
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import click
 from rich.text import Text
 
+from explorer import config
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
-from explorer.cli.output import Column, StyledTable, note, print_json, said
-from explorer.client.display import line, moment
-from explorer.client.editable import LABEL_KINDS, OWNERS, LabelKind, LabelWhat, domains_of
+from explorer.cli.output import (
+    Column,
+    StyledTable,
+    note,
+    notes,
+    print_diff,
+    print_json,
+    results,
+    said,
+)
+from explorer.client.display import block, line, moment
+from explorer.client.editable import (
+    LABEL_KINDS,
+    OWNERS,
+    LabelKind,
+    LabelWhat,
+    TextConflict,
+    domains_of,
+    place_of,
+)
 from explorer.client.records import Edit, Held, What
 from explorer.errors import (
     CatalogError,
@@ -24,8 +49,10 @@ from explorer.errors import (
     NotFound,
     ReadOnly,
     ServerFault,
+    StorageFault,
 )
 from explorer.metadata.urn import Urn
+from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -34,12 +61,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Change",
+    "DescribeOptions",
     "EditRun",
     "Labels",
     "NamedLabel",
     "as_record",
     "change_each",
     "change_labels",
+    "describe",
+    "describe_from_stdin",
+    "describe_in_editor",
     "finish",
     "given_urns",
     "go_through",
@@ -48,6 +79,7 @@ __all__ = [
     "place_words",
     "read_stdin",
     "refuse_read_only",
+    "show_description",
     "show_labels",
     "tell",
 ]
@@ -72,8 +104,6 @@ class EditRun:
 
 def refuse_read_only(target: Target) -> None:
     """Raises `ReadOnly` where the profile in use only reads, before anything is asked or typed."""
-    from explorer import config
-
     server = config.server(target.url, profile=target.profile, data_dir=target.data_dir)
     if server.read_only:
         raise ReadOnly(
@@ -83,7 +113,6 @@ def refuse_read_only(target: Target) -> None:
 
 def keep_journal(catalog: "Catalog") -> "Journal":
     """Have the client write its edits down where `catalog undo` finds them."""
-    from explorer import config
     from explorer.client.journal import JOURNAL
 
     return catalog.keep_journal(config.state_dir() / JOURNAL)
@@ -415,3 +444,338 @@ def _table(found: Sequence[_Found], what: _What) -> StyledTable:
         for urn, path, held in found
     ]
     return StyledTable(columns, rows)
+
+
+# No line of the notes below it, which all begin otherwise, can be taken for it.
+_SCISSORS: Final = "# ------------------------ >8 ------------------------"
+_INGESTED: Final = "#   "
+_EDITOR_NOTES: Final = (
+    "# Nothing from the line above on is saved; leave that line as it is.",
+    "# The text is markdown. Saved as it was, or emptied, nothing is written.",
+)
+
+
+class _TypedText:
+    """A text that somebody typed. As a context it is kept in a file where what happens inside
+    fails; else nothing is left of it."""
+
+    def __init__(self, text: str, again: str, path: Path | None = None) -> None:
+        """`again` is the command that writes the text when it is given the file."""
+        self.text = text
+        self._again = again
+        self._path = path
+        self._kept = False
+
+    @classmethod
+    def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
+        """What the person makes of a text in their editor: `VISUAL`, `EDITOR` or the system's.
+
+        The ingested text is shown below it. Raises `StorageFault` where no file can be made, before
+        anything is typed, and `InvalidInput` where the editor fails or what it left cannot be
+        read; the file it left is then named.
+        """
+        path = _new_file(name)
+        blank = _editor_text(name, text, ingested)
+        try:
+            path.write_bytes(blank)
+            _run_editor(path)
+            found = _above_scissors(path.read_bytes())
+        except BaseException as error:
+            _remove_untouched(path, blank)
+            if isinstance(error, click.ClickException):
+                raise InvalidInput(f"nothing was written: {error.format_message()}") from error
+            if isinstance(error, OSError):
+                raise StorageFault(f"{path} cannot be used: {error.strerror}") from error
+            raise
+        return cls(found, again, path)
+
+    def keep(self) -> None:
+        """Put the text into a file and say where, with the words that write it from there."""
+        self._kept = True
+        # Of the end one line end is left off when it is read from standard input.
+        data = (self.text + ("\r\n" if self.text.endswith("\r") else "\n")).encode()
+        try:
+            path = self._path or _new_file("typed")
+            draft = path.with_name(f".{path.name}")
+            draft.write_bytes(data)
+            draft.chmod(0o600)
+            draft.replace(path)
+        except (OSError, StorageFault):
+            if self._path is None:
+                note(Text("your text cannot be kept in a file; it is:\n"), Text(block(self.text)))
+                return
+            path = self._path
+        note(Text(f"your text is kept in {line(str(path))}"))
+        note(Text(f"to write it: {line(f'{self._again} < {quote(str(path))}')}", "dim"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, click.exceptions.Exit):
+            self.keep()
+        if not self._kept and self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+def _new_file(name: str) -> Path:
+    directory = config.state_dir() / "texts"
+    plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)[:60]
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made for its owner's eyes only.
+        descriptor, path = tempfile.mkstemp(".md", f"{plain}-", directory)
+        os.close(descriptor)
+    except OSError as error:
+        raise StorageFault(
+            f"{directory} cannot be written ({error.strerror}); "
+            "name another directory with CATALOG_STATE_DIR"
+        ) from error
+    return Path(path)
+
+
+def _editor_text(name: str, text: str, ingested: str) -> bytes:
+    below = [_SCISSORS, *_EDITOR_NOTES, f"# It describes {line(name)}."]
+    if ingested:
+        below += [
+            "# Ingestion says:",
+            *(f"{_INGESTED}{one}" for one in block(ingested).split("\n")),
+        ]
+    return "\n".join((text, *below, "")).encode()
+
+
+def _above_scissors(data: bytes) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"nothing was written: it is not UTF-8 text: {error}") from None
+    lines = text.split("\n")
+    at = max((at for at, one in enumerate(lines) if one.rstrip("\r") == _SCISSORS), default=None)
+    if at is not None:
+        above = "\n".join(lines[:at])
+        return above.removesuffix("\r") if lines[at].endswith("\r") else above
+    if any(one.rstrip("\r") in _EDITOR_NOTES for one in lines):
+        raise InvalidInput(
+            "nothing was written: the line with >8 is gone, and so it cannot be told where your "
+            "text ends"
+        )
+    return text.removesuffix("\n")
+
+
+def _run_editor(path: Path) -> None:
+    with _results_elsewhere():
+        click.edit(filename=str(path))
+
+
+@contextmanager
+def _results_elsewhere() -> Iterator[None]:
+    """What the editor shows is no result: it goes to standard error where results go to a file."""
+    if os.isatty(1):
+        yield
+        return
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _remove_untouched(path: Path, blank: bytes) -> None:
+    """Leave the file where something was typed into it, and say so."""
+    try:
+        if path.read_bytes() in (blank, b""):
+            path.unlink()
+            return
+    except OSError:
+        pass
+    note(Text(f"what you typed is kept in {line(str(path))}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _DescribedPlace:
+    """Where a description stands and what it says; `path` is the column's, exact."""
+
+    urn: str
+    name: str
+    path: str | None
+    ingested: str
+    edited: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeOptions:
+    """How a text is written: over somebody else's, not at all but shown, told as JSON."""
+
+    force: bool
+    dry_run: bool
+    as_json: bool
+
+
+def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
+    """The entity's description, or that of a column of it. One request.
+
+    Raises `NotFound` for an entity and `UnknownName` for a column that does not exist.
+    """
+    entity = read_existing(catalog, urn)
+    if column is None:
+        texts = entity.ingested_description, entity.edited_description
+        return _DescribedPlace(urn, entity.name, None, *texts)
+    held = column_at(entity, column)
+    name = f"{entity.name} · {held.path.simple}"
+    return _DescribedPlace(urn, name, held.path.raw, held.ingested or "", held.edited or "")
+
+
+def _read_description() -> str:
+    """All of standard input without one line end at its end.
+
+    Raises `InvalidInput` when there is nothing, so that a script whose input went missing takes
+    no description back.
+    """
+    text = read_stdin()
+    if not text.strip():
+        raise InvalidInput(
+            "there is no text on standard input; --text gives one, "
+            '--text "" takes the description back, and `catalog get` shows it'
+        )
+    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+def show_description(target: Target, urn: str, column: str | None, *, as_json: bool) -> None:
+    """Show both texts, each marked."""
+    from explorer.cli.rendering.entity import print_description
+
+    with target.open() as catalog:
+        place = _find_described(catalog, urn, column)
+    if as_json:
+        print_json(_description_as_json(place))
+        return
+    console = results()
+    console.print(said(place.name, "bold underline"))
+    print_description(console, place.ingested, place.edited)
+
+
+def describe(
+    target: Target, urn: str, column: str | None, text: str, manner: DescribeOptions
+) -> None:
+    """Write a text that was given with the command."""
+    refuse_read_only(target)
+    with target.open() as catalog:
+        _save_description(catalog, _find_writable(catalog, urn, column), text, manner)
+
+
+def describe_from_stdin(
+    target: Target, urn: str, column: str | None, manner: DescribeOptions
+) -> None:
+    """Write a text from standard input, which is kept in a file where that fails."""
+    refuse_read_only(target)
+    typed = _TypedText(_read_description(), _again(urn, column))
+    with typed as sheet, target.open() as catalog:
+        _save_description(catalog, _find_writable(catalog, urn, column), sheet.text, manner)
+
+
+def describe_in_editor(
+    target: Target, urn: str, column: str | None, manner: DescribeOptions
+) -> None:
+    """Write what the person makes of the text in their editor; kept in a file where that fails.
+
+    Where the text in the catalog changed meanwhile nothing is written, unless with `force`.
+    """
+    refuse_read_only(target)
+    with target.open() as catalog:
+        place = _find_writable(catalog, urn, column)
+        again = _again(urn, place.path)
+        with _TypedText.edited(place.name, place.edited, place.ingested, again) as sheet:
+            if sheet.text == place.edited or not (sheet.text.strip() or place.edited.strip()):
+                note(Text("the text is as it was; nothing was written"))
+                return
+            if not sheet.text.strip():
+                note(Text("the text was emptied; nothing was written"))
+                note(Text('--text "" in place of --edit takes the description back', "dim"))
+                click.get_current_context().exit(1)
+            if manner.dry_run:
+                sheet.keep()
+            _save_description(catalog, place, sheet.text, manner, instead_of=place.edited)
+
+
+def _again(urn: str, column: str | None) -> str:
+    words = ("catalog", "describe", urn, *(("--column", column) if column else ()), "--text", "-")
+    return shlex.join(words)
+
+
+def _find_writable(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
+    """Return what `_find_described` does. Raises `InvalidInput` for what cannot be described,
+    before anything is typed."""
+    place_of(Urn.parse(urn), column)
+    return _find_described(catalog, urn, column)
+
+
+def _save_description(
+    catalog: "Catalog",
+    place: _DescribedPlace,
+    text: str,
+    manner: DescribeOptions,
+    *,
+    instead_of: str | None = None,
+) -> None:
+    before = place.edited
+    if manner.dry_run:
+        if manner.as_json:
+            print_json(_changed_description(replace(place, edited=text), before, dry_run=True))
+        elif text != before:
+            _print_difference(before, text, to_results=True)
+        same = "" if text != before else "the text is as it was; "
+        note(Text(f"{same}nothing was written: this was a dry run"))
+        return
+    keep_journal(catalog)
+    try:
+        edit = catalog.describe(
+            place.urn, text, column=place.path, instead_of=instead_of, force=manner.force
+        )
+    except TextConflict as conflict:
+        note(Text("what changed while you wrote:"))
+        _print_difference(conflict.base, conflict.theirs, to_results=False)
+        note(Text("--force with --edit writes over it, as --text does", "dim"))
+        raise
+    if edit.changed:
+        head = Text("described ") + said(place.name, "bold")
+        was, now = (part("description", held) for held in (edit.before, edit.after))
+        note(head, Text(f": {was} → {now}"))
+    else:
+        note(said(place.name, "bold"), Text(" says that already; nothing was written"))
+    if manner.as_json:
+        held = edit.before if isinstance(edit.before, str) else ""
+        print_json(_changed_description(replace(place, edited=text), held, dry_run=False))
+
+
+def _print_difference(before: str, after: str, *, to_results: bool) -> None:
+    console = results() if to_results else notes()
+    console.print(Text("--- before\n+++ after", "bold"))
+    print_diff(text_diff(before, after, exact=True), console)
+
+
+def _description_as_json(place: _DescribedPlace) -> dict[str, Any]:
+    """`description` is the text that counts: what people wrote where they wrote any."""
+    return {
+        "urn": place.urn,
+        "column": place.path,
+        "description": place.edited or place.ingested,
+        "edited": place.edited or None,
+        "ingested": place.ingested or None,
+    }
+
+
+def _changed_description(place: _DescribedPlace, before: str, *, dry_run: bool) -> dict[str, Any]:
+    changed = place.edited != before
+    return {
+        **_description_as_json(place),
+        "before": before or None,
+        "changed": changed,
+        "dry_run": dry_run,
+    }

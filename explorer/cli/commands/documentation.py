@@ -609,14 +609,14 @@ def describe(
         raise click.UsageError(f"{' and '.join(sources)} exclude each other; give one of them")
     if (force or dry_run) and not sources:
         raise click.UsageError("there is nothing to write; give --text, --stdin or --edit")
-    from explorer.cli import descriptions
+    from explorer.cli import edits
 
-    manner = descriptions.DescribeOptions(force=force, dry_run=dry_run, as_json=as_json)
+    manner = edits.DescribeOptions(force=force, dry_run=dry_run, as_json=as_json)
     if edit:
-        descriptions.write_from_editor(target, urn, column, manner)
+        edits.describe_in_editor(target, urn, column, manner)
     elif from_stdin or text == "-":
-        descriptions.write_typed(target, urn, column, manner)
+        edits.describe_from_stdin(target, urn, column, manner)
     elif text is not None:
-        descriptions.write(target, urn, column, text, manner)
+        edits.describe(target, urn, column, text, manner)
     else:
-        descriptions.show(target, urn, column, as_json=as_json)
+        edits.show_description(target, urn, column, as_json=as_json)
