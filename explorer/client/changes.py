@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 __all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
 
 ChangeQuery = str
-"""The query part that says which changes are asked for; each of its parts begins with `&`."""
+"""The part of a query that selects changes; each of its parameters begins with `&`."""
 
 
 def change_query(
@@ -29,7 +29,7 @@ def change_query(
     *,
     values: bool,
 ) -> ChangeQuery:
-    """What narrows the log; nothing for all of it. Raises `InvalidUrn`."""
+    """Return the part of a query that selects changes; empty for all. Raises `InvalidUrn`."""
     parts = [f"&urn={Urn.parse(urn).encoded}" for urn in urns or ()]
     parts += [f"&aspect={quote(name, safe='')}" for name in aspects or ()]
     parts += [f"&entity={quote(name, safe='')}" for name in entities or ()]
@@ -37,13 +37,14 @@ def change_query(
 
 
 def changes_request(after: int | None, limit: int, narrowed: ChangeQuery) -> Request:
-    """What came after an offset, or from the first change that is kept."""
+    """Return a request for the changes after an offset, or from the first that is kept."""
     begin = "" if after is None else f"after={after}&"
     return Request("GET", f"/changes?{begin}limit={limit}{narrowed}")
 
 
 def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Request:
-    """What comes after an offset, as it comes; `resumed` says that there was a stream before."""
+    """Return a request for the stream of changes after an offset; `resumed` says that there was a
+    stream before."""
     headers = [("Accept", "text/event-stream")]
     if resumed:
         headers.append(("Last-Event-ID", str(after)))
@@ -52,7 +53,7 @@ def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Reque
 
 @read_as("changes")
 def parse_changes(body: Any) -> ChangePage:
-    """A page of the log."""
+    """Return a page of the log."""
     value = value_of(body, "changes")
     listed = tuple(_parse_change(entry) for entry in value.get("changes") or ())
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
@@ -63,14 +64,14 @@ _MAX_OFFSET_DIGITS = 18
 
 
 class StreamEvent(NamedTuple):
-    """What a stream said at once: how far it has come, and a change where there is one."""
+    """One event of a stream: its offset, and a change where it holds one."""
 
     offset: int | None
     change: ChangeEvent | None
 
 
 class EventReader:
-    """Puts events together from the lines of a stream, one line after the other."""
+    """Parses the lines of a stream into events."""
 
     def __init__(self) -> None:
         self._id: int | None = None
@@ -79,8 +80,8 @@ class EventReader:
         self._bytes = 0
 
     def read(self, line: bytes) -> StreamEvent | None:
-        """What this line completes, if it completes anything. Comments, which keep the connection
-        alive, and events of other names complete nothing."""
+        """Return the event that a line completes, None where it completes none. Comments, which
+        keep the connection alive, and events of other names complete none."""
         if line:
             self._take(line)
             return None
@@ -142,7 +143,7 @@ _PATIENCE_SECONDS = 300.0
 
 
 class ChangeLogMethods(CatalogMethods):
-    """How one learns what changed. All of it may be narrowed to `urns`, to `aspects` and to
+    """Reading and following the change log, all of it or the changes of some `urns`, `aspects` and
     `entities` (types) by their names.
 
     Raises `InvalidInput` on a server that keeps no change log, as DataHub's do not, and `Gone`
@@ -160,7 +161,7 @@ class ChangeLogMethods(CatalogMethods):
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> ChangePage:
-        """A page of what was changed after an offset of the log, or from the first change that is
+        """Return a page of the changes after an offset of the log, or from the first change that is
         kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
         was written. One request, one more the first time. `changes(limit=0).head` is where the log
         ends.
@@ -179,8 +180,8 @@ class ChangeLogMethods(CatalogMethods):
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> AsyncGenerator[ChangeEvent, None]:
-        """Every change after an offset, or from the first that is kept, up to where the log ends
-        by then. One request for 500.
+        """Yield every change after an offset, or from the first that is kept, up to the end of the
+        log. One request for 500.
 
         Example: `sum(1 for change in cat.every_change(urns=[urn]))`
         """
@@ -202,12 +203,12 @@ class ChangeLogMethods(CatalogMethods):
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
     ) -> AsyncGenerator[ChangeEvent, None]:
-        """Changes as they happen, without end: from an offset, or from now on. Each comes once, in
-        the order of the log.
+        """Yield changes as they happen, without end: from an offset, or from now on. Each comes
+        once, in the order of the log.
 
-        A stream that is cut is taken up where it was; `Unreachable` is raised when the server does
-        not come back within five minutes. Where nothing can be streamed the log is asked twice a
-        second. To leave, stop asking: closing the iterator, or being cancelled, hangs up.
+        A stream that breaks off is resumed where it was; `Unreachable` is raised when the server
+        does not come back within five minutes. Where the transport cannot stream, the log is polled
+        twice a second. Closing the generator ends the stream, as does cancelling it.
 
         Example: `next(cat.follow(0))`
         """
@@ -241,7 +242,7 @@ class ChangeLogMethods(CatalogMethods):
     async def _streamed(
         self, after: int, narrowed: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
-        """How far the stream has come, with each change."""
+        """Yield the offset reached with each change, and without one where nothing changed."""
         at, reader = after, EventReader()
         request = stream_request(after, narrowed, resumed=resumed)
         async with aclosing(self._connection.stream(request)) as lines:
@@ -280,7 +281,8 @@ class ChangeLogMethods(CatalogMethods):
 
 
 def _further(page: ChangePage, at: int) -> int:
-    """Where to go on from; raises `ServerFault` where that is no further than this page was."""
+    """Return the offset of the next page. Raises `ServerFault` where it is no further than this
+    one's."""
     if page.next <= at:
         raise ServerFault(
             f"the server's change log does not go on after {at:,}, and is not at its end"

@@ -94,13 +94,14 @@ query autoCompleteForMultiple($input: AutoCompleteMultipleInput!) {
 
 
 def autocomplete_request(text: str, entity: str, limit: int, narrowed_by: Filter) -> Request:
-    """Endpoint 7."""
+    """Return a request for the names of one entity type that complete a text."""
     body: dict[str, Any] = {"query": text, "entity": entity, "limit": limit}
     return action("/entities", "autocomplete", body | filter_of(narrowed_by))
 
 
 def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
-    """Names that complete a text, over several entity types, or those the server thinks of."""
+    """Return a request for the names that complete a text, of several entity types, or of those
+    that the server chooses."""
     fields: dict[str, Any] = {"query": text, "limit": limit}
     if entities:
         fields["types"] = [entity_symbol(name) for name in entities]
@@ -108,7 +109,7 @@ def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
 
 
 def properties_request(limit: int) -> Request:
-    """The structured properties that are defined."""
+    """Return a request for the structured properties that are defined."""
     fields = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
     return graphql_request(_PROPERTIES, {"input": fields})
 
@@ -118,7 +119,8 @@ _NAMES = ("name", "displayName", "fullName")
 
 @read_as("autocomplete")
 def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
-    """Endpoint 7: texts, and the URNs of what is called so where the server gives them."""
+    """Return the texts, and the URNs of the entities with these names where the server gives
+    them."""
     value = value_of(body, "autocomplete")
     texts = list_in(value, "suggestions", "autocomplete")
     named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
@@ -127,8 +129,8 @@ def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
 
 @read_as("suggest")
 def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
-    """The answer of autoCompleteForMultiple, a list for each type of entity. `types` are the
-    entity types by their GraphQL symbol."""
+    """Return the suggestions of autoCompleteForMultiple, a list for each entity type. `types` are
+    the entity types by their GraphQL symbol."""
     answer = as_object(graphql_data(body).get("autoCompleteForMultiple"), "suggest")
     groups = answer.get("suggestions")
     if not isinstance(groups, list):
@@ -138,8 +140,8 @@ def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggesti
 
 @read_as("structured properties")
 def parse_properties(body: Any) -> tuple[Facet, ...]:
-    """The structured properties of a search over GraphQL, as facets with the values that they
-    allow, none of which was counted."""
+    """Return the structured properties that a search in GraphQL found, as facets with the values
+    that they allow, whose counts are 0."""
     found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
     facets = []
     for result in found.get("searchResults") or ():
@@ -158,12 +160,12 @@ def parse_properties(body: Any) -> tuple[Facet, ...]:
 def pair_suggestions(
     texts: Sequence[str], urns: Sequence[Urn], entity_type: str
 ) -> list[Suggestion]:
-    """Texts with the URNs that they are found in."""
+    """Return texts with the URNs that they are found in."""
     return _paired(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
 
 
 def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
-    """What a search found, by the names it matched."""
+    """Return what a search found, by the names it matched."""
     found: dict[str, list[Suggestion]] = {}
     for hit in hits:
         names = (match.value for match in hit.matched if match.field in _NAMES)
@@ -176,8 +178,8 @@ def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
 
 
 def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
-    """The first of every type, then the second of every type, and so on: nothing says that one
-    type's names are better than another's."""
+    """Return the first of every type, then the second of every type, and so on: no type's names are
+    ranked above another's."""
     rounds = zip_longest(*groups)
     mixed = (one for one in chain.from_iterable(rounds) if one is not None)
     return tuple(mixed)[:limit]
@@ -212,8 +214,8 @@ def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
 def _paired(
     texts: Sequence[str], entities: Sequence[tuple[Urn, frozenset[str]]], entity_type: str
 ) -> list[Suggestion]:
-    """Each text with the entity called so. Servers list entities in no order that can be relied
-    on, so they are told by their names, then by their URNs; a last pair belongs together."""
+    """Return each text with the entity of that name. Servers list entities in no reliable order, so
+    they are matched by their names, then by their URNs; a last pair belongs together."""
     left = list(entities)
     found: dict[str, Urn] = {}
     for text in texts:
@@ -262,7 +264,7 @@ _FACETS_KEPT_SECONDS = 10.0
 
 
 class CompletionMethods(SearchMethods):
-    """How typing is helped."""
+    """Completion of names and of filter text."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -280,8 +282,8 @@ class CompletionMethods(SearchMethods):
         limit: int = 10,
         superseding: str | None = None,
     ) -> tuple[str, ...]:
-        """Names that complete `text`, best first, at most `limit`. One request. `superseding` is
-        that of `search`.
+        """Return names that complete `text`, best first, at most `limit`. One request.
+        `superseding` is that of `search`.
 
         Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
         """
@@ -298,8 +300,8 @@ class CompletionMethods(SearchMethods):
         limit: int = 10,
         superseding: str | None = None,
     ) -> tuple[Suggestion, ...]:
-        """Names that complete `text`, of all types of entities or of those named, at most `limit`:
-        the best of every type, then the second best, and so on.
+        """Return names that complete `text`, of all entity types or of those named, at most
+        `limit`: the best of every type, then the second best, and so on.
 
         One request; from a server without GraphQL one for each type, and a search where it
         completes none of them. `superseding` is that of `search`.
@@ -312,9 +314,9 @@ class CompletionMethods(SearchMethods):
     async def complete_filter(
         self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
     ) -> "tuple[Completion, ...]":
-        """What may be typed at the cursor of a filter's text, best first: fields, operators, and
-        the values that entities of some types or of all have, most frequent first. People, groups
-        and whatever else has a URN are offered by their names.
+        """Return what may be typed at the cursor of a filter's text, best first: fields, operators,
+        and the values that entities of some types or of all have, most frequent first. People,
+        groups and whatever else has a URN are offered by their names.
 
         Up to two requests, one more where structured properties may be defined and two for a value
         with a name, whose answers do for ten seconds; where none comes, no values are offered.
@@ -335,8 +337,8 @@ class CompletionMethods(SearchMethods):
     async def _names_for(
         self, field: "FilterField", typed: str, facets: Sequence[Facet]
     ) -> dict[str, str]:
-        """What the URNs are called that a field may have at a place: those whose names begin so,
-        then those of its facet."""
+        """Return the names of the URNs that a field may have at a place: those whose names begin
+        with what was typed, then those of its facet."""
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
         try:
@@ -354,7 +356,7 @@ class CompletionMethods(SearchMethods):
         return found | known
 
     async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
-        """What the values of a facet are called, kept as long as the facet is."""
+        """Return the names of the values of a facet, kept as long as the facet is."""
         since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
         if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
             known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
@@ -390,7 +392,7 @@ class CompletionMethods(SearchMethods):
     async def _completed_each(
         self, text: str, types: Sequence[str], limit: int
     ) -> list[list[Suggestion]]:
-        """The completions of each type that the server completes."""
+        """Return the completions of each type that the server completes."""
         each = await asyncio.gather(
             *(self._completed(text, entity, limit) for entity in types), return_exceptions=True
         )
@@ -420,8 +422,8 @@ class CompletionMethods(SearchMethods):
             return facets
 
     async def _properties(self, types: Sequence[str], facets: Sequence[Facet]) -> tuple[Facet, ...]:
-        """The structured properties that are defined, as facets with the values they allow. Where
-        all entities were counted by type and none is a structured property, nobody is asked."""
+        """Return the structured properties that are defined, as facets with the values they allow.
+        Where all entities were counted by type and none is one, no request is sent."""
         since, found = self._defined
         if monotonic() - since > _FACETS_KEPT_SECONDS:
             has_any = bool(types) or any(

@@ -41,17 +41,17 @@ __all__ = [
 
 
 def entity_request(urn: Urn, aspects: Sequence[str] | None) -> Request:
-    """Endpoint 3; all aspects when none are named."""
+    """Return a request for an entity; for all aspects when none are named."""
     return Request("GET", f"/entitiesV2/{urn.encoded}{of_aspects('?', aspects)}")
 
 
 def legacy_entity_request(urn: Urn) -> Request:
-    """Endpoint 4."""
+    """Return a request for an entity in the legacy snapshot form."""
     return Request("GET", f"/entities/{urn.encoded}")
 
 
 def entities_request(urns: Sequence[Urn], aspects: Sequence[str] | None) -> Request:
-    """The batch form of endpoint 3."""
+    """Return a request for several entities."""
     ids = ",".join(urn.encoded for urn in urns)
     return Request(
         "GET",
@@ -61,12 +61,12 @@ def entities_request(urns: Sequence[Urn], aspects: Sequence[str] | None) -> Requ
 
 
 def aspect_request(urn: Urn, name: str, version: int) -> Request:
-    """Endpoint 8."""
+    """Return a request for one version of an aspect."""
     return Request("GET", f"/aspects/{urn.encoded}?aspect={quote(name, safe='')}&version={version}")
 
 
 def parse_config(body: Any, address: str) -> ServerInfo:
-    """`GET /config`."""
+    """Return what an answer of `GET /config` says of the server."""
     answer = as_object(body, "the server's /config")
     if answer.get("noCode") != "true":
         raise ServerFault(f"{address} answers, but is no metadata service (its /config says so)")
@@ -87,7 +87,7 @@ def parse_config(body: Any, address: str) -> ServerInfo:
 
 
 def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
-    """Endpoint 3. A null stands for an aspect that is not there."""
+    """Return the entity; a null in the answer stands for an aspect that is not there."""
     answer = as_object(body, "an entity")
     held = answer.get("aspects")
     wrappers = {} if held is None else as_object(held, "an entity's aspects")
@@ -103,7 +103,7 @@ def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
 
 
 def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity]:
-    """The batch form of endpoint 3, by URN; those that could not be read are left out."""
+    """Return the entities by URN, without those that the server could not read."""
     results = as_object(body, "entities").get("results")
     found = [
         parse_entity(answer, as_of)
@@ -114,8 +114,8 @@ def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity
 
 
 def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = None) -> Entity:
-    """Endpoint 4: aspects by the names of their records, whatever their prefix. One that the
-    model does not have is kept under its record's short name."""
+    """Return the entity of a snapshot, which names aspects by their records, whatever their prefix.
+    An aspect that the model does not have is kept under the short name of its record."""
     answer = as_object(body, "an entity")
     _, snapshot = _member(answer.get("value", answer), "a snapshot")
     listed = snapshot.get("aspects") or []
@@ -132,7 +132,7 @@ def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = 
 
 
 def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectRead:
-    """Endpoint 8."""
+    """Return the aspect of an answer for one version of it."""
     answer = as_object(body, "an aspect")
     members = as_object(answer.get("aspect"), f"the aspect {name}")
     if len(members) > 1:
@@ -169,7 +169,7 @@ def parse_wrapper(name: str, wrapper: Any) -> AspectRead:
 
 
 def parse_value(value: Any, what: str) -> Json:
-    """A value as it is, or out of its envelope's text; nothing is an empty one."""
+    """Return a value that comes as JSON or as text in an envelope; an empty one for null."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -221,17 +221,18 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class EntityMethods(CatalogMethods):
-    """How what is stored is read."""
+    """Reading entities and aspects."""
 
     _batches = True
 
     async def info(self) -> ServerInfo:
-        """What the server says of itself. One request."""
+        """Return what the server says of itself. One request."""
         body = await self._connection.send(config_request())
         return parse_config(body, self._connection.address)
 
     async def me(self) -> Urn | None:
-        """The user that the server takes the caller for; None where it does not know. Two requests.
+        """Return the user that the server takes the caller for; None where it does not know. Two
+        requests.
 
         Example: `cat.me()`
         """
@@ -249,7 +250,7 @@ class EntityMethods(CatalogMethods):
         return next(iter(Urn.parse_all((user,))), None)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
-        """An entity with its latest aspects, or those named. One request.
+        """Return an entity with its latest aspects, or those named. One request.
 
         An entity that was never written has nothing but its key (`Entity.exists` is false).
         Timeseries aspects are not among them.
@@ -262,8 +263,8 @@ class EntityMethods(CatalogMethods):
         return parse_entity(reply.body, reply.as_of)
 
     async def legacy_entity(self, urn: str | Urn) -> Entity:
-        """An entity as the deprecated snapshot form tells it: for servers that know nothing newer;
-        ask `entity` of any other. One request.
+        """Return an entity in the deprecated snapshot form, for servers that know nothing newer;
+        use `entity` with any other. One request.
 
         Says neither when an aspect was written nor by whom. Raises `NotFound` for types that never
         had a snapshot, such as containers.
@@ -275,7 +276,7 @@ class EntityMethods(CatalogMethods):
         return parse_legacy_entity(reply.body, self.registry, reply.as_of)
 
     async def exists(self, urn: str | Urn) -> bool:
-        """Whether an entity was ever written, soft-deleted or not. One request.
+        """Return whether an entity was ever written, soft-deleted or not. One request.
 
         Example: `cat.exists(urn)`
         """
@@ -291,8 +292,8 @@ class EntityMethods(CatalogMethods):
     async def entities(
         self, urns: Iterable[str | Urn], aspects: Sequence[str] | None = None
     ) -> dict[Urn, Entity]:
-        """Many entities, by URN, in the order given. One request for each 150, four at a time (for
-        fewer where URNs are long), or one for each entity from a server that knows no batches.
+        """Return many entities by URN, in the order given. One request for each 150, four at a time
+        (for fewer where URNs are long), or one for each entity from a server without batches.
 
         Example: `cat.entities([urn], ["ownership"])`
         """
@@ -305,14 +306,14 @@ class EntityMethods(CatalogMethods):
         return {urn: found[urn] for urn in targets if urn in found}
 
     async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
-        """What a line in a list needs of each entity; costs what `entities` costs.
+        """Return of each entity what a line in a list needs; costs what `entities` costs.
 
         Example: `cat.summaries([urn])[Urn.parse(urn)].name`
         """
         return await self.entities(urns, SUMMARY_ASPECTS)
 
     async def aspect(self, urn: str | Urn, name: str, version: int = 0) -> AspectRead:
-        """One aspect at one version: 0 is the latest, 1 the oldest. One request.
+        """Return one version of an aspect: 0 is the latest, 1 the oldest. One request.
 
         Raises `NotFound` where there is no such entity, aspect or version.
 
@@ -322,7 +323,7 @@ class EntityMethods(CatalogMethods):
         return parse_aspect(reply.body, name, reply.as_of)
 
     async def record(self, urn: str | Urn, kind: type[_T], version: int = 0) -> _T | None:
-        """An aspect as its typed record, `Ownership`; nothing where the entity lacks it or that
+        """Return an aspect as its typed record, `Ownership`; None where the entity lacks it or that
         version of it. Fields that the record does not name are in `aspect` alone. One request.
 
         Raises `InvalidInput` for a record of no aspect, `ServerFault` for a value of another shape.
@@ -342,17 +343,16 @@ class EntityMethods(CatalogMethods):
                 reply = await self._connection.ask(entities_request(urns, aspects))
                 return parse_entities(reply.body, reply.as_of)
             except REFUSALS:
-                # Refused for one of the entities, or for the batch: reading each will tell.
+                # Refused for one of the entities, or as a batch: each is read by itself.
                 pass
         found = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
-        # Each can be read by itself, so it is batches that this server does not know: remembered,
-        # so that it is asked but once.
+        # Each can be read by itself, so this server knows no batches, and none is sent again.
         self._batches = False
         return {one.urn: one for one in found}
 
 
 def _batched(urns: Iterable[Urn]) -> Iterator[list[Urn]]:
-    """The URNs in lists that each fit into one request."""
+    """Yield the URNs in lists that each fit into one request."""
     chunk: list[Urn] = []
     size = 0
     for urn in urns:

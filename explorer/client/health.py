@@ -37,7 +37,7 @@ _Json = Mapping[str, Any]
 def failing_assertion(
     assertion: Entity, runs: Sequence[_Json], *, has_older: bool
 ) -> FailingAssertion | None:
-    """The assertion as one that fails; None where its newest completed run did not fail.
+    """Return the assertion as one that fails; None where its newest completed run did not fail.
 
     `runs` are its run events, oldest first; `has_older` says that there are others before them.
     """
@@ -67,7 +67,7 @@ def failing_assertion(
 
 
 def open_incident(incident: Entity) -> OpenIncident | None:
-    """An incident that is active; None for one that is resolved, or has nothing stored."""
+    """Return an incident that is active; None for one that is resolved, or has nothing stored."""
     info = incident.raw("incidentInfo") or {}
     status = _dict(info.get("status"))
     if status.get("state") != "ACTIVE":
@@ -87,7 +87,7 @@ def open_incident(incident: Entity) -> OpenIncident | None:
 
 
 def assertion_rule(assertion: Entity) -> str:
-    """What an assertion asserts, in words: what people wrote, else put together from its parts."""
+    """Return what an assertion asserts, in words: what people wrote, else its parts."""
     info = assertion.raw("assertionInfo") or {}
     description = info.get("description")
     if isinstance(description, str) and description.strip():
@@ -130,7 +130,7 @@ def _compared(condition: _Json) -> str:
 
 
 def _found(result: _Json) -> str:
-    """What a run says that it found."""
+    """Return what a run found, in words."""
     counted = {"unexpectedCount": "unexpected", "missingCount": "missing", "rowCount": "rows"}
     parts = [
         f"{result[key]:,} {word}"
@@ -166,10 +166,10 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
-    """How what is wrong is read."""
+    """Reading failing assertions and open incidents."""
 
     async def health(self, urn: str | Urn) -> Health:
-        """The assertions about an entity that fail now and the incidents on it that are active.
+        """Return the assertions about an entity that fail now and the incidents that are active.
 
         No request for an entity that can have neither; else one, one more for a hundred assertions
         and incidents where there are any, and one for each assertion that is not known to pass.

@@ -23,7 +23,8 @@ __all__ = ["HistoryMethods", "parse_versions", "versions_request"]
 
 
 def versions_request(urn: Urn, name: str, newest: int, start: int, count: int) -> Request:
-    """The versions of an aspect up to one number, newest first: what our own service offers."""
+    """Return a request for the versions of an aspect up to a number, newest first, as this
+    package's own service offers it."""
     return Request(
         "GET",
         f"/versions/{urn.encoded}?aspect={quote(name, safe='')}"
@@ -32,12 +33,12 @@ def versions_request(urn: Urn, name: str, newest: int, start: int, count: int) -
 
 
 def version_of(read: AspectRead) -> Version:
-    """An aspect at one version as one of its versions."""
+    """Return an aspect that was read at one version as a `Version`."""
     return Version(read.version, read.value, read.created, read.run_id)
 
 
 def parse_versions(body: Any, urn: Urn, name: str, as_of: datetime | None = None) -> Versions:
-    """The versions that our own service tells at once."""
+    """Return the versions that an answer of this package's own service lists."""
     answer = as_object(body, "versions")
     listed = answer.get("versions")
     if not isinstance(listed, list):
@@ -64,7 +65,7 @@ class ColumnTexts:
     _newer: tuple[Version, _Texts] | None = None
 
     def read(self, version: Version) -> None:
-        """Take in the next older version."""
+        """Add the next older version."""
         elements = tuple(_elements(version.value.get(self.array)))
         texts = {path: text for path, text in elements if text}
         if self._newer is None:
@@ -74,7 +75,7 @@ class ColumnTexts:
         self._newer = version, texts
 
     def end(self) -> None:
-        """There is nothing older: what the oldest version says, it brought."""
+        """Note that there is no older version, so that the oldest one brought all its texts."""
         if self._newer is not None:
             self._compare({})
             self._newer = None
@@ -100,7 +101,7 @@ class ColumnTexts:
 
 @dataclass(slots=True)
 class Authorship:
-    """Both aspects that describe columns."""
+    """The texts of both aspects that describe columns."""
 
     ingested: ColumnTexts = field(
         default_factory=lambda: ColumnTexts("ingested", "schemaMetadata", "fields")
@@ -112,14 +113,14 @@ class Authorship:
     )
 
     def unexplained(self, track: ColumnTexts) -> bool:
-        """Whether the author of a text that counts now lies further back."""
+        """Return whether the author of a text in use is in an older version than those read."""
         return any(
             counting is track and path not in track.changes for path, counting in self._counting()
         )
 
     def of_column(self, path: str) -> tuple[ColumnChange, ...]:
-        """Every change of one column, newest first; those without a time after the one that the
-        same aspect had next."""
+        """Return every change of one column, newest first; one without a time comes after the next
+        newer change of the same aspect."""
         timed = []
         for track in (self.edited, self.ingested):
             track.end()
@@ -133,13 +134,13 @@ class Authorship:
         return tuple(change for _, change in timed)
 
     def blamed(self) -> dict[str, ColumnChange]:
-        """The change that gave each documented column its text."""
+        """Return the change that gave each documented column its text."""
         self.edited.end()
         self.ingested.end()
         return {path: track.changes[path][0] for path, track in self._counting()}
 
     def _counting(self) -> Iterator[tuple[str, ColumnTexts]]:
-        """Each documented column, with the aspect whose text counts."""
+        """Yield each documented column, with the aspect whose text is in use."""
         for path in self.ingested.order or self.edited.order:
             for track in (self.edited, self.ingested):
                 if track.latest.get(path, "").strip():
@@ -162,12 +163,12 @@ _AT_ONCE = 4
 
 
 class HistoryMethods(CatalogMethods):
-    """How what was stored earlier is read."""
+    """Reading versions of aspects."""
 
     async def versions(
         self, urn: str | Urn, aspect: str, *, start: int = 0, count: int = _PAGE
     ) -> Versions:
-        """Versions of an aspect, newest first: `count` of them after the first `start`.
+        """Return versions of an aspect, newest first: `count` of them after the first `start`.
 
         One request where the server tells its versions at once (`Abilities.versions`). Elsewhere
         they are looked up one by one: two requests and one for each version, or, where the server
@@ -189,8 +190,8 @@ class HistoryMethods(CatalogMethods):
     async def every_version(
         self, urn: str | Urn, aspect: str, *, page_size: int = _PAGE
     ) -> AsyncGenerator[Version, None]:
-        """Every version of an aspect, newest first; each once, also when it is written to in
-        between. Costs what `versions` costs, a page at a time, as far as it is read.
+        """Yield every version of an aspect, newest first, each once, also when it is written to
+        meanwhile. Costs what `versions` costs, a page at a time, as far as it is read.
 
         Example: `list(cat.every_version(urn, "schemaMetadata"))`
         """
@@ -213,7 +214,8 @@ class HistoryMethods(CatalogMethods):
     async def diff(
         self, urn: str | Urn, aspect: str, older: int = -1, newer: int = 0
     ) -> AspectDiff:
-        """What differs between two versions of an aspect: by default, what the latest changed.
+        """Return what differs between two versions of an aspect; by default what the latest
+        changed.
 
         Versions by number: 0 is the latest, 1 the oldest, negative numbers count back from the
         latest, -1 being the one before it. One or two requests where the server tells its versions
@@ -233,8 +235,8 @@ class HistoryMethods(CatalogMethods):
         return AspectDiff(target, aspect, old, new, difference(old.value, new.value))
 
     async def column_history(self, urn: str | Urn, column: str) -> tuple[ColumnChange, ...]:
-        """Every change of a column's description, newest first, by ingestion and by people; empty
-        where it never had one. `column` is its exact field path.
+        """Return every change of a column's description, newest first, by ingestion and by people;
+        empty where it never had one. `column` is its exact field path.
 
         Reads every version of the schema and of what people wrote of it: a request for each 20 of
         either where the server tells its versions at once, else one for each.
@@ -249,8 +251,8 @@ class HistoryMethods(CatalogMethods):
         return found.of_column(column)
 
     async def blame(self, urn: str | Urn) -> dict[str, ColumnChange]:
-        """For each documented column, in the order of the schema, the change that gave it the
-        description it has now: what people wrote where they wrote any, else what came in.
+        """Return for each documented column, in the order of the schema, the change that gave it
+        its present description: what people wrote where they wrote any, else what was ingested.
 
         Costs what `column_history` costs, but reads no further back than it takes: two requests
         where the latest 20 versions tell it.
@@ -261,7 +263,7 @@ class HistoryMethods(CatalogMethods):
         found = Authorship()
         tracks = (found.edited, found.ingested)
         sources = [self._written(target, track.aspect) for track in tracks]
-        # The latest of both tell which text of a column counts.
+        # The latest of both say which text of a column is in use.
         for track, source in zip(tracks, sources, strict=True):
             async for version in source:
                 track.read(version)
@@ -294,14 +296,14 @@ class HistoryMethods(CatalogMethods):
     async def _versions(
         self, urn: Urn, aspect: str, newest: int, start: int, count: int
     ) -> Versions:
-        """Versions from the number `newest` downward, 0 being the latest."""
+        """Return versions from the number `newest` downward, 0 being the latest."""
         if not (await self.abilities()).versions:
             return await self._walked(urn, aspect, newest, start, count)
         reply = await self._connection.ask(versions_request(urn, aspect, newest, start, count))
         return parse_versions(reply.body, urn, aspect, reply.as_of)
 
     async def _walked(self, urn: Urn, aspect: str, newest: int, start: int, count: int) -> Versions:
-        """The same, looked up number by number."""
+        """Return the same, with one request for each number."""
         known: dict[int, AspectRead] = {}
         if newest == 0:
             known[0] = await self._lookup(urn, aspect, 0)
@@ -330,8 +332,8 @@ class HistoryMethods(CatalogMethods):
         return Versions(urn, aspect, tuple(found), start, counted, more, as_of)
 
     async def _superseded(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
-        """The version before the latest under its number, and others that were met on the way to
-        it; nothing where there is none."""
+        """Return the version before the latest by its number, and others read on the way to it;
+        none where there is only the latest."""
         try:
             before = await self._lookup(urn, aspect, -1)
         except REFUSALS:

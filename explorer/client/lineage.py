@@ -42,7 +42,7 @@ _FAR = 3
 def relationships_request(
     urn: Urn, direction: str, types: Sequence[str], start: int, count: int
 ) -> Request:
-    """Endpoint 10."""
+    """Return a request for a page of relationships."""
     names = listed(types) if len(types) != 1 else quote(types[0], safe="")
     return Request(
         "GET",
@@ -54,7 +54,8 @@ def relationships_request(
 def lineage_request(
     urn: Urn, direction: Flow, hops: int, limit: int | None, budget_seconds: float | None
 ) -> Request:
-    """Lineage over several hops in one answer, as this package's own service gives it."""
+    """Return a request for lineage over several hops in one answer, as this package's own service
+    gives it."""
     body: dict[str, Any] = {
         "urn": str(urn),
         "direction": direction,
@@ -73,9 +74,9 @@ def lineage_request(
 def lineage_page_request(
     urn: Urn, direction: Flow, hops: int, count: int, scroll_id: str | None, *, marked: bool
 ) -> Request:
-    """A page of lineage through GraphQL; `marked` asks what exists and what is removed too, and for
-    what is removed at all, which servers of some years ago cannot say. What was never stored is
-    left out by servers."""
+    """Return a request for a page of lineage in GraphQL. `marked` includes soft-deleted entities,
+    and whether each exists and is removed, which older servers cannot say. Servers leave out what
+    was never stored."""
     degrees = [str(one) for one in range(1, min(hops, _FAR - 1) + 1)]
     if hops >= _FAR:
         degrees.append(f"{_FAR}+")
@@ -170,8 +171,8 @@ _COLUMN = "schemaField"
 def parse_relationships(
     body: Any, direction: Direction, types: Sequence[str], start: int = 0, count: int | None = None
 ) -> Edges:
-    """Endpoint 10: with types where the server gives them, else those asked for; the name is
-    empty where several were. What is no URN is left out and said."""
+    """Return the edges, under the names that the server gives; else under the one requested, or
+    without a name where several were. What is no URN is in `unreadable`."""
     answer = as_object(body, "relationships")
     name = types[0] if len(types) == 1 else ""
     typed = answer.get("relationships")
@@ -198,7 +199,7 @@ def parse_relationships(
 
 @read_as("lineage")
 def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage | None:
-    """Lineage in this package's own form; nothing for the answer of another server."""
+    """Return lineage in this package's own form; None for the answer of another server."""
     value = value_of(body, "lineage")
     if "names" not in value:
         return None
@@ -223,7 +224,7 @@ def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage |
 
 
 def _is_whole(value: Json) -> bool:
-    """Whether its lists are of one length each, and name places that there are."""
+    """Return whether the lists have matching lengths and refer to places that exist."""
     urns, names = value["entities"], value["names"]
     ends = (value["upstream"], value["downstream"], value["types"])
     if not all(isinstance(one, list) for one in (urns, names, value["degrees"], *ends)):
@@ -253,7 +254,7 @@ class LineageBuilder:
         self.add(str(self.root), 0)
 
     def add(self, urn: str, degree: int) -> int:
-        """The place of an entity, which it gets when it is new."""
+        """Return the place of an entity, adding it when it is new."""
         place = self.places.setdefault(urn, len(self.degrees))
         if place == len(self.degrees):
             self.degrees.append(degree)
@@ -269,8 +270,8 @@ class LineageBuilder:
         self.edges[*ends, relationship] = None
 
     def drawn(self, hops: int, way: Way, *, marked: bool, truncated: str | None) -> Lineage:
-        """The lineage as gathered, nearest first, equally near ones in the order added. `marked`
-        says that it is known what is missing and what is removed."""
+        """Return the lineage gathered so far, nearest first, equally near ones in the order added.
+        `marked` says that it is known what is missing and what is removed."""
         names = sorted({name for _, _, name in self.edges})
         kinds = {name: at for at, name in enumerate(names)}
         order = sorted(range(len(self.degrees)), key=self.degrees.__getitem__)
@@ -307,7 +308,7 @@ class LineagePage:
 
 @read_as("lineage")
 def parse_lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
-    """The page that a GraphQL answer's data hold."""
+    """Return the page that the data of a GraphQL answer hold."""
     found = as_object(data.get("scrollAcrossLineage"), "lineage")
     return LineagePage(found.get("searchResults") or (), found.get("nextScrollId"), as_of)
 
@@ -320,7 +321,7 @@ def add_lineage_page(
     most: int,
     name_edge: Callable[[str, str], str],
 ) -> bool:
-    """Add what a page tells, up to `most` entities without the root; whether all had room.
+    """Add a page, up to `most` entities without the root; return whether all of it was added.
 
     The edges are those on the ways that the server gave. `name_edge` gives the name of one from
     the types of what is upstream and of what is downstream. DataHub gives what the columns that a
@@ -426,7 +427,7 @@ _MOST_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _LineageWalk:
-    """What is asked for, and when to stop."""
+    """The parameters of a lineage request, and when to stop."""
 
     root: Urn
     direction: Flow
@@ -470,7 +471,7 @@ class LineageMethods(CatalogMethods):
         start: int = 0,
         count: int = _EVERYTHING,
     ) -> Edges:
-        """Edges of an entity: OUTGOING those it declares, INCOMING those that lead to it.
+        """Return edges of an entity: OUTGOING those it declares, INCOMING those that lead to it.
 
         Of the relationships named, or of every one the model allows; `count` of them from `start`
         on, in the server's order, 10,000 at most from most servers. One request. A server that
@@ -497,7 +498,7 @@ class LineageMethods(CatalogMethods):
         *,
         page_size: int = _PAGE,
     ) -> AsyncGenerator[Edge, None]:
-        """Every edge of an entity, one after another, however many there are.
+        """Yield every edge of an entity, however many there are.
 
         Of the relationships named, or of every one the model allows, in the server's order. One
         request a page, sent when its first edge is asked for. A server that does not name the
@@ -536,8 +537,8 @@ class LineageMethods(CatalogMethods):
         budget_seconds: float | None = None,
         way: Way | None = None,
     ) -> Lineage:
-        """What an entity's data is made of (UPSTREAM) or what is made of it (DOWNSTREAM), as far
-        away as `hops`, nearest first. A column is asked about by its schemaField URN.
+        """Return what an entity's data is made of (UPSTREAM) or what is made of it (DOWNSTREAM), as
+        far away as `hops`, nearest first. A column is given by its schemaField URN.
 
         `entities` and `platforms` (`hive`, as the URN names it) choose among what is reached; the
         walk goes through the others and `edges` has them all. `limit` is how many entities are
@@ -572,7 +573,7 @@ class LineageMethods(CatalogMethods):
         return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """The relationships that an entity of a type may have in a direction, sorted.
+        """Return the relationships that an entity of a type may have in a direction, sorted.
 
         Example: `cat.relationship_names("dataset", "OUTGOING")`
         """
@@ -613,7 +614,7 @@ class LineageMethods(CatalogMethods):
     async def _first_relationships(
         self, source: Urn, direction: Direction, names: Sequence[str], count: int
     ) -> Edges:
-        """The first edges, page after page."""
+        """Return the first edges, page after page."""
         found = await self._relationship_page(source, direction, names, 0, min(count, _EVERYTHING))
         edges, unreadable, page = list(found.edges), list(found.unreadable), found
         while page.end > page.start and page.end < min(count, page.total):
@@ -670,7 +671,7 @@ class LineageMethods(CatalogMethods):
         return found.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
     async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
-        """The first page; finds out whether the server can say what exists and what is removed."""
+        """Return the first page, and note whether the server can say what exists and is removed."""
         try:
             return await self._lineage_page(walk, None)
         except InvalidInput:
@@ -693,7 +694,7 @@ class LineageMethods(CatalogMethods):
         return parse_lineage_page(reply.body.get("data") or {}, reply.as_of)
 
     def _lineage_edge_name(self, upstream: str, downstream: str) -> str:
-        """What an edge between two types is called, where the model leaves no choice."""
+        """Return the name of an edge between two types; empty where the model has several."""
         names = lineage_edges(self.registry, upstream, downstream)
         return names[0] if len(names) == 1 else ""
 
@@ -725,7 +726,7 @@ class LineageMethods(CatalogMethods):
     async def _lineage_further(
         self, urn: Urn, walk: _LineageWalk, found: LineageBuilder
     ) -> list[Edge] | None:
-        """The edges that lead on from an entity; None when the time is over."""
+        """Return the edges that lead on from an entity; None when the time is over."""
         further: list[Edge] = []
         leading = lineage_names(self.registry, urn.entity_type, walk.direction)
         for direction, names in leading:
@@ -757,5 +758,5 @@ class LineageMethods(CatalogMethods):
 
 
 def _oldest(*moments: datetime | None) -> datetime | None:
-    """The oldest of the moments; what was read now has none."""
+    """Return the oldest of the moments; what was read from the server has none."""
     return min((one for one in moments if one is not None), default=None)

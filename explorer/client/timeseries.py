@@ -27,7 +27,7 @@ def timeseries_request(
     latest: bool = False,
     narrowed_by: Filter | None = None,
 ) -> Request:
-    """Endpoint 9; both ends inclusive."""
+    """Return a request for points of a timeseries aspect, both ends inclusive."""
     body: dict[str, Any] = {"urn": str(urn), "entity": urn.entity_type, "aspect": name}
     if start is not None:
         body["startTimeMillis"] = millis(start)
@@ -46,7 +46,7 @@ _LIMIT = 10_000
 
 
 def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Timeseries:
-    """Endpoint 9; servers send the newest first, charts want the oldest first."""
+    """Return the points, oldest first, as charts take them; servers send the newest first."""
     value = value_of(body, "timeseries")
     listed = value.get("values") or []
     if not isinstance(listed, list):
@@ -57,12 +57,13 @@ def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Tim
 
 
 def point_millis(point: Json) -> int:
-    """When a point stands, in milliseconds since 1970; 0 where it does not say."""
+    """Return the time of a point in milliseconds since 1970; 0 where it has none."""
     return whole_number(point.get("timestampMillis"), 0)
 
 
 def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
-    """What GraphQL says of datasets, asked for as `d0`, `d1`, …, where it says anything."""
+    """Return the measures of the datasets that a GraphQL answer holds under `d0`, `d1`, …, without
+    those that have none."""
     data = as_object(body, "measures").get("data")
     found = data if isinstance(data, dict) else {}
     read = ((urn, _dataset_measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
@@ -85,7 +86,7 @@ def _dataset_measures(value: Any) -> Measures:
 
 
 def _inside(value: Any, field: str) -> Any:
-    """What a field holds, the first where it holds several."""
+    """Return the value of a field, the first where it is a list."""
     held = value.get(field) if isinstance(value, dict) else None
     return next(iter(held), None) if isinstance(held, list) else held
 
@@ -102,7 +103,7 @@ def _point(entry: Any) -> Json:
     return parse_value(envelope["value"], "timeseries value")
 
 
-# What is asked of a dataset to measure it, by the type and field that a server has to offer.
+# The GraphQL fields that measure a dataset, by the type and field that a server has to offer.
 _MEASURES = {
     ("Dataset", "statsSummary"): (
         "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
@@ -118,7 +119,7 @@ _MEASURED_AT_ONCE = 25
 
 
 class TimeseriesMethods(CatalogMethods):
-    """How points in time are read."""
+    """Reading timeseries aspects."""
 
     async def timeseries(
         self,
@@ -131,7 +132,8 @@ class TimeseriesMethods(CatalogMethods):
         latest: bool = False,
         narrowed_by: Filter | None = None,
     ) -> Timeseries:
-        """Points of a timeseries aspect, oldest first, between two aware moments, both inclusive.
+        """Return points of a timeseries aspect, oldest first, between two aware moments, both
+        inclusive.
 
         The server gives at most 10,000, the newest, or `limit`; with `latest` the newest alone.
         `narrowed_by` tests the points' own fields, `partitionSpec.partition` among them, for
@@ -155,7 +157,7 @@ class TimeseriesMethods(CatalogMethods):
         page_size: int = _MAX_POINTS,
         narrowed_by: Filter | None = None,
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Every point between two moments, as JSON, newest first, however many there are.
+        """Yield every point between two moments, as JSON, newest first.
 
         One request for each `page_size` points. Raises `InvalidInput` when more points than a
         page has stand at one moment: narrow them down by their partition.
@@ -194,8 +196,9 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         days: int | None = None,
     ) -> Timeseries:
-        """How a dataset, chart or dashboard was used, oldest first: between two aware moments, or
-        in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One request.
+        """Return how a dataset, chart or dashboard was used, oldest first: between two aware
+        moments, or in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One
+        request.
 
         Example: `cat.usage(urn, days=30)`
         """
@@ -214,7 +217,7 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         days: int | None = None,
     ) -> Timeseries:
-        """What profiling measured of a dataset, oldest first; moments as for `usage`.
+        """Return the profiles of a dataset, oldest first; moments as for `usage`.
         `Timeseries.profiles` gives typed ones. One request.
 
         Example: `cat.profiles(urn, days=30)`
@@ -223,8 +226,8 @@ class TimeseriesMethods(CatalogMethods):
         return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Size and use of the datasets among these, and when they changed last; those of which the
-        server says nothing are left out. One request for each 25.
+        """Return size and use of the datasets among these, and when they changed last, without
+        those of which the server says nothing. One request for each 25.
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """
