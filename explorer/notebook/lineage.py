@@ -502,16 +502,19 @@ class ColumnLineage(ShownTable):
     def _apart(self) -> dict[str, str]:
         from explorer.graph.nodes import distinctions
 
-        return distinctions(
-            (node, {**held, "name": self._called(node)}) for node, held in self.graph.nodes.items()
-        )
+        # Of tables, for one may be reached by a column that no other of its name has.
+        tables = {
+            _table_of(self.graph, node): {"type": held.get("type"), "name": self._called(node)}
+            for node, held in self.graph.nodes.items()
+        }
+        return distinctions(tables.items())
 
     def _line(self, node: str) -> tuple[Cell, ...]:
         attributes = self.graph.nodes[node]
-        apart = f" ({self._apart[node]})" if node in self._apart else ""
+        told = self._apart.get(_table_of(self.graph, node))
         return (
             Cell(
-                self._called(node) + apart,
+                self._called(node) + (f" ({told})" if told else ""),
                 detail=str(attributes.get("dataset") or node),
                 tone="loud",
             ),

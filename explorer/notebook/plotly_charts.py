@@ -94,6 +94,9 @@ def draw(chart: PanelChart) -> go.Figure:
         else:
             _add_lines(figure, panel, row, chart)
     if chart.is_empty:
+        # Plotly invents numbers for an axis on which nothing lies.
+        figure.update_xaxes(visible=False)
+        figure.update_yaxes(visible=False)
         figure.add_annotation(
             text=label(chart.empty, _TITLE_LIMIT),
             xref="paper",
@@ -119,6 +122,11 @@ def _add_lines(figure: go.Figure, panel: Lines, row: int, chart: PanelChart) -> 
         look = (at if len(panel.lines) > 1 else row - 1) % len(COLOURS)
         figure.add_trace(_line(one, look, chart), row=row, col=1)
         figure.data[-1].showlegend = len(panel.lines) > 1
+        if len(chart.panels) > 1 and len(panel.lines) > 1:
+            # Beside its own panel, for another one has lines of the same colours.
+            figure.data[-1].legend = f"legend{row}"
+            axis = next(figure.select_yaxes(row=row, col=1))
+            figure.update_layout({f"legend{row}": {"y": axis.domain[1], "yanchor": "top"}})
     figure.update_yaxes(
         rangemode="tozero" if panel.from_nothing else "normal",
         range=_still(panel),

@@ -128,7 +128,12 @@ class ShownTable(Shown):
         frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
         if frame.index.dtype.kind == "M":
             frame = frame.set_axis(frame.index.map(lambda at: f"{at:{_MOMENT}}"))
-        return ITable(frame, **options)
+        # The name of an index would stand on a line of its own below the headers.
+        if frame.index.name is not None:
+            frame = frame.reset_index()
+        texts: list[str] = [*frame.select_dtypes("string").columns]
+        frame = frame.assign(**{name: frame[name].fillna("").map(line) for name in texts})
+        return ITable(frame, **{"classes": "display compact"} | options)
 
 
 def grid_parts(
@@ -317,14 +322,18 @@ _TONES: dict[Tone, str] = {
     "loud": "font-weight:600;",
 }
 _CELL = "text-align:left;vertical-align:top;padding:2px 14px 2px 0;border:none;"
-_NUMBER = "text-align:right;white-space:nowrap;"
+_UNBROKEN = "white-space:nowrap;"
+_NUMBER = f"text-align:right;{_UNBROKEN}"
 _HEAD = f"{_CELL}font-weight:600;opacity:.75;border-bottom:1px solid currentColor;"
 _TABLE = "border-collapse:collapse;background:transparent;color:inherit;margin:4px 0;"
 _SMALL = 0.85
 _PROSE = "margin:0 0 4px 1em;max-width:60em;"
+# Cut at its beginning: URNs of one platform differ at their end.
 _ONE_LINE = (
     "max-width:22em;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;user-select:all;"
+    "direction:rtl;text-align:left;"
 )
+_SHORT = 20
 _WORD_END = re.compile(r"(_+)(?=[^_])")
 _LINES = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
@@ -388,7 +397,11 @@ def _table(
     rows: Sequence[Sequence[Cell]],
     numbers: frozenset[str] = frozenset(),
 ) -> str:
-    aligned = [_CELL + (_NUMBER if header in numbers else "") for header in headers]
+    aligned = [
+        _CELL
+        + (_NUMBER if header in numbers else _UNBROKEN * all(_is_short(row[at]) for row in rows))
+        for at, header in enumerate(headers)
+    ]
     head = "".join(
         f'<th style="{_HEAD}{"text-align:right;" if header in numbers else ""}">'
         f"{escape(header)}</th>"
@@ -439,8 +452,13 @@ def _cell(cell: Cell) -> str:
 
 def _cut(text: str, style: str) -> str:
     """On one line, however long; whole under the pointer, and taken whole by a click."""
-    told = escape(text)
-    return f'<div title="{told}" style="{style}{_ONE_LINE}">{told}</div>'
+    inside = _span(text, "direction:ltr;unicode-bidi:isolate;")
+    return f'<div title="{escape(text)}" style="{style}{_ONE_LINE}">{inside}</div>'
+
+
+def _is_short(cell: Cell) -> bool:
+    """Whether no line of it is worth breaking, such as a moment or the name of a person."""
+    return not cell.markdown and max(map(len, (cell.text, *cell.below))) <= _SHORT
 
 
 def _breakable(text: str) -> str:

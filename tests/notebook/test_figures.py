@@ -70,6 +70,12 @@ def test_lines_differ_in_colour_and_dash_and_mark() -> None:
     assert len({dash for colour, dash in strokes if colour in COLOURS}) == len(COLOURS)
 
 
+def test_names_of_lines_stand_beside_their_own_panel() -> None:
+    figure = Chart("Two", (lines(a=[1, 2]), lines(b=[1, 2], c=[3, 4])), frame).figure()
+    assert [trace.legend for trace in figure.data if trace.showlegend] == ["legend2", "legend2"]
+    assert figure.layout.legend2.y == figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
+
+
 def test_what_was_not_measured_is_a_gap_everywhere() -> None:
     shown = chart(lines(a=[1, None, 3]))
     (trace,) = shown.figure().data
@@ -175,7 +181,10 @@ def test_nothing_to_draw_is_said_everywhere(read: Any) -> None:
     for panels in ((lines(a=[]),), (lines(a=[None, None]),), (bars(),), (lines(),)):
         shown = PanelChart("Empty", panels, frame, empty="nothing at all")
         assert shown.is_empty
-        assert shown.figure().layout.annotations[-1].text == "nothing at all"
+        layout = shown.figure().layout
+        assert layout.annotations[-1].text == "nothing at all"
+        assert not layout.xaxis.visible
+        assert not layout.yaxis.visible
         assert "nothing at all" in repr(shown)
         assert "nothing at all" in read(shown).text
         assert texts(shown) == ["nothing at all"]

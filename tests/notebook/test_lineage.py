@@ -108,6 +108,13 @@ def test_impact_of_a_column_says_how_sure_it_is(orders: Any) -> None:
         orders.impact("order_idd")
 
 
+def test_tables_of_one_name_are_told_apart_in_every_row_of_a_columns_lineage(orders: Any) -> None:
+    # `revenue_total` is a column of one of them only, `ltv_24m` of both.
+    rows = [row.split() for row in repr(orders.lineage(column="net_amount")).splitlines()]
+    marts = {(row[1], row[2]) for row in rows if row[0] == "mart_ltv"}
+    assert marts == {("(PROD)", "ltv_24m"), ("(PROD)", "revenue_total"), ("(DEV)", "ltv_24m")}
+
+
 def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) -> None:
     paths = orders.paths_to(STAGED)
     assert repr(paths).splitlines()[-1] == "fct_orders ← stg_orders"

@@ -65,12 +65,16 @@ def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(
 ) -> None:
     for shown in (cat.search("fct_orders", count=1), orders.impact()):
         html = shown._repr_html_()
-        below = re.findall(r'<div title="([^"]+)" style="([^"]+)">([^<]+)</div>', html)
+        below = re.findall(
+            r'<div title="([^"]+)" style="([^"]+)"><span style="[^"]+">([^<]+)</span></div>', html
+        )
         assert below
         for whole, style, text in below:
             assert whole == text
             assert text.startswith("urn:li:")
             assert "white-space:nowrap;overflow:hidden;text-overflow:ellipsis" in style
+            # What tells one from another is at its end, and stays.
+            assert "direction:rtl;text-align:left" in style
 
 
 def test_a_picture_is_as_wide_as_its_cell_at_most(orders: Any) -> None:
@@ -485,7 +489,11 @@ def test_a_table_that_sorts_is_made_by_itables_or_its_extra_is_named(
             found.sortable()
     pytest.importorskip("itables")
     made = found.sortable(paging=False)
-    assert made.df.shape == found.df.shape
+    assert list(made.df["rank"]) == list(found.df.index)
+    assert set(made.df.columns) == {"rank", *found.df.columns}
     assert made.df.columns[-1] == "urn"
+    written = " ".join(made.df["platform"]) + " ".join(made.df["description"])
+    assert "<NA>" not in written
+    assert "\n" not in written
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", made.df["changed"].dropna().iloc[0])
     assert len(cat.dataset(ORDERS).usage().sortable().df) == 30
