@@ -178,6 +178,10 @@ def test_results_show_what_matched_and_are_walked_with_the_arrows(show: Any) -> 
     assert asked(widget, "open") == [{"kind": "open", "urn": URNS[1]}]
     page.get_by_role("checkbox", name="choose bare").check()
     assert asked(widget, "tick") == [{"kind": "tick", "urn": URNS[2], "on": True}]
+    # The kernel's answer draws the results anew.
+    widget.set(find=found(ticked=1, hits=[hit(1, "items"), hit(2, "bare", ticked=True)]))
+    assert page.get_by_role("checkbox", name="choose bare").is_checked()
+    assert not page.get_by_role("checkbox", name="choose items").is_checked()
 
 
 def test_facets_are_pressed_and_taken_off(show: Any) -> None:
@@ -451,6 +455,9 @@ def test_the_focus_goes_back_to_the_pencil_that_was_pressed(
     assert page.get_by_role("button", name=pencil, exact=True).evaluate(
         "(one) => one === document.activeElement"
     )
+    widget.set(page=head(drafts=[path]))
+    pressed = page.get_by_text("✎ draft" if path else "✎ Go on writing", exact=True)
+    assert pressed.evaluate("(one) => one === document.activeElement")
 
 
 THEMES = ["light", "dark", "night"]

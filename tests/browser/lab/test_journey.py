@@ -36,6 +36,15 @@ def test_a_reader_finds_documents_and_follows_and_python_knows(
     opened.get_by_role("tab", name="Columns").click()
     opened.get_by_text("order_id").first.wait_for()
 
+    # Beside names, values have the rest of the line, whatever the application does to lists.
+    opened.get_by_role("tab", name="Usage").click()
+    names = opened.locator("dl").first
+    names.wait_for()
+    assert names.evaluate(
+        "(one) => one.getBoundingClientRect().right - one.querySelector('dd')"
+        ".getBoundingClientRect().right < 1"
+    )
+
     # Write a description, see what would change, and save it.
     text = f"One row an order, said with **{messages}**."
     opened.get_by_role("button", name="Edit description").click()

@@ -41,6 +41,8 @@ function addEntity(shell) {
       shown.why_not ? make("div", { class: "cx-dim", text: shown.why_not }) : null,
       (shown.drafts || []).length ? make("div", { class: "cx-dim", text: `${shown.drafts.length} ${shown.drafts.length === 1 ? "draft is" : "drafts are"} kept here, not saved` }) : null);
     drawTabs();
+    // Its rows say which columns have a draft, and whether they may be edited.
+    if ((model.get("tab") || {}).tab === "columns") drawTab();
     if (seen === "go") { head.querySelector("h3").focus({ preventScroll: true }); panel.scrollTop = 0; }
     seen = null;
   }

@@ -52,7 +52,7 @@ function addFound(shell) {
     const now = hit.urn === (model.get("page") || {}).urn;
     const facts = [hit.kind, hit.platform].filter(Boolean).join(" · ");
     return make("li", { class: now ? "cx-now" : "" },
-      make("input", { type: "checkbox", "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "choose, for explorer.df",
+      make("input", { type: "checkbox", checked: hit.ticked, "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "choose, for explorer.df",
         on: { change: (event) => say("tick", { urn: hit.urn, on: event.target.checked }) } }),
       make("button", { type: "button", class: "cx-hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
         make("span", { class: "cx-first" }, make("span", { class: "cx-name" }, ...marked(hit.name, words)), " ",

@@ -17,7 +17,7 @@ function render({ model, el }) {
   for (let n = 1; n <= 20; n++) hops.append(make("option", { value: n }, `${n} hop${n === 1 ? "" : "s"}`));
   const direction = make("select", {
     "aria-label": "direction", change: () => send("direction", { direction: direction.value }),
-  }, make("option", { value: "BOTH" }, "upstream and downstream"),
+  }, make("option", { value: "BOTH" }, "both ways"),
   make("option", { value: "UPSTREAM" }, "upstream only"), make("option", { value: "DOWNSTREAM" }, "downstream only"));
   const search = make("input", {
     type: "search", placeholder: "find in the graph  /", "aria-label": "Find in the graph", input: () => seek(),
