@@ -71,7 +71,7 @@ def test_lines_differ_in_colour_and_dash_and_mark() -> None:
 
 
 def test_names_of_lines_stand_beside_their_own_panel() -> None:
-    figure = Chart("Two", (lines(a=[1, 2]), lines(b=[1, 2], c=[3, 4])), frame).figure()
+    figure = PanelChart("Two", (lines(a=[1, 2]), lines(b=[1, 2], c=[3, 4])), frame).figure()
     assert [trace.legend for trace in figure.data if trace.showlegend] == ["legend2", "legend2"]
     assert figure.layout.legend2.y == figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
 
