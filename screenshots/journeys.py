@@ -106,6 +106,11 @@ _EDITING = (
 )
 
 JOURNEYS: dict[str, Journey] = {
+    # Before any that writes.
+    "worklist": _first("W"),
+    "coverage": _first("C", "left", "left"),
+    "worklist-80x24": _narrow(_first("W")),
+    "coverage-80x24": _narrow(_first("C", "left", "left")),
     "welcome": _first("ctrl+g"),
     "find": _first("slash", Words("order")),
     "facets": _first("slash", Words("order"), "enter", "f", "down", "enter"),
@@ -140,7 +145,18 @@ JOURNEYS: dict[str, Journey] = {
     "light": _orders(*_COLUMNS, theme="light"),
     "contrast": _orders(*_COLUMNS, theme="high-contrast"),
 }
-for _name in ("find", "columns", "lineage", "history", "raw", "usage", "profile", "editor"):
+for _name in (
+    "worklist",
+    "coverage",
+    "find",
+    "columns",
+    "lineage",
+    "history",
+    "raw",
+    "usage",
+    "profile",
+    "editor",
+):
     JOURNEYS[f"{_name}-80x24"] = _narrow(JOURNEYS[_name])
 JOURNEYS["browse-80x24"] = _narrow(JOURNEYS["browse"])
 # Last, for it changes the sample.

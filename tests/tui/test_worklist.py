@@ -1,13 +1,15 @@
 """What is worth documenting next is listed, and written one after another across tables."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer import instance
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
+from explorer.client.connection import Abilities
 from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata.urn import Urn
@@ -213,3 +215,19 @@ async def test_nothing_is_written_where_the_catalog_is_read_only(at: Any, sample
         await reader.press("enter")
         await reader.sees("Nothing is written here")
         assert isinstance(reader.app.screen, WorklistScreen)
+
+
+async def test_a_server_that_does_not_count_is_counted_here(at: Any, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        make_table(catalog, "uncounted", ["a", "b"])
+        known = catalog.abilities()
+
+    class Plain(AsyncCatalog):
+        async def abilities(self) -> Abilities:
+            return replace(known, stewardship=False)
+
+    async with at(desk, client=lambda: Plain(data_dir=desk)) as reader:
+        await reader.press("W", "f")
+        await reader.type("name:uncounted")
+        await reader.press("enter")
+        await reader.sees("2 undocumented", "uncounted")

@@ -94,8 +94,7 @@ class WorklistScreen(ModalScreen[Urn]):
     WorklistScreen #heading { height: auto; max-height: 2; padding: 0 1; }
     WorklistScreen TableRows { height: 1fr; }
     WorklistScreen #under {
-        height: 3; padding: 0 1; border-top: solid $border-blurred;
-        text-wrap: nowrap; text-overflow: ellipsis;
+        height: 3; padding: 0 1; border-top: solid $border-blurred; text-overflow: ellipsis;
     }
     """
 
@@ -212,6 +211,8 @@ class WorklistScreen(ModalScreen[Urn]):
     @work(exclusive=True, group="worklist")
     async def _read(self) -> None:
         """Read the first of the list, then as many as are listed at most."""
+        from explorer.stewardship import AsyncStewardship
+
         question = self._question
         with self._session.reporting("reading the worklist", self._fail, self._read):
             catalog = await self._session.catalog()
@@ -220,9 +221,9 @@ class WorklistScreen(ModalScreen[Urn]):
             except FilterSyntax as error:
                 self._show(f"The filter cannot be read: {error}")
                 return
-            for most in (_FIRST, _MOST):
-                from explorer.stewardship import AsyncStewardship
-
+            # Where the client counts by itself, the first ones cost as much as all.
+            is_counted = (await catalog.abilities()).stewardship
+            for most in (_FIRST, _MOST) if is_counted else (_MOST,):
                 worklist = await AsyncStewardship(catalog).worklist(
                     text=text,
                     narrowed_by=narrowed_by,

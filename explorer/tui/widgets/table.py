@@ -17,7 +17,7 @@ __all__ = ["TableRows"]
 
 _MEASURED_ROWS: Final = 500
 _GAP: Final = 2
-_NARROWEST: Final = 12
+_NARROWEST: Final = 18
 """In cells: what a text that can be cut is given before another column is left out."""
 
 
@@ -49,7 +49,8 @@ class TableRows(Vertical):
         self._table = table
         self._measured_width = -1
         self.rows.show(len(table.rows), self._draw_row, cursor=cursor, empty=empty)
-        self._show_headings()
+        # A scroll bar may come or go with them.
+        self.call_after_refresh(self._show_headings)
 
     def table(self) -> Table | None:
         """Return what is shown, for a file; None while nothing is."""
@@ -57,10 +58,11 @@ class TableRows(Vertical):
 
     def on_resize(self) -> None:
         """Draw the headings for the new width."""
-        self._show_headings()
+        self.call_after_refresh(self._show_headings)
 
     def _show_headings(self) -> None:
-        width = self.size.width
+        # Beside the scroll bar, as the rows.
+        width = self.rows.scrollable_content_region.width
         if width:
             columns = self._table.columns
             cells = [Text(column.title) for column in columns]
