@@ -3,17 +3,19 @@ notebook."""
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from weakref import ref
 
 from explorer import client, config
 from explorer.client import entity as read
-from explorer.client.connection import Offline
+from explorer.client.completion import CompletionMethods
+from explorer.client.connection import Connection, Offline
 from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.client.journal import JOURNAL
@@ -24,7 +26,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import EntityPage, TextsSeen
-from explorer.notebook.history import Blame, ChangesTable, ColumnChanges, Runs, names_of, read_names
+from explorer.notebook.history import Blame, ChangesTable, ColumnChanges, Runs, names_of
 from explorer.notebook.progress import counted, each, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
 
-__all__ = ["AsyncNotebookCatalog", "KnownNames", "NotebookCatalog", "Server", "find"]
+__all__ = ["AsyncNotebookCatalog", "CatalogReader", "KnownNames", "NotebookCatalog", "Server"]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -140,45 +145,8 @@ def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
     )
 
 
-def find(
-    catalog: "NotebookCatalog", name: str, known: KnownNames, types: Sequence[str] | None = None
-) -> Urn:
-    """The one entity of this name, of any type or of some, among those known and those a search
-    for it finds.
-
-    Names are compared without regard to case where none is quite the same. Raises `NotFound`
-    where there is none, `InvalidInput` where there are several, naming them.
-    """
-    if not name.strip():
-        raise InvalidInput("give a name or a URN")
-    page = catalog.search(name, entity=types, count=_LOOKED_AT, measures=False)
-    met = {urn: entity.name for urn, entity in page.summaries.items()}
-    called = known.called(name)
-    met |= {urn: name for urn in called if types is None or urn.entity_type in types}
-    exact = [urn for urn, held in met.items() if name in _spellings(urn, held)]
-    folded = name.casefold()
-    alike = exact or [
-        urn
-        for urn, held in met.items()
-        if folded in {one.casefold() for one in _spellings(urn, held)}
-    ]
-    if len(alike) == 1:
-        return alike[0]
-    shown = line(name, 100)
-    if not alike:
-        near = ", ".join(dict.fromkeys(line(held, 60) for held in list(met.values())[:3]))
-        hint = f"; a search for it finds {near}" if near else ""
-        what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
-        raise NotFound(f"{what} is called {shown!r}{hint}")
-    listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
-    more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
-    raise InvalidInput(
-        f"{len(alike)} entities are called {shown!r}; give the URN of one:{listed}{more}"
-    )
-
-
 def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
-    """Each entity that is there with its name."""
+    """Yield each entity that is there with its name."""
     return ((one.urn, one.name) for one in entities if one.exists)
 
 
@@ -190,6 +158,354 @@ _NAMES_AT_ONCE = 200
 # What the first completion of a session reads, and how long it may keep a reader waiting.
 _NAMES_AT_FIRST = 2_000
 _COMPLETION_SECONDS = 1.0
+
+
+class CatalogReader:
+    """Reads with a client what both catalogs of a notebook give, and remembers names and texts."""
+
+    def __init__(
+        self, plain: client.AsyncCatalog, blocking: "Callable[[], NotebookCatalog]"
+    ) -> None:
+        """`blocking` returns the catalog that objects ask for more; it is called for each."""
+        self._plain, self._blocking = plain, blocking
+        self.known, self.seen = KnownNames(), TextsSeen()
+
+    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
+        """The URN of what is called so, of any entity type or of some; a URN is given back.
+
+        Names are compared without regard to case where none is quite the same. The requests of a
+        search. Raises `NotFound` where nothing is called so, `InvalidInput` naming the candidates
+        where several are.
+
+        Example: `cat.urn_of("Nina Weber", "corpuser")`
+        """
+        if isinstance(name, Urn) or name.startswith("urn:"):
+            return Urn.parse(name)
+        if not name.strip():
+            raise InvalidInput("give a name or a URN")
+        page = await self._plain.search(name, entity=types or None, count=_LOOKED_AT)
+        summaries = await self.summed_up(hit.urn for hit in page)
+        met = {urn: entity.name for urn, entity in summaries.items()}
+        called = self.known.called(name)
+        met |= {urn: name for urn in called if not types or urn.entity_type in types}
+        exact = [urn for urn, held in met.items() if name in _spellings(urn, held)]
+        folded = name.casefold()
+        alike = exact or [
+            urn
+            for urn, held in met.items()
+            if folded in {one.casefold() for one in _spellings(urn, held)}
+        ]
+        if len(alike) == 1:
+            return alike[0]
+        shown = line(name, 100)
+        if not alike:
+            near = ", ".join(dict.fromkeys(line(held, 60) for held in list(met.values())[:3]))
+            hint = f"; a search for it finds {near}" if near else ""
+            what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
+            raise NotFound(f"{what} is called {shown!r}{hint}")
+        listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
+        more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
+        raise InvalidInput(
+            f"{len(alike)} entities are called {shown!r}; give the URN of one:{listed}{more}"
+        )
+
+    async def info(self) -> Server:
+        """What the server says of itself. One request.
+
+        Example: `cat.info()`
+        """
+        return shown_server(await self._plain.info())
+
+    async def blame(self, urn: str | Urn) -> Blame:
+        """For each documented column, in the order of the schema, the change that gave it the
+        description it has now: what people wrote where they wrote any, else what came in.
+
+        Two requests where the latest 20 versions tell it, else more, and one for the names.
+
+        Example: `cat.blame(urn).df`
+        """
+        found = await self._plain.blame(urn)
+        actors = actors_of(one.created for one in found.values())
+        return Blame.of(found, names_of(await self._plain.summaries(actors)))
+
+    async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
+        """Every change of a column's description, newest first, by ingestion and by people; empty
+        where it never had one. `column` is its exact field path.
+
+        A request for each 20 versions of the schema and of what people wrote of it where the
+        server tells its versions at once, else one for each; and one for the names.
+
+        Example: `cat.column_history(urn, "order_id").df`
+        """
+        found = await self._plain.column_history(urn, column)
+        actors = actors_of(one.created for one in found)
+        return ColumnChanges(found, names_of(await self._plain.summaries(actors)))
+
+    async def changes(
+        self,
+        after: int | None = None,
+        *,
+        limit: int = 100,
+        urns: Iterable[str | Urn] | None = None,
+        aspects: Iterable[str] | None = None,
+        entities: Iterable[str] | None = None,
+        values: bool = True,
+    ) -> ChangesTable:
+        """A page of what was changed after an offset of the log, or from the first change that is
+        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
+        was written. One request, one more the first time, and one for a hundred names.
+        `changes(limit=0).head` is where the log ends.
+
+        Example: `cat.changes(limit=10).df`
+        """
+        page = await self._plain.changes(
+            after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
+        )
+        return _changes(page, await self._plain.summaries(_named_in(page)))
+
+    async def runs(
+        self, *, start: int = 0, count: int = 100, include_removed: bool = False
+    ) -> Runs:
+        """The runs of ingestion that something is left of, newest first; `include_removed` counts
+        belongs to soft-deleted entities too. One request.
+
+        Example: `cat.runs(count=5).df`
+        """
+        return Runs(
+            await self._plain.runs(start=start, count=count, include_removed=include_removed)
+        )
+
+    async def search(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        sorted_by: "str | Sequence[Order] | None" = None,
+        start: int = 0,
+        count: int = 20,
+        superseding: str | None = None,
+        measures: bool = True,
+    ) -> SearchResults:
+        """A page of what matches `text`, best first or sorted, with what a line about each hit
+        needs: its rows, its use and its last change too, unless `measures` is false.
+
+        `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
+        `entity` names some; filters and orders may be given as text. One request, one more for
+        each hundred hits, and one for the measures of each 25 datasets.
+
+        Example: `cat.search("orders platform:snowflake", entity="dataset")`
+        """
+        page = await self._plain.search(
+            text,
+            entity=entity,
+            narrowed_by=narrowed_by,
+            sorted_by=sorted_by,
+            start=start,
+            count=count,
+            superseding=superseding,
+        )
+        urns = [hit.urn for hit in page]
+        summaries = await self.summed_up(urns)
+        measured = await self._plain.measures(urns) if measures else {}
+        question = Question(self._blocking(), entity, narrowed_by, sorted_by, count, measures)
+        return answered(page, summaries, question, measured)
+
+    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
+        """An entity with its aspects, all of them unless some are named, and the names of its
+        owners, tags, terms and domains. Two requests, and those of `health` where assertions or
+        incidents may be about it.
+
+        An entity of which nothing is stored is given too, and says so.
+
+        Example: `cat.entity("urn:li:corpuser:jdoe")`
+        """
+        found = await self._plain.entity(urn, aspects)
+        others = await self._plain.summaries(_named_by(found))
+        health = None
+        if aspects is None and found.exists:
+            with suppress(InvalidInput, NotFound, ServerFault):
+                health = await self._plain.health(found.urn)
+        entity = _entity(found, others, self._blocking(), whole=aspects is None, health=health)
+        self.known.learn(named([entity]))
+        if entity.whole:
+            _see(self.seen, entity)
+        return entity
+
+    async def read_named(self, name: str | Urn) -> EntityPage:
+        """Return the entity of a URN, or the only one of a name."""
+        return await self.entity(await self.urn_of(name))
+
+    async def dataset(self, urn: str | Urn) -> EntityPage:
+        """As `entity`; raises `InvalidInput` for the URN of anything but a dataset.
+
+        Example: `cat.dataset(urn)`
+        """
+        return await self.entity(_dataset(urn))
+
+    async def browse(
+        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
+    ) -> BrowsedFolder:
+        """A page of what lies at a browse path: folders first, each opened by its name,
+        `folder["sales"]`. An unknown path is empty. One request.
+
+        Example: `cat.browse("/prod/snowflake")`
+        """
+        page = await self._plain.browse(path, entity=entity, start=start, count=count)
+        self.known.learn((one.urn, one.name) for one in page.entities)
+        return opened(page, entity, self._blocking())
+
+    async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
+        """What a line about each entity needs, of any number of them. One request for a hundred;
+        may be interrupted.
+
+        Example: `cat.summed_up(cat.search("orders").urns)`
+        """
+        found = await self._plain.summaries(urns)
+        self.known.learn(named(found.values()))
+        return found
+
+    async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
+        """Rows, use and last change of the datasets among these; those of which the server says
+        nothing are left out. One request for each 25; may be interrupted.
+
+        Example: `cat.measures([urn])[Urn.parse(urn)].rows`
+        """
+        return await self._plain.measures(urns)
+
+    async def learn_names(self) -> None:
+        """Read the names of up to 2,000 datasets."""
+        async with self._plain.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:
+            while page := await pages.page():
+                await self.summed_up([hit.urn for hit in page])
+
+
+def _waited(
+    method: Callable[Concatenate[CatalogReader, _P], Coroutine[Any, Any, _T]], what: str = ""
+) -> "Callable[Concatenate[NotebookCatalog, _P], _T]":
+    """Return a method of the blocking catalog made of one of its reader's; with `what` it shows how
+    far it is."""
+
+    @wraps(method)
+    def call(self: "NotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if not what:
+            return self.wait(method(self.reader, *args, **kwargs))
+        return with_progress(self, lambda _: method(self.reader, *args, **kwargs), what)
+
+    return call
+
+
+class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
+    """A catalog to ask with `await`, in a cell or in a program.
+
+        cat = AsyncCatalog()
+        page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
+        page.df
+
+    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
+    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
+    `Catalog` that such an object asks.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        token: str | Secret | None = None,
+        data_dir: str | PathLike[str] | None = None,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        # Bound to the same name, so that no traceback of this call shows the bare text.
+        token = Secret.of(token)
+        self._options: dict[str, Any] = {
+            "url": url,
+            "profile": profile,
+            "token": token,
+            "data_dir": data_dir,
+            "timeout_seconds": timeout_seconds,
+            "read_only": read_only,
+            "offline": offline,
+            "retry": retry,
+            "transport": transport,
+        }
+        client.AsyncCatalog.__init__(self, **self._options)
+        self.journal_in(config.state_dir() / JOURNAL)
+
+    def __repr__(self) -> str:
+        # People know it as `explorer.AsyncCatalog`.
+        return super().__repr__().replace("AsyncNotebookCatalog", "AsyncCatalog", 1)
+
+    def _start(self, connection: Connection) -> None:
+        super()._start(connection)
+        # Another client on the same connection, whose methods are not overridden.
+        plain = client.AsyncCatalog.__new__(client.AsyncCatalog)
+        CompletionMethods.__init__(plain, connection)
+        CatalogReader.__init__(self, plain, lambda: self.blocking)
+
+    @cached_property
+    def blocking(self) -> "NotebookCatalog":
+        """The same catalog for code that waits; it knows what this one read. No request."""
+        made = NotebookCatalog(**self._options)
+        made.reader.known, made.reader.seen = self.known, self.seen
+        return made
+
+    async def close(self) -> None:
+        """Hang up, here and in `blocking`."""
+        blocking = vars(self).get("blocking")
+        if blocking is not None:
+            await asyncio.to_thread(blocking.close)
+        await super().close()
+
+    def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
+        """As `Catalog[name]`, to be awaited: `await cat["fct_orders"]`."""
+        return asyncio.ensure_future(self.read_named(name))
+
+    # Else Python would try to walk it, one number after another.
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.blocking._ipython_key_completions_()
+
+    async def names(
+        self,
+        text: str = "*",
+        *,
+        entity: str | Sequence[str] | None = None,
+        narrowed_by: Filter | str | None = None,
+        limit: int = 10_000,
+    ) -> Names:
+        """As `Catalog.names`."""
+        return await asyncio.to_thread(
+            self.blocking.names, text, entity=entity, narrowed_by=narrowed_by, limit=limit
+        )
+
+    async def columns(
+        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
+    ) -> ColumnsTable:
+        """As `Catalog.columns`."""
+        return await asyncio.to_thread(
+            self.blocking.columns, name, narrowed_by=narrowed_by, limit=limit
+        )
+
+    def explore(
+        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
+    ) -> "Explorer":
+        """As `Catalog.explore`; given at once, and not awaited."""
+        return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
+
+    @property
+    def stewardship(self) -> "NotebookStewardship":
+        """As `Catalog.stewardship`: what it gives waits."""
+        return self.blocking.stewardship
+
+    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
+        """As `Catalog.last_seen`; no request."""
+        return self.seen.of(Urn.parse(urn), column)
 
 
 class NotebookCatalog(client.Catalog):
@@ -226,13 +542,18 @@ class NotebookCatalog(client.Catalog):
     _keeps_journal = True
     _reading_names: "futures.Future[None] | None" = None
 
-    @cached_property
-    def _known(self) -> KnownNames:
-        return KnownNames()
+    def _start(self, connection: Connection) -> None:
+        super()._start(connection)
+        # A weak reference: a catalog that nobody has any more ends its thread.
+        own = ref(self)
 
-    @cached_property
-    def _seen(self) -> TextsSeen:
-        return TextsSeen()
+        def catalog() -> NotebookCatalog:
+            found = own()
+            if found is None:
+                raise Misuse("this client is closed; make another one")
+            return found
+
+        self.reader = CatalogReader(self.core, catalog)
 
     def __repr__(self) -> str:
         # People know it as `explorer.Catalog`. The embedded one has no address before it is found.
@@ -245,82 +566,23 @@ class NotebookCatalog(client.Catalog):
         Two requests for a URN; for a name those of a search before. Raises `NotFound` where
         nothing is called so, `InvalidInput` naming the candidates where several are.
         """
-        return self.entity(self.urn_of(name))
-
-    def urn_of(self, name: str | Urn, *types: str) -> Urn:
-        """The URN of what is called so, of any entity type or of some; a URN is given back.
-
-        The requests of a search. Raises `NotFound` where nothing is called so, `InvalidInput`
-        naming the candidates where several are.
-
-        Example: `cat.urn_of("Nina Weber", "corpuser")`
-        """
-        if isinstance(name, Urn) or name.startswith("urn:"):
-            return Urn.parse(name)
-        return find(self, name, self._known, types or None)
-
-    def info(self) -> Server:
-        """What the server says of itself. One request.
-
-        Example: `cat.info()`
-        """
-        return shown_server(super().info())
-
-    def blame(self, urn: str | Urn) -> Blame:
-        """For each documented column, in the order of the schema, the change that gave it the
-        description it has now: what people wrote where they wrote any, else what came in.
-
-        Two requests where the latest 20 versions tell it, else more, and one for the names.
-
-        Example: `cat.blame(urn).df`
-        """
-        found = super().blame(urn)
-        return Blame.of(found, read_names(self, (one.created for one in found.values())))
-
-    def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
-        """Every change of a column's description, newest first, by ingestion and by people; empty
-        where it never had one. `column` is its exact field path.
-
-        A request for each 20 versions of the schema and of what people wrote of it where the
-        server tells its versions at once, else one for each; and one for the names.
-
-        Example: `cat.column_history(urn, "order_id").df`
-        """
-        found = super().column_history(urn, column)
-        return ColumnChanges(found, read_names(self, (one.created for one in found)))
-
-    def changes(
-        self,
-        after: int | None = None,
-        *,
-        limit: int = 100,
-        urns: Iterable[str | Urn] | None = None,
-        aspects: Iterable[str] | None = None,
-        entities: Iterable[str] | None = None,
-        values: bool = True,
-    ) -> ChangesTable:
-        """A page of what was changed after an offset of the log, or from the first change that is
-        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
-        was written. One request, one more the first time, and one for a hundred names.
-        `changes(limit=0).head` is where the log ends.
-
-        Example: `cat.changes(limit=10).df`
-        """
-        page = super().changes(
-            after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
-        )
-        return _changes(page, self.summaries(_named_in(page)))
-
-    def runs(self, *, start: int = 0, count: int = 100, include_removed: bool = False) -> Runs:
-        """The runs of ingestion that something is left of, newest first; `include_removed` counts
-        belongs to soft-deleted entities too. One request.
-
-        Example: `cat.runs(count=5).df`
-        """
-        return Runs(super().runs(start=start, count=count, include_removed=include_removed))
+        return self.wait(self.reader.read_named(name))
 
     # Else Python would try to walk it, one number after another.
     __iter__ = None
+
+    urn_of = _waited(CatalogReader.urn_of)
+    info = _waited(CatalogReader.info)
+    blame = _waited(CatalogReader.blame)
+    column_history = _waited(CatalogReader.column_history)
+    changes = _waited(CatalogReader.changes)
+    runs = _waited(CatalogReader.runs)
+    entity = _waited(CatalogReader.entity)
+    dataset = _waited(CatalogReader.dataset)
+    browse = _waited(CatalogReader.browse)
+    search = _waited(CatalogReader.search, "searching")
+    summed_up = _waited(CatalogReader.summed_up, "reading their lines")
+    measures = _waited(CatalogReader.measures, "reading sizes and use")
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names and URNs that `cat["…"]` takes, the newest known first.
@@ -333,10 +595,10 @@ class NotebookCatalog(client.Catalog):
         if reading is None or (
             reading.done() and (reading.cancelled() or reading.exception() is not None)
         ):
-            reading = self._reading_names = self._begin(self._read_names())
+            reading = self._reading_names = self._begin(self.reader.learn_names())
         with suppress(CatalogError, futures.TimeoutError, futures.CancelledError):
             reading.result(_COMPLETION_SECONDS)
-        return self._known.offered()
+        return self.reader.known.offered()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> "futures.Future[None]":
         try:
@@ -344,90 +606,6 @@ class NotebookCatalog(client.Catalog):
         except RuntimeError:
             work.close()
             raise Misuse("this client is closed; make another one") from None
-
-    async def _read_names(self) -> None:
-        async with self.core.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:
-            while page := await pages.page():
-                summaries = await self.core.summaries([hit.urn for hit in page])
-                self._known.learn(named(summaries.values()))
-
-    def search(
-        self,
-        text: str = "*",
-        *,
-        entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        sorted_by: "str | Sequence[Order] | None" = None,
-        start: int = 0,
-        count: int = 20,
-        superseding: str | None = None,
-        measures: bool = True,
-    ) -> SearchResults:
-        """A page of what matches `text`, best first or sorted, with what a line about each hit
-        needs: its rows, its use and its last change too, unless `measures` is false.
-
-        `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
-        `entity` names some; filters and orders may be given as text. One request, one more for
-        each hundred hits, and one for the measures of each 25 datasets.
-
-        Example: `cat.search("orders platform:snowflake", entity="dataset")`
-        """
-        page = super().search(
-            text,
-            entity=entity,
-            narrowed_by=narrowed_by,
-            sorted_by=sorted_by,
-            start=start,
-            count=count,
-            superseding=superseding,
-        )
-        urns = [hit.urn for hit in page]
-        summaries = self.summaries(urns)
-        measured = self.measures(urns) if measures else {}
-        self._known.learn(named(summaries.values()))
-        question = Question(self, entity, narrowed_by, sorted_by, count, measures)
-        return answered(page, summaries, question, measured)
-
-    def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
-        """An entity with its aspects, all of them unless some are named, and the names of its
-        owners, tags, terms and domains. Two requests, and those of `health` where assertions or
-        incidents may be about it.
-
-        An entity of which nothing is stored is given too, and says so.
-
-        Example: `cat.entity("urn:li:corpuser:jdoe")`
-        """
-        found = super().entity(urn, aspects)
-        others = self.summaries(_named_by(found))
-        health = None
-        if aspects is None and found.exists:
-            # A server that tells no relationships tells all else of it.
-            with suppress(InvalidInput, NotFound, ServerFault):
-                health = self.health(found.urn)
-        entity = _entity(found, others, self, whole=aspects is None, health=health)
-        self._known.learn(named([entity]))
-        if entity.whole:
-            _see(self._seen, entity)
-        return entity
-
-    def dataset(self, urn: str | Urn) -> EntityPage:
-        """As `entity`; raises `InvalidInput` for the URN of anything but a dataset.
-
-        Example: `cat.dataset(urn)`
-        """
-        return self.entity(_dataset(urn))
-
-    def browse(
-        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
-    ) -> BrowsedFolder:
-        """A page of what lies at a browse path: folders first, each opened by its name,
-        `folder["sales"]`. An unknown path is empty. One request.
-
-        Example: `cat.browse("/prod/snowflake")`
-        """
-        page = super().browse(path, entity=entity, start=start, count=count)
-        self._known.learn((one.urn, one.name) for one in page.entities)
-        return opened(page, entity, self)
 
     def explore(
         self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
@@ -471,7 +649,7 @@ class NotebookCatalog(client.Catalog):
 
         def learn() -> None:
             fresh = list(named(self.summaries(waiting).values()))
-            self._known.learn(fresh)
+            self.reader.known.learn(fresh)
             entries.extend(fresh)
             waiting.clear()
 
@@ -481,18 +659,7 @@ class NotebookCatalog(client.Catalog):
                 if len(waiting) == _NAMES_AT_ONCE:
                     learn()
         learn()
-        return Names(tuple(entries), pages.total, len(self._known))
-
-    def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
-        """What a line about each entity needs, of any number of them. One request for a hundred;
-        may be interrupted.
-
-        Example: `cat.summed_up(cat.search("orders").urns)`
-        """
-        wanted = tuple(urns)
-        found = with_progress(self, lambda _: self.core.summaries(wanted), "reading their lines")
-        self._known.learn(named(found.values()))
-        return found
+        return Names(tuple(entries), pages.total, len(self.reader.known))
 
     def columns(
         self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
@@ -507,15 +674,6 @@ class NotebookCatalog(client.Catalog):
         Example: `cat.columns("customer_id", narrowed_by="platform:snowflake").df`
         """
         return read_columns_named(self, name, narrowed_by, limit)
-
-    def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Rows, use and last change of the datasets among these; those of which the server says
-        nothing are left out. One request for each 25; may be interrupted.
-
-        Example: `cat.measures([urn])[Urn.parse(urn)].rows`
-        """
-        wanted = tuple(urns)
-        return with_progress(self, lambda _: self.core.measures(wanted), "reading sizes and use")
 
     @property
     def stewardship(self) -> "NotebookStewardship":
@@ -544,216 +702,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.last_seen(urn, column="order_id")`
         """
-        return self._seen.of(Urn.parse(urn), column)
-
-
-class AsyncNotebookCatalog(client.AsyncCatalog):
-    """A catalog to ask with `await`, in a cell or in a program.
-
-        cat = AsyncCatalog()
-        page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
-        page.df
-
-    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
-    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
-    `Catalog` that such an object asks. The examples of the methods are those of `Catalog`.
-    """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        token: str | Secret | None = None,
-        data_dir: str | PathLike[str] | None = None,
-        timeout_seconds: float | None = None,
-        read_only: bool | None = None,
-        offline: Offline = "off",
-        retry: Retry | None = None,
-        transport: Transport | None = None,
-    ) -> None:
-        token = Secret.of(token)
-        self._options: dict[str, Any] = {
-            "profile": profile,
-            "token": token,
-            "data_dir": data_dir,
-            "timeout_seconds": timeout_seconds,
-            "read_only": read_only,
-            "offline": offline,
-            "retry": retry,
-            "transport": transport,
-        }
-        self._url = url
-        self._known, self._seen = KnownNames(), TextsSeen()
-        super().__init__(url, **self._options)
-        self.journal_in(config.state_dir() / JOURNAL)
-
-    @cached_property
-    def blocking(self) -> NotebookCatalog:
-        """The same catalog for code that waits; it knows what this one read. No request."""
-        made = NotebookCatalog(self._url, **self._options)
-        # In the place of its own: both are cached properties.
-        vars(made).update(_known=self._known, _seen=self._seen)
-        return made
-
-    def __repr__(self) -> str:
-        # People know it as `explorer.AsyncCatalog`.
-        return super().__repr__().replace("AsyncNotebookCatalog", "AsyncCatalog", 1)
-
-    async def close(self) -> None:
-        """Hang up, here and in `blocking`."""
-        blocking = vars(self).get("blocking")
-        if blocking is not None:
-            await asyncio.to_thread(blocking.close)
-        await super().close()
-
-    def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
-        """As `Catalog[name]`, to be awaited: `await cat["fct_orders"]`."""
-        reading = asyncio.to_thread(self.blocking.__getitem__, name)
-        return asyncio.ensure_future(reading)
-
-    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
-        """As `Catalog.urn_of`."""
-        return await asyncio.to_thread(self.blocking.urn_of, name, *types)
-
-    __iter__ = None
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.blocking._ipython_key_completions_()
-
-    async def info(self) -> Server:
-        """What the server says of itself. One request."""
-        return shown_server(await super().info())
-
-    async def blame(self, urn: str | Urn) -> Blame:
-        """As `Catalog.blame`."""
-        found = await super().blame(urn)
-        actors = actors_of(one.created for one in found.values())
-        return Blame.of(found, names_of(await self.summaries(actors)))
-
-    async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
-        """As `Catalog.column_history`."""
-        found = await super().column_history(urn, column)
-        actors = actors_of(one.created for one in found)
-        return ColumnChanges(found, names_of(await self.summaries(actors)))
-
-    async def changes(
-        self,
-        after: int | None = None,
-        *,
-        limit: int = 100,
-        urns: Iterable[str | Urn] | None = None,
-        aspects: Iterable[str] | None = None,
-        entities: Iterable[str] | None = None,
-        values: bool = True,
-    ) -> ChangesTable:
-        """As `Catalog.changes`."""
-        page = await super().changes(
-            after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
-        )
-        return _changes(page, await self.summaries(_named_in(page)))
-
-    async def runs(
-        self, *, start: int = 0, count: int = 100, include_removed: bool = False
-    ) -> Runs:
-        """As `Catalog.runs`."""
-        return Runs(await super().runs(start=start, count=count, include_removed=include_removed))
-
-    async def search(
-        self,
-        text: str = "*",
-        *,
-        entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        sorted_by: "str | Sequence[Order] | None" = None,
-        start: int = 0,
-        count: int = 20,
-        superseding: str | None = None,
-        measures: bool = True,
-    ) -> SearchResults:
-        """As `Catalog.search`."""
-        page = await super().search(
-            text,
-            entity=entity,
-            narrowed_by=narrowed_by,
-            sorted_by=sorted_by,
-            start=start,
-            count=count,
-            superseding=superseding,
-        )
-        urns = [hit.urn for hit in page]
-        summaries = await self.summed_up(urns)
-        measured = await self.measures(urns) if measures else {}
-        question = Question(self.blocking, entity, narrowed_by, sorted_by, count, measures)
-        return answered(page, summaries, question, measured)
-
-    async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
-        """As `Catalog.entity`."""
-        found = await super().entity(urn, aspects)
-        others = await self.summaries(_named_by(found))
-        health = None
-        if aspects is None and found.exists:
-            with suppress(InvalidInput, NotFound, ServerFault):
-                health = await self.health(found.urn)
-        entity = _entity(found, others, self.blocking, whole=aspects is None, health=health)
-        self._known.learn(named([entity]))
-        if entity.whole:
-            _see(self._seen, entity)
-        return entity
-
-    async def dataset(self, urn: str | Urn) -> EntityPage:
-        """As `Catalog.dataset`."""
-        return await self.entity(_dataset(urn))
-
-    async def browse(
-        self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
-    ) -> BrowsedFolder:
-        """As `Catalog.browse`."""
-        page = await super().browse(path, entity=entity, start=start, count=count)
-        self._known.learn((one.urn, one.name) for one in page.entities)
-        return opened(page, entity, self.blocking)
-
-    async def names(
-        self,
-        text: str = "*",
-        *,
-        entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        limit: int = 10_000,
-    ) -> Names:
-        """As `Catalog.names`."""
-        return await asyncio.to_thread(
-            self.blocking.names, text, entity=entity, narrowed_by=narrowed_by, limit=limit
-        )
-
-    async def columns(
-        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
-    ) -> ColumnsTable:
-        """As `Catalog.columns`."""
-        return await asyncio.to_thread(
-            self.blocking.columns, name, narrowed_by=narrowed_by, limit=limit
-        )
-
-    async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
-        """As `Catalog.summed_up`, without a bar."""
-        found = await self.summaries(urns)
-        self._known.learn(named(found.values()))
-        return found
-
-    def explore(
-        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
-    ) -> "Explorer":
-        """As `Catalog.explore`; given at once, and not awaited."""
-        return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
-
-    @property
-    def stewardship(self) -> "NotebookStewardship":
-        """As `Catalog.stewardship`: what it gives waits."""
-        return self.blocking.stewardship
-
-    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
-        """As `Catalog.last_seen`; no request."""
-        return self._seen.of(Urn.parse(urn), column)
+        return self.reader.seen.of(Urn.parse(urn), column)
 
 
 def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable:

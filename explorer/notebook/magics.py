@@ -20,7 +20,7 @@ from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
 from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
-from explorer.notebook.catalog import KnownNames, NotebookCatalog, find
+from explorer.notebook.catalog import NotebookCatalog
 from explorer.notebook.entity import edited_text
 from explorer.notebook.schema import SchemaTable
 from explorer.notebook.view import Shown, ShownTable, tabulated
@@ -287,10 +287,7 @@ class CatalogMagics:
         return self._catalog
 
     def _urn(self, what: str) -> Urn:
-        return Urn.parse(what) if what.startswith("urn:") else find(self._asked(), what, _NONE)
-
-
-_NONE = KnownNames()
+        return self._asked().urn_of(what)
 
 
 class _LineParser(argparse.ArgumentParser):

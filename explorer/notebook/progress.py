@@ -70,6 +70,9 @@ def with_progress(
     it takes longer than one. Raises what the work raised. An interrupt calls it off and waits
     until it has hung up.
     """
+    # Raises where waiting would never end: on the client's own thread. The work is waited for on
+    # another one.
+    waiting.wait(asyncio.sleep(0))
     running = _Running(waiting, work)
     try:
         running.begin()

@@ -1,18 +1,18 @@
 """Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
 showing itself and a DataFrame when asked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from explorer import stewardship
 from explorer.client.records import LoadReport, RefusedChange
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated, values_of
-from explorer.query.filters import Filter
+from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import KINDS
 from explorer.views import stewardship as views
 from explorer.views.parts import Cell, Part, Say, Title
@@ -32,6 +32,10 @@ __all__ = [
     "WorklistTable",
     "loaded",
 ]
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S")
+_T = TypeVar("_T")
 
 _LONGEST = 160
 _COVERED = dict.fromkeys(("key", "name"), "string") | {
@@ -165,6 +169,31 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         yield from grid_parts(headers, self, _written)
 
 
+_Shows = Callable[["NotebookStewardship", _T], _S]
+
+
+def _shown(
+    method: Callable[Concatenate[AsyncStewardship, _P], Coroutine[Any, Any, _T]], what: str
+) -> "Callable[[_Shows[_T, _S]], Callable[Concatenate[NotebookStewardship, _P], _S]]":
+    """Decorate what makes of an answer the object that shows it: the method is waited for, with a
+    bar that says `what`, and has the parameters and the documentation of `method`."""
+
+    def decorate(
+        show: "_Shows[_T, _S]",
+    ) -> "Callable[Concatenate[NotebookStewardship, _P], _S]":
+        @wraps(method)
+        def call(self: "NotebookStewardship", /, *args: _P.args, **kwargs: _P.kwargs) -> _S:
+            def work(tell: "Progress") -> Coroutine[Any, Any, _T]:
+                kwargs["progress"] = kwargs.get("progress") or tell
+                return method(self.core, *args, **kwargs)
+
+            return show(self, with_progress(self._shown_in, work, what))
+
+        return call
+
+    return decorate
+
+
 class NotebookStewardship(stewardship.Stewardship):
     """`explorer.stewardship.Stewardship`, whose answers show themselves and say how far they are
     while they are read; each may be interrupted."""
@@ -176,96 +205,20 @@ class NotebookStewardship(stewardship.Stewardship):
     def __reduce__(self) -> tuple[object, ...]:
         return NotebookStewardship, (self._shown_in,)
 
-    def documentation(
-        self,
-        urns: Iterable[str | Urn] = (),
-        *,
-        text: str = "*",
-        narrowed_by: Filter | str | None = None,
-        folder: str | None = None,
-        progress: "Progress | None" = None,
-    ) -> Documentation:
-        """See `explorer.stewardship.changeset.read_documentation`."""
-        found = with_progress(
-            self._shown_in,
-            lambda tell: self.core.documentation(
-                urns,
-                text=text,
-                narrowed_by=narrowed_by,
-                folder=folder,
-                progress=progress or tell,
-            ),
-            "reading what is written",
-        )
+    @_shown(AsyncStewardship.documentation, "reading what is written")
+    def documentation(self, found: tuple[stewardship.Row, ...]) -> Documentation:
         return Documentation(found)
 
-    def coverage(
-        self,
-        urns: Iterable[str | Urn] = (),
-        *,
-        text: str = "*",
-        narrowed_by: Filter | str | None = None,
-        folder: str | None = None,
-        by: stewardship.Grouping | None = None,
-        progress: "Progress | None" = None,
-    ) -> CoverageTable:
-        """See `explorer.stewardship.coverage.read_coverage`."""
-        found = with_progress(
-            self._shown_in,
-            lambda tell: self.core.coverage(
-                urns,
-                text=text,
-                narrowed_by=narrowed_by,
-                folder=folder,
-                by=by,
-                progress=progress or tell,
-            ),
-            "counting what is documented",
-        )
+    @_shown(AsyncStewardship.coverage, "counting what is documented")
+    def coverage(self, found: stewardship.Coverage) -> CoverageTable:
         return CoverageTable(**values_of(found))
 
-    def worklist(
-        self,
-        urns: Iterable[str | Urn] = (),
-        *,
-        text: str = "*",
-        narrowed_by: Filter | str | None = None,
-        folder: str | None = None,
-        top: int | None = None,
-        days: int = 30,
-        progress: "Progress | None" = None,
-    ) -> WorklistTable:
-        """See `explorer.stewardship.worklist.read_worklist`."""
-        found = with_progress(
-            self._shown_in,
-            lambda tell: self.core.worklist(
-                urns,
-                text=text,
-                narrowed_by=narrowed_by,
-                folder=folder,
-                top=top,
-                days=days,
-                progress=progress or tell,
-            ),
-            "looking for what to document",
-        )
+    @_shown(AsyncStewardship.worklist, "looking for what to document")
+    def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found))
 
-    def changeset(
-        self,
-        entries: Iterable[stewardship.Entry],
-        *,
-        clear_empty: bool = False,
-        progress: "Progress | None" = None,
-    ) -> ChangesetTable:
-        """See `explorer.stewardship.changeset.read_changeset`."""
-        found = with_progress(
-            self._shown_in,
-            lambda tell: self.core.changeset(
-                entries, clear_empty=clear_empty, progress=progress or tell
-            ),
-            "comparing",
-        )
+    @_shown(AsyncStewardship.changeset, "comparing")
+    def changeset(self, found: stewardship.Changeset) -> ChangesetTable:
         return ChangesetTable(**values_of(found))
 
 

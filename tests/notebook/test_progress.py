@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer import Catalog
-from explorer.errors import NotFound
+from explorer.errors import Misuse, NotFound
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook import progress
@@ -83,6 +83,23 @@ def test_an_interrupt_calls_the_work_off_and_the_catalog_goes_on(cat: Catalog) -
     assert ended.is_set()
     assert cat.search("orders", count=1).total
     assert not [one for one in threading.enumerate() if one.name.startswith("catalog-waiting")]
+
+
+def test_the_thread_of_a_client_is_told_that_it_cannot_wait_for_itself(cat: Catalog) -> None:
+    told: list[str] = []
+
+    def ask(_: object) -> None:
+        try:
+            other.measures(["urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)"])
+        except Misuse as error:
+            told.append(str(error))
+
+    with Catalog(cat.address) as other:
+        other.watch(ask)
+        other.info()
+        other.watch(None)
+    assert told
+    assert "cannot wait for itself" in told[0]
 
 
 def test_a_scroll_can_be_left_and_begun_again(cat: Catalog) -> None:
