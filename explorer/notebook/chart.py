@@ -254,7 +254,14 @@ _MOST_MARKED = 120
 _MOST_BARS = 40
 _LABEL_WIDTH = 74
 _FONT = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
-_FAINT = f'stroke="{LIGHT.text}" stroke-opacity="0.3"'
+_FAINT = 'stroke="currentColor" stroke-opacity="0.3"'
+# A browser takes the scheme of the page that shows the picture, or that of the reader's system;
+# either way the picture brings its own ground.
+_DARK_STYLE = (
+    "<style>@media (prefers-color-scheme:dark){"
+    f".catalog-chart{{fill:{DARK.text};color:{DARK.text}}}"
+    f".catalog-chart>path:first-of-type{{fill:{DARK.ground}}}}}</style>"
+)
 
 Place = tuple[float, float]
 
@@ -273,10 +280,11 @@ def draw_svg(chart: PanelChart) -> str:
             top += _BETWEEN
     width, height = _WIDTH + 2 * _SIDE, top + _FOOT
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
-        f'viewBox="{-_SIDE} 0 {width} {height:.0f}" font-family="{_FONT}" font-size="11" '
-        f'fill="{LIGHT.text}"><path d="M{-_SIDE} 0h{width}v{height:.0f}h{-width}z" '
-        f'fill="{LIGHT.ground}"/>{"".join(pieces)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="catalog-chart" width="{width}" '
+        f'height="{height:.0f}" viewBox="{-_SIDE} 0 {width} {height:.0f}" font-family="{_FONT}" '
+        f'font-size="11" fill="{LIGHT.text}" color="{LIGHT.text}">{_DARK_STYLE}'
+        f'<path d="M{-_SIDE} 0h{width}v{height:.0f}h{-width}z" fill="{LIGHT.ground}"/>'
+        f"{''.join(pieces)}</svg>"
     )
 
 
@@ -432,7 +440,7 @@ def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], floa
     if panel.rule is not None:
         x = zero + panel.rule * each
         pieces.append(
-            f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{LIGHT.text}" '
+            f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="currentColor" '
             'stroke-dasharray="2 3"/>'
         )
     return pieces, bottom

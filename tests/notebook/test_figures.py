@@ -1,6 +1,7 @@
 """Charts are the same numbers for plotly, as a picture and as text, and say what is missing."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -119,10 +120,14 @@ def test_texts_are_read_on_the_ground_that_a_chart_brings(
     texts_of = [layout.font, layout.title.subtitle.font, *(one.font for one in layout.annotations)]
     for colour in {font.color for font in texts_of}:
         assert contrast(colour, layout.paper_bgcolor) >= 4.5
-    page, ground = drawn(shown)[:2]
+    page, style, ground = drawn(shown)[:3]
     x, _, width, height = page.get("viewBox").split()
     assert ground.get("d") == f"M{x} 0h{width}v{height}h-{width}z"
     assert contrast(page.get("fill"), ground.get("fill")) >= 4.5
+    # On a dark page the style sheet sets both.
+    text, _, dark = re.findall("#[0-9a-f]{6}", style.text)
+    assert contrast(text, dark) >= 4.5
+    assert luminance(dark) < 0.1
 
 
 def test_a_chart_is_small_and_loads_nothing() -> None:
@@ -222,7 +227,13 @@ def test_a_catalogs_text_is_text_and_nothing_else(read: Any) -> None:
         note=HOSTILE,
     )
     root = ET.fromstring(shown.svg())
-    assert {one.tag.removeprefix(SVG) for one in root.iter()} <= {"svg", "path", "rect", "text"}
+    assert {one.tag.removeprefix(SVG) for one in root.iter()} <= {
+        "svg",
+        "style",
+        "path",
+        "rect",
+        "text",
+    }
     assert {name for one in root.iter() for name in one.attrib if name.startswith("on")} == set()
     assert "<img src=x" in "".join(texts(shown))
     figure = shown.figure()

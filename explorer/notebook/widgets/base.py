@@ -422,10 +422,13 @@ def _rows(path: Path) -> Iterator[str]:
 
 
 class SavedHtml(anywidget.AnyWidget):
-    """An invisible part of a box of ipywidgets, which hides the HTML saved beside the box."""
+    """An invisible part of a box of ipywidgets, `.catalog-controls`: it hides the HTML saved beside
+    the box, and draws the arrow of its lists for a dark page too, where that of ipywidgets is black
+    on a dark ground."""
 
     still = traitlets.Unicode().tag(sync=True)
     _esm = script("host.js") + ("\nexport default { render: ({ model }) => hideStill(model) };")
+    _css = stylesheet("controls.css")
 
 
 LINEAGE_SCRIPTS = script("lineage/elements.js", "lineage/saving.js", "lineage/lineage.js")

@@ -76,6 +76,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         controls = ipywidgets.HBox([self.range, self.measure, self._said])
         controls.layout.flex_flow = "row wrap"
         super().__init__([controls, self._chart, SavedHtml(still=self.still)])
+        self.add_class("catalog-controls")
         self.range.observe(lambda _: self._read(), "value")
         self.measure.observe(lambda _: self._draw(), "value")
         self._draw()

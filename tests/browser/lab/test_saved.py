@@ -1,7 +1,9 @@
 """What is left of a widget in a notebook whose kernel ended, and in a page made of it."""
 
+import re
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,47 @@ END = """async () => {
   const session = window.jupyterapp.shell.currentWidget.context.sessionContext;
   await session.shutdown();
 }"""
+
+
+DARK = """async () => await window.jupyterapp.commands.execute(
+  'apputils:change-theme', {theme: 'JupyterLab Dark'})"""
+# How bright the first pixel of a picture is, from 0 to 255.
+CORNER = """async (png) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${png}`;
+  await image.decode();
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.drawImage(image, 0, 0);
+  return Math.max(...canvas.getImageData(8, 8, 1, 1).data.slice(0, 3));
+}"""
+
+
+@pytest.mark.timeout(300)
+def test_a_kept_chart_is_dark_on_a_dark_page_and_the_arrow_of_a_list_is_seen(
+    browser: Any, open_notebook: Any, expect: Any
+) -> None:
+    usage = f"usage = cat.dataset('{ORDERS}').usage()"
+    book = open_notebook(
+        f"from IPython.display import HTML\n{CELLS[0]}\n{usage}",
+        "HTML(usage._repr_html_())",
+        "usage.controls()",
+    )
+    book.run()
+    page = book.page
+    chart = page.locator(".jp-OutputArea-output img[alt^='Usage of fct_orders']").first
+
+    def ground() -> int:
+        kept = b64encode(chart.screenshot()).decode()
+        return int(page.evaluate(CORNER, kept))
+
+    assert ground() > 240
+    page.evaluate(DARK)
+    page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    page.wait_for_timeout(500)
+    assert ground() < 60
+    arrow = page.locator(".widget-dropdown select")
+    expect(arrow).to_have_css("background-image", re.compile("e0e0e0"))
+    book.picture("dark")
 
 
 @pytest.mark.timeout(300)
