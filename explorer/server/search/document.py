@@ -97,7 +97,6 @@ Scalar: TypeAlias = str | float | bool
 _NUMBERS = frozenset({"COUNT", "DATETIME", "DOUBLE"})
 BROWSE_PATHS = "browsePathsV2"
 """The aspect that says where an entity stands among folders."""
-_FOLDER_MARK = "␟"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ def _values(field: SearchField, value: Any) -> Iterator[Scalar]:
     if field.kind == "BROWSE_PATH_V2":
         folders = [folder for folder in reach(value, path) if isinstance(folder, str)]
         if folders:
-            yield _FOLDER_MARK + _FOLDER_MARK.join(folders)
+            yield folder_key(folders)
         return
     if path.endswith(".*"):
         for container in reach(value, path[:-2]):

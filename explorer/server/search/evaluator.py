@@ -145,26 +145,14 @@ def _refers(document: AnalysedDocument, urn: str) -> bool:
 
 
 def _value(node: Value) -> Test:
-    field, text = node.field, node.text
+    def test(document: AnalysedDocument) -> bool:
+        is_whole = node.how in ("equal", "prefix") and document.vocabulary.trait(
+            node.field
+        ).is_whole(node.text)
+        texts = document.forms(node.field) if is_whole else document.bodies(node.field)
+        return any(map(node.holds, texts))
 
-    def candidates(document: AnalysedDocument) -> Iterable[str]:
-        whole = document.vocabulary.trait(field).is_whole(text)
-        return document.forms(field) if whole else document.bodies(field)
-
-    match node.how:
-        case "equal":
-            return lambda document: text in candidates(document)
-        case "prefix":
-            return lambda document: any(one.startswith(text) for one in candidates(document))
-        case "suffix":
-            return lambda document: any(one.endswith(text) for one in document.bodies(field))
-        case "infix":
-            return lambda document: any(text in one for one in document.bodies(field))
-        case "words":
-            wanted = f" {text} "
-            return lambda document: (
-                bool(text) and any(wanted in f" {one} " for one in document.bodies(field))
-            )
+    return test
 
 
 def _number_range(node: NumberRange) -> Test:
@@ -269,7 +257,7 @@ class Evidence:
                 (name, as_text(value))
                 for value in values_of(document, name)
                 if (is_searched and self._has_any(name, value, is_name=name in naming))
-                or any(_compares(leaf, value, trait) for leaf in tests)
+                or _meets_any(tests, value, trait)
             )
             found += islice(hits, _MOST_A_FIELD)
         if len(found) < _MOST:
@@ -297,7 +285,7 @@ class Evidence:
             hits = (
                 (name, as_text(value))
                 for value in values_of(document, name)
-                if any(_compares(leaf, value, trait) for leaf in self._loose[name])
+                if _meets_any(self._loose[name], value, trait)
             )
             yield from islice((hit for hit in hits if hit not in told), _MOST_A_FIELD)
 
@@ -367,16 +355,7 @@ def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]
             pass
 
 
-def _compares(leaf: Value, value: Scalar, trait: Trait) -> bool:
+def _meets_any(leaves: Iterable[Value], value: Scalar, trait: Trait) -> bool:
+    """Whether any of the forms of a value compares as one of the leaves has it."""
     texts = forms(trait, value)
-    match leaf.how:
-        case "equal":
-            return leaf.text in texts
-        case "prefix":
-            return any(text.startswith(leaf.text) for text in texts)
-        case "suffix":
-            return any(text.endswith(leaf.text) for text in texts)
-        case "infix":
-            return any(leaf.text in text for text in texts)
-        case "words":
-            return any(f" {leaf.text} " in f" {text} " for text in texts)
+    return any(leaf.holds(text) for leaf in leaves for text in texts)

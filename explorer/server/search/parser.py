@@ -179,7 +179,7 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
             (Value(trait.name, how, asked), Value(trait.name, how, number_form(as_number)))
         )
     if trait.derived:
-        return derived(trait, lambda said: _holds(how, said, asked))
+        return derived(trait, Value(trait.name, how, asked).holds)
     if not asked and how in ("prefix", "suffix", "infix"):
         return Present(trait.name)
     value = Value(trait.name, how, asked)
@@ -207,18 +207,6 @@ def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
             return Not(true)
         case _:
             return NOTHING
-
-
-def _holds(how: How, said: str, asked: str) -> bool:
-    match how:
-        case "prefix":
-            return said.startswith(asked)
-        case "suffix":
-            return said.endswith(asked)
-        case "infix":
-            return asked in said
-        case _:
-            return said == asked
 
 
 def filter_query(

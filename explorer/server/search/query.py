@@ -181,6 +181,20 @@ class Value:
     text: str
     loose: bool = False
 
+    def holds(self, text: str) -> bool:
+        """Whether a folded text of the field compares so."""
+        match self.how:
+            case "equal":
+                return text == self.text
+            case "prefix":
+                return text.startswith(self.text)
+            case "suffix":
+                return text.endswith(self.text)
+            case "infix":
+                return self.text in text
+            case "words":
+                return bool(self.text) and f" {self.text} " in f" {text} "
+
 
 @dataclass(frozen=True, slots=True)
 class Present:

@@ -49,6 +49,7 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import VIRTUAL, Vocabulary
+from explorer.server.search.query import How
 from explorer.server.search.sort_keys import sort_code
 
 __all__ = [
@@ -213,7 +214,6 @@ _CODE_END = "\x1d"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _OTHERS = f"[^a-z0-9{_BEGIN}{_END}]"
 
-How = Literal["equal", "prefix", "suffix", "infix", "words"]
 _Like = Literal["is", "begins", "ends", "holds"]
 
 
