@@ -23,7 +23,7 @@ from explorer.server.browse import browse_paths, default_delimiter
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
 from explorer.server.store import StoredAspect, StoredEdge, TimeseriesDocument, Transaction, Write
-from explorer.server.store.interface import version_of
+from explorer.server.store.interface import is_removed, version_of
 
 __all__ = [
     "DERIVED",
@@ -518,9 +518,8 @@ def _required(transaction: Transaction, text: str, path: str) -> Definition:
     raise InvalidAspect(ASSIGNMENTS, place, f"the structured property {urn.name} {problem}")
 
 
-def _is_removed(transaction: Transaction, text: str) -> bool:
-    status = transaction.aspect(text, "status")
-    return status is not None and orjson.loads(status.value).get("removed") is True
+def _is_removed(transaction: Transaction, urn: str) -> bool:
+    return is_removed(transaction.aspects([urn], ("status",)).get(urn, ()))
 
 
 def _defined(transaction: Transaction, urn: Urn) -> Definition | None:

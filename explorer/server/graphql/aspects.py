@@ -13,10 +13,10 @@ from explorer.server.graphql.schema import (
     Resolver,
     Resolvers,
     Value,
-    custom_properties,
     entities,
     entity,
     entity_or_null,
+    entries,
     or_else,
     renamed,
     shown_text,
@@ -109,10 +109,6 @@ def column_type(record: str) -> str:
     return word if word in _TYPES else "NULL"
 
 
-def _tags(value: Value, _info: Info) -> Any:
-    return value.get("globalTags")
-
-
 def _column_entity(field: Value, info: Info) -> Any:
     urn = Urn.of("schemaField", field["datasetUrn"], field.get("fieldPath") or "")
     for parsed in Urn.parse_all((str(urn),)):
@@ -136,8 +132,8 @@ COLUMN_RESOLVERS: Resolvers = {
         "editableSchemaMetadata": stored("editableSchemaMetadata"),
     },
     "SchemaMetadata": {"platformSchema": _platform_schema},
-    "SchemaField": {"tags": _tags, "schemaFieldEntity": _column_entity},
-    "EditableSchemaFieldInfo": {"tags": _tags},
+    "SchemaField": {"tags": renamed("globalTags"), "schemaFieldEntity": _column_entity},
+    "EditableSchemaFieldInfo": {"tags": renamed("globalTags")},
     "ForeignKeyConstraint": {
         "foreignFields": entities("foreignFields", "schemaField"),
         "sourceFields": entities("sourceFields", "schemaField"),
@@ -188,7 +184,7 @@ def _last_ingested(node: Node, _info: Info) -> int | None:
 
 
 def _associated(aspect: str, field: str) -> Resolver:
-    """An aspect that is a list of associations; each is told which entity it is about."""
+    """An aspect that is a list of associations; each gets the URN of the entity it is about."""
 
     def resolve(node: Node, _info: Info) -> Value | None:
         found = node.aspect(aspect)
@@ -285,23 +281,6 @@ def _business_attributes(node: Node, _info: Info) -> Value | None:
     return found and {"businessAttribute": one and {**one, "associatedUrn": str(node.urn)}}
 
 
-def _details(attribution: Value, _info: Info) -> list[Value]:
-    return [
-        {"key": name, "value": text}
-        for name, text in (attribution.get("sourceDetail") or {}).items()
-    ]
-
-
-def _structured(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("structuredProperties")
-    if found is None:
-        return None
-    about = str(node.urn)
-    return {
-        "properties": [{**one, "associatedUrn": about} for one in found.get("properties") or ()]
-    }
-
-
 def property_value(value: Any) -> Value | None:
     """A value of a structured property; it is a text or a number, bare or named by its type."""
     if isinstance(value, dict):
@@ -374,7 +353,7 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "subTypes": stored("subTypes"),
     "browsePaths": _browse_paths,
     "browsePathV2": _browse_path_v2,
-    "structuredProperties": _structured,
+    "structuredProperties": _associated("structuredProperties", "properties"),
     "siblings": stored("siblings"),
     "embed": stored("embed"),
     "displayProperties": stored("displayProperties"),
@@ -414,10 +393,10 @@ RESOLVERS: Resolvers = {
     "MetadataAttribution": {
         "actor": entity_or_null("actor"),
         "source": entity_or_null("source"),
-        "sourceDetail": _details,
+        "sourceDetail": entries("sourceDetail"),
     },
     "BusinessAttributeAssociation": {"businessAttribute": entity("businessAttributeUrn")},
-    "VersionInfo": {"customProperties": custom_properties},
+    "VersionInfo": {"customProperties": entries("customProperties")},
     "StructuredPropertiesEntry": {
         "structuredProperty": entity("propertyUrn"),
         "values": _values,

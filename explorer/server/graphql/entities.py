@@ -14,10 +14,10 @@ from explorer.server.graphql.schema import (
     Resolver,
     Resolvers,
     Value,
-    custom_properties,
     entities,
     entity,
     entity_or_null,
+    entries,
     flat,
     key,
     named,
@@ -111,7 +111,7 @@ DOCUMENT_RESOLVERS: Resolvers = {
         "relatedAssets": _targets("relatedAssets", "asset"),
         "relatedDocuments": _targets("relatedDocuments", "document", "document"),
         "parentDocument": _parent_document,
-        "customProperties": custom_properties,
+        "customProperties": entries("customProperties"),
     },
     "DocumentRelatedAsset": {"asset": entity("asset")},
     "DocumentRelatedDocument": {"document": entity("document")},
@@ -424,7 +424,7 @@ def _ml(aspect: str, edited: str) -> dict[str, Resolver]:
     }
 
 
-_CUSTOM: dict[str, Resolver] = {"customProperties": custom_properties}
+_CUSTOM: dict[str, Resolver] = {"customProperties": entries("customProperties")}
 _SOURCED: dict[str, Resolver] = {**_CUSTOM, "sources": entities("sources", "dataset")}
 
 _dataset_properties = properties("datasetProperties", "editableDatasetProperties")

@@ -17,9 +17,9 @@ from explorer.server.graphql.schema import (
     Resolver,
     Resolvers,
     Value,
-    custom_properties,
     entities,
     entity_or_null,
+    entries,
     flat,
     or_else,
     renamed,
@@ -251,7 +251,7 @@ RESOLVERS: Resolvers = {
     "EntityAssertionsResult": {"assertions": entities("urns", "assertion")},
     "EntityIncidentsResult": {"incidents": entities("urns", "incident")},
     "Assertion": {"info": _asserted, "runEvents": _run_events},
-    "AssertionInfo": {"customProperties": custom_properties},
+    "AssertionInfo": {"customProperties": entries("customProperties")},
     "DatasetAssertionInfo": {
         "datasetUrn": renamed("dataset"),
         "fields": _asserted_fields,
@@ -688,5 +688,5 @@ MEASURE_RESOLVERS: Resolvers = {
         "topUsersLast30Days": _top_users,
         "updateCountLast30Days": _update_count,
     },
-    "Operation": {"customProperties": custom_properties, "partition": _partition},
+    "Operation": {"customProperties": entries("customProperties"), "partition": _partition},
 }

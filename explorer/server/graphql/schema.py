@@ -33,10 +33,10 @@ __all__ = [
     "Resolvers",
     "Value",
     "assemble",
-    "custom_properties",
     "entities",
     "entity",
     "entity_or_null",
+    "entries",
     "flat",
     "key",
     "named",
@@ -160,12 +160,14 @@ def shown_text(ingested: str | None, written: str | None, info: Info) -> str | N
     return ingested or written or ingested
 
 
-def custom_properties(value: Value, _info: Info) -> list[dict[str, str]]:
-    """A map of custom properties as entries."""
-    return [
-        {"key": entry, "value": text}
-        for entry, text in (value.get("customProperties") or {}).items()
-    ]
+def entries(field: str) -> Resolver:
+    """A map of texts as a list of entries; empty where there is none."""
+
+    def resolve(value: Value, _info: Info) -> list[dict[str, str]]:
+        found = value.get(field) or {}
+        return [{"key": key, "value": text} for key, text in found.items()]
+
+    return resolve
 
 
 # The one kind that the files name, where all that the registry has are to stand.

@@ -23,6 +23,7 @@ from explorer.server.restli import (
     Routes,
 )
 from explorer.server.store import LogEntry, Store, StoredAspect
+from explorer.server.store.interface import is_removed
 
 __all__ = ["ChangeRoutes", "ExportRoutes"]
 
@@ -85,7 +86,7 @@ class ExportRoutes(Routes):
         size = 0
         for urn in urns:
             aspects = stored.get(urn)
-            if aspects is None or (not selection.removed and _is_removed(aspects)):
+            if aspects is None or (not selection.removed and is_removed(aspects)):
                 continue
             of_entity = _of_entity(store, registry, urn, aspects)
             size += sum(len(one["aspect"]["value"]) for one in of_entity)
@@ -136,13 +137,6 @@ def _is_of(urn: str, platform: str | None) -> bool:
         return Urn.parse(urn).platform == platform
     except CatalogError:
         return False
-
-
-def _is_removed(aspects: list[StoredAspect]) -> bool:
-    return any(
-        aspect.name == _STATUS and orjson.loads(aspect.value).get("removed") is True
-        for aspect in aspects
-    )
 
 
 def _limit(given: str | None) -> int:

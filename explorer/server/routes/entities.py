@@ -24,6 +24,7 @@ from explorer.server.restli import (
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
 from explorer.server.routes.parameters import COUNT, ENTITY, PATH_URN, START, URN
 from explorer.server.store import StoredAspect
+from explorer.server.store.interface import is_removed
 
 __all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
 
@@ -353,8 +354,8 @@ class EntityRoutes(Routes):
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         found = str(urn) in self._catalog.store.existing([str(urn)])
         if found and not parameters.flag("includeSoftDelete", default=True):
-            status = self._catalog.store.aspect(str(urn), "status")
-            found = status is None or orjson.loads(status.value).get("removed") is not True
+            stored = self._catalog.store.aspects([str(urn)], ("status",))
+            found = not is_removed(stored.get(str(urn), ()))
         return ValueResponse(found)
 
 

@@ -4,7 +4,7 @@ An engine knows nothing of the model: what a value means, which edges it declare
 entity is browsed is worked out above and handed in.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from hashlib import blake2b
@@ -38,6 +38,7 @@ __all__ = [
     "TransactionChanges",
     "Write",
     "counted",
+    "is_removed",
     "log_mark",
     "same_value",
     "seen_again",
@@ -237,6 +238,16 @@ def seen_again(stored: bytes, given: bytes) -> bytes:
     system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
     system["lastRunId"] = now.get("runId", system.get("lastRunId"))
     return orjson.dumps(system)
+
+
+def is_removed(aspects: Iterable[StoredAspect]) -> bool:
+    """Whether the `status` among the latest aspects of an entity is a soft deletion."""
+    return any(
+        one.name == "status"
+        and b"true" in one.value
+        and orjson.loads(one.value).get("removed") is True
+        for one in aspects
+    )
 
 
 def version_of(system: bytes, superseded: int = 0) -> int:
