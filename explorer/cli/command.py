@@ -117,11 +117,11 @@ class Commands(click.Group):
     """A group that imports a command's module only when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, by name."""
+        """Return every command, by name."""
         return sorted({*super().list_commands(ctx), *_HOMES})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now."""
+        """Return the command of that name, imported now."""
         if cmd_name in _HOMES and cmd_name not in self.commands:
             module = import_module(_HOMES[cmd_name])
             self.add_command(getattr(module, cmd_name.replace("-", "_")))

@@ -119,7 +119,7 @@ def keep_journal(catalog: "Catalog") -> "Journal":
 
 
 def read_stdin() -> str:
-    """All of standard input; raises `InvalidInput` where it is not text."""
+    """Return all of standard input; raises `InvalidInput` where it is not text."""
     data = sys.stdin.buffer.read() if sys.stdin else b""
     try:
         return data.decode()
@@ -128,7 +128,8 @@ def read_stdin() -> str:
 
 
 def given_urns(words: Sequence[str]) -> tuple[str, ...]:
-    """The URNs that are meant, each once; `-` stands for those on standard input, one a line.
+    """Return the URNs that are meant, each once; `-` stands for those on standard input, one a
+    line.
 
     Raises `InvalidInput` where there are none.
     """
@@ -223,7 +224,7 @@ def tell(edits: Sequence[Edit]) -> None:
 
 
 def as_record(edit: Edit) -> dict[str, Any]:
-    """An edit as JSON; `at` is a moment in UTC."""
+    """Return an edit as JSON; `at` is a moment in UTC."""
     return {
         "urn": str(edit.urn),
         "column": edit.column,
@@ -236,7 +237,7 @@ def as_record(edit: Edit) -> dict[str, Any]:
 
 
 def place_words(urn: Urn, column: str | None) -> str:
-    """An entity, or a column of it, as people call them."""
+    """Return an entity, or a column of it, as people call them."""
     if column is None:
         return urn.name
     from explorer.metadata.fieldpath import FieldPath
@@ -245,7 +246,7 @@ def place_words(urn: Urn, column: str | None) -> str:
 
 
 def part(what: What, held: Held, limit: int = _PART) -> str:
-    """What stood or stands there, in a few words."""
+    """Return what stood or stands there, in a few words."""
     if not held:
         return _NOTHING.get(what, "none")
     match held:
@@ -417,7 +418,7 @@ def _label(name: str, ownership: str | None, labels: Labels) -> str:
 
 
 def _is_among(label: str, labels: Labels) -> bool:
-    """Whether a label is among those to be removed."""
+    """Return whether a label is among those to be removed."""
     urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
     return any(
         labels.kind.named(name) == (urn,) and given in (None, ownership)
@@ -468,7 +469,8 @@ class _TypedText:
 
     @classmethod
     def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
-        """What the person makes of a text in their editor: `VISUAL`, `EDITOR` or the system's.
+        """Return what the person makes of a text in their editor: `VISUAL`, `EDITOR` or the
+        system's.
 
         The ingested text is shown below it. Raises `StorageFault` where no file can be made, before
         anything is typed, and `InvalidInput` where the editor fails or what it left cannot be
@@ -619,7 +621,7 @@ class DescribeOptions:
 
 
 def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
-    """The entity's description, or that of a column of it. One request.
+    """Return the entity's description, or that of a column of it. One request.
 
     Raises `NotFound` for an entity and `UnknownName` for a column that does not exist.
     """
@@ -633,7 +635,7 @@ def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _Descri
 
 
 def _read_description() -> str:
-    """All of standard input without one line end at its end.
+    """Return all of standard input without one line end at its end.
 
     Raises `InvalidInput` when there is nothing, so that a script whose input went missing takes
     no description back.

@@ -98,7 +98,7 @@ _NUMBERS: Final = {2: "two", 3: "three"}
 def complete_profiles(
     _context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[str]:
-    """The names of profiles that begin so, for the shell."""
+    """Return the names of profiles that begin so, for the shell."""
     from explorer import config
 
     try:
@@ -119,7 +119,7 @@ class Target:
     offline: bool = False
 
     def open(self) -> "Catalog":
-        """A client of it; nothing is sent yet.
+        """Return a client of it; nothing is sent yet.
 
         A token that a person is asked for is asked for here: later it would be on a thread of the
         client's, which an interrupt does not reach.
@@ -206,7 +206,7 @@ STDIN: Final = "-"
 
 
 def counted(number: int, noun: str) -> str:
-    """How many there are of something, in words: `1 column`, `2,000 columns`."""
+    """Return how many there are of something, in words: `1 column`, `2,000 columns`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -220,8 +220,8 @@ def read_urns(given: Sequence[str]) -> list[str]:
 
 
 def read_urn(given: str) -> str:
-    """One URN; for `-` the only one on standard input. Raises `click.UsageError` where there is
-    another number of them."""
+    """Return one URN; for `-` the only one on standard input. Raises `click.UsageError` where there
+    is another number of them."""
     found = read_urns((given,))
     if len(found) != 1:
         number = f"{len(found):,} URNs stand" if found else "no URN stands"
@@ -235,7 +235,7 @@ def _read_lines() -> list[str]:
 
 
 def read_existing(catalog: "Catalog", urn: str) -> "Entity":
-    """The entity with all its aspects; raises `NotFound` where nothing is stored of it."""
+    """Return the entity with all its aspects; raises `NotFound` where nothing is stored of it."""
     entity = catalog.entity(urn)
     if not entity.exists:
         raise NotFound(f"there is no {urn} in this catalog")
@@ -243,8 +243,8 @@ def read_existing(catalog: "Catalog", urn: str) -> "Entity":
 
 
 def aspects_named(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
-    """The aspects of those names, or all where none is named; raises `UnknownName` for one that
-    the entity lacks."""
+    """Return the aspects of those names, or all where none is named; raises `UnknownName` for one
+    that the entity lacks."""
     for name in names:
         if name not in entity.aspects:
             raise UnknownName("aspect of this entity", name, entity.aspects)
@@ -252,7 +252,7 @@ def aspects_named(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
 
 
 def column_at(entity: "Entity", path: str) -> "Column":
-    """The column of that exact path, or the only one that people would write so.
+    """Return the column of that exact path, or the only one that people would write so.
 
     Raises `UnknownName` where there is none or more than one, naming the near ones.
     """
@@ -495,7 +495,7 @@ class DatasetChoice:
         return found
 
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "DatasetArguments":
-        """What stewardship is asked about; with `owners` only what one of them owns."""
+        """Return what stewardship is asked about; with `owners` only what one of them owns."""
         from explorer.errors import InvalidInput
         from explorer.query.filters import all_of
 
@@ -514,7 +514,7 @@ class DatasetChoice:
 
 
 def own_urn(catalog: "Catalog") -> str:
-    """The URN of the user that the catalog takes the caller for.
+    """Return the URN of the user that the catalog takes the caller for.
 
     Raises `InvalidInput` where it does not say.
     """
@@ -527,8 +527,8 @@ def own_urn(catalog: "Catalog") -> str:
 
 
 def _owned_by(owners: Sequence[str]) -> "Criterion":
-    """The test for what one of them owns; a text that is no URN is the id or the name of a person
-    or group, as in `owner:"Nina Weber"`."""
+    """Return the test for what one of them owns; a text that is no URN is the id or the name of a
+    person or group, as in `owner:"Nina Weber"`."""
     from explorer.client.editable import urns_of
     from explorer.query.filters import Criterion
 

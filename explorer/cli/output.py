@@ -70,12 +70,12 @@ class _Console(Console):
 
 
 def results() -> Console:
-    """Where results go. No colours unless it is a terminal; as wide as the terminal."""
+    """Return where results go. No colours unless it is a terminal; as wide as the terminal."""
     return _console(sys.stdout)
 
 
 def notes() -> Console:
-    """Where everything else goes."""
+    """Return where everything else goes."""
     return _console(sys.stderr)
 
 
@@ -100,7 +100,7 @@ def print_json(value: Any) -> None:
 
 
 def escaped_json(text: bytes) -> bytes:
-    """The same JSON, with escapes for the characters that a terminal would act on."""
+    """Return the same JSON, with escapes for the characters that a terminal would act on."""
     return _NOT_ASCII.sub(_escaped, text.decode()).encode()
 
 
@@ -113,14 +113,14 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def said(text: str | None, style: str = "", *, missing: str = "", limit: int = _LINE_LIMIT) -> Text:
-    """One line of a catalog's text, at most `limit` characters of it; `missing` is said where
-    there is none."""
+    """Return one line of a catalog's text, at most `limit` characters of it; `missing` is said
+    where there is none."""
     shown = line(text, limit)
     return Text(shown, style) if shown else Text(missing, "dim italic")
 
 
 def told(text: str | None, style: str = "") -> Text:
-    """A catalog's text over as many lines as it has."""
+    """Return a catalog's text over as many lines as it has."""
     return Text(block(text).strip("\n"), style)
 
 
@@ -293,5 +293,5 @@ def _is_number(value: Cell) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """A mark stands where a line ends, so that there is one."""
+    """Return a text as one line, with a mark where a line ended."""
     return _LINE_END.sub("␤", text)

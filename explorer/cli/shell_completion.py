@@ -71,7 +71,7 @@ def _limit_seconds() -> float:
 
 
 def complete_types(_context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
-    """The types of entities of the model; no server is asked."""
+    """Return the types of entities of the model; no server is asked."""
     from explorer.metadata.registry import load_registry
 
     names = load_registry().entities
@@ -79,7 +79,7 @@ def complete_types(_context: click.Context, _parameter: click.Parameter, begun: 
 
 
 def complete_aspects(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
-    """The aspects that an entity of the URN's type may have; no server is asked."""
+    """Return the aspects that an entity of the URN's type may have; no server is asked."""
     from explorer.metadata.registry import load_registry
     from explorer.metadata.urn import Urn
 
@@ -95,7 +95,7 @@ def complete_aspects(context: click.Context, _parameter: click.Parameter, begun:
 
 
 def _asking(offer: _Offer) -> _Complete:
-    """What a server is asked for, or nothing where that fails."""
+    """Return what a server is asked for, or nothing where that fails."""
 
     @wraps(offer)
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
@@ -125,7 +125,7 @@ def complete_urns(catalog: "Catalog", _context: click.Context, begun: str) -> _I
 
 @_asking
 def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """The columns of the dataset whose URN stands before, as people write them."""
+    """Return the columns of the dataset whose URN stands before, as people write them."""
     schema = catalog.entity(
         str(_given(context).get("urn")), ("schemaMetadata", "editableSchemaMetadata")
     ).schema
@@ -138,7 +138,7 @@ def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> 
 
 @_asking
 def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """The folders at which one can go on from a browse path."""
+    """Return the folders at which one can go on from a browse path."""
     above, _, last = begun.rpartition("/")
     types = _given(context).get("entities") or _TYPES_BROWSED
     found: dict[str, int] = {}
@@ -154,7 +154,7 @@ def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _I
 
 @_asking
 def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """What a filter's text may go on with."""
+    """Return what a filter's text may go on with."""
     types = _given(context).get("entities")
     offers = catalog.complete_filter(begun, len(begun), entity=types or None)
     found = []
@@ -167,8 +167,8 @@ def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> 
 
 
 def _given(context: click.Context) -> dict[str, Any]:
-    """What the command line says so far. click forgets all of it where an option stands last that
-    has no value yet."""
+    """Return what the command line says so far. click forgets all of it where an option stands last
+    that has no value yet."""
     words = context.obj
     if not isinstance(words, tuple) or not words or not words[-1].startswith("-"):
         return context.params
@@ -354,7 +354,8 @@ class CommandLine:
 
 
 def read_line(text: str, breaks: str = "") -> CommandLine:
-    """A line as it was typed; `breaks` are the signs at which the shell begins a word anew."""
+    """Return a line as it was typed; `breaks` are the signs at which the shell begins a word
+    anew."""
     words: list[str] = []
     begun: list[str] = []
     quote = ""
@@ -394,11 +395,11 @@ class _Shell(ShellComplete):
     breaks: ClassVar[str] = ""
 
     def read(self) -> CommandLine:
-        """What was typed."""
+        """Return what was typed."""
         return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one being typed, and that one."""
+        """Return the words before the one being typed, and that one."""
         line = self.read()
         args = list(line.words[1:])
         # What is offered may depend on what stands before.
@@ -406,7 +407,7 @@ class _Shell(ShellComplete):
         return args, line.begun
 
     def offers(self) -> list[CompletionItem[str]]:
-        """What may stand in the place of the word being typed, whole."""
+        """Return what may stand in the place of the word being typed, whole."""
         args, begun = self.get_completion_args()
         found = [item for item in self.get_completions(args, begun) if _can_be_typed(item)]
         option, equals, _ = begun.partition("=")
@@ -419,12 +420,12 @@ class _Shell(ShellComplete):
         ]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """An offer as the script reads it."""
+        """Return an offer as the script reads it."""
         about = " ".join((item.help or "").split())
         return "\t".join(part for part in (item.type, item.value, about) if part)
 
     def complete(self) -> str:
-        """All offers as the script reads them."""
+        """Return all offers as the script reads them."""
         return "\n".join(self.format_completion(item) for item in self.offers())
 
 
@@ -435,7 +436,7 @@ class Zsh(_Shell):
     source_template = _ZSH
 
     def source(self) -> str:
-        """The script."""
+        """Return the script."""
         return self.source_template
 
 
@@ -453,7 +454,7 @@ class Bash(_Shell):
     source_template = _BASH
 
     def source(self) -> str:
-        """The script."""
+        """Return the script."""
         return self.source_template
 
     def complete(self) -> str:

@@ -146,7 +146,7 @@ def _address(catalog: "Catalog") -> str:
 
 
 def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
-    """The edit whose ID begins so, or all that is left of the save whose ID does."""
+    """Return the edit whose ID begins so, or all that is left of the save whose ID does."""
     undone = undone_in(entries)
     found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
     for save in saves_of(entries):
@@ -342,7 +342,8 @@ def _look(catalog: "Catalog", urn: str, going: list[_Deletion]) -> None:
 
 
 def _versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int | None:
-    """How many versions the aspects have together; nothing where that takes a request each."""
+    """Return how many versions the aspects have together; nothing where that takes a request
+    each."""
     if not catalog.abilities().versions:
         return None
     total = 0

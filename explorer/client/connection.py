@@ -160,7 +160,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def config_request() -> Request:
-    """The request for what the server is and can do."""
+    """Return the request for what the server is and can do."""
     return Request("GET", "/config")
 
 
@@ -637,8 +637,8 @@ class Connection:
             return found
 
     async def offers(self, type_name: str, field: str) -> bool:
-        """Whether a type of the server's GraphQL schema has a field; true where the server does
-        not tell, and then refuses the field itself. One request a type, the first time."""
+        """Return whether a type of the server's GraphQL schema has a field; true where the server
+        does not tell, and then refuses the field itself. One request a type, the first time."""
         async with self._learning:
             if type_name in self._fields:
                 known = self._fields[type_name]

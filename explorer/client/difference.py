@@ -53,7 +53,8 @@ class ValueChange:
         return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in self.path)
 
     def lines(self, context: int = 3) -> tuple[str, ...]:
-        """The change as a unified diff without its head, `context` lines around each difference.
+        """Return the change as a unified diff without its head, `context` lines around each
+        difference.
 
         Texts line by line, anything else as indented JSON. Lines have no line ends.
         """
@@ -67,7 +68,7 @@ def difference(
     *,
     keys: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[ValueChange, ...]:
-    """What became of `before` in `after`; nothing where they say the same.
+    """Return what became of `before` in `after`; nothing where they say the same.
 
     Fields by name; in an array the elements of `after` in their order, then those removed. `keys`
     says of arrays, by their field's name, what tells their elements apart where the common keys
@@ -186,7 +187,7 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _json(value: Any) -> bytes:
-    """A mark of a value, the same for values that say the same."""
+    """Return a mark of a value, the same for values that say the same."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
@@ -195,7 +196,7 @@ def _json(value: Any) -> bytes:
 
 
 def _spelled(value: Any) -> str:
-    """The same for any value whatever its depth; slower."""
+    """Return the same for any value whatever its depth; slower."""
     parts: list[str] = []
     waiting: list[Any] = [value]
     while waiting:

@@ -59,7 +59,7 @@ def _mark(found: re.Match[str]) -> str:
 
 
 def moment(millis: int, *, utc: bool = False) -> str:
-    """A moment given in milliseconds, as people write it, in the local zone or in UTC."""
+    """Return a moment given in milliseconds, as people write it, in the local zone or in UTC."""
     try:
         at = datetime.fromtimestamp(millis / 1000, UTC)
     except (ValueError, OverflowError, OSError):

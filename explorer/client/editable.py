@@ -60,12 +60,12 @@ class EditableField:
     beside: Mapping[str, Any] | None = None
 
     def text(self, value: Json) -> str | None:
-        """The text that the aspect holds."""
+        """Return the text that the aspect holds."""
         held = value.get(self.field)
         return held if isinstance(held, str) else None
 
     def with_text(self, urn: Urn, value: Json, text: str) -> Json:
-        """The aspect with that text."""
+        """Return the aspect with that text."""
         start = {**(self.beside or {}), **({"name": urn.name} if self.named else {})}
         return {**start, **value, self.field: text}
 
@@ -99,7 +99,8 @@ _PLACES: Mapping[str, EditableField] = {
 
 
 def place_of(urn: Urn, column: str | None) -> EditableField:
-    """Where the text of an entity is kept; raises `InvalidInput` where none can be written."""
+    """Return where the text of an entity is kept; raises `InvalidInput` where none can be
+    written."""
     place = _PLACES.get(urn.entity_type)
     if place is None:
         raise InvalidInput(
@@ -332,7 +333,7 @@ class Expectation:
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """The condition as our service takes it in the `extensions` of a GraphQL request."""
+        """Return the condition as our service takes it in the `extensions` of a GraphQL request."""
         target = self.target
         column = {} if target.column is None else {"column": target.column}
         seen = None if self.seen == {} else self.seen
@@ -340,7 +341,7 @@ class Expectation:
 
 
 def _comparable(held: Held) -> object:
-    """The same for values that say the same: no order among labels, one form of nothing."""
+    """Return the same for values that say the same: no order among labels, one form of nothing."""
     return frozenset(held) if isinstance(held, tuple) and held else held or None
 
 
@@ -548,7 +549,7 @@ LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "own
 
 
 def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, ...]:
-    """The entities that are meant: URNs of one of these types, bare names of the first.
+    """Return the entities that are meant: URNs of one of these types, bare names of the first.
 
     Each once, in their order. Raises `InvalidInput` for another type and for an empty name.
     """

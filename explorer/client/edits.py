@@ -76,7 +76,7 @@ class EditMethods(ConditionalWrites):
     _not_described: frozenset[str] = frozenset()
 
     async def graphql(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The `data` of a GraphQL operation. One request, sent once.
+        """Return the `data` of a GraphQL operation. One request, sent once.
 
         Raises the error that the server's first one stands for.
 
@@ -104,7 +104,7 @@ class EditMethods(ConditionalWrites):
         self._journal, self._journal_path = None, path
 
     async def _kept_journal(self) -> Journal | None:
-        """The journal in use, opened where it was only named."""
+        """Return the journal in use, opened where it was only named."""
         path, self._journal_path = self._journal_path, None
         if path is not None:
             try:
@@ -345,7 +345,7 @@ class EditMethods(ConditionalWrites):
         return data if isinstance(data, dict) else {}
 
     async def _made(self, work: Awaitable[None], edit: Edit) -> Edit:
-        """The edit, stored by the work and written down."""
+        """Return the edit after the work stored it and it was written down."""
 
         async def whole() -> Edit:
             await work
@@ -354,8 +354,10 @@ class EditMethods(ConditionalWrites):
         return await self._to_its_end(whole())
 
     async def _to_its_end(self, work: Coroutine[Any, Any, Edit]) -> Edit:
-        """What stores an edit and writes it down, as one: calling it off in between would leave an
-        edit that the journal does not know, so it is given a few seconds to end by itself."""
+        """Run the work that stores an edit and writes it down, and return the edit.
+
+        Cancelled in between it would leave an edit that the journal does not know, so it is given
+        a few seconds to end by itself."""
         task = asyncio.create_task(work)
         try:
             return await asyncio.shield(task)
@@ -364,12 +366,12 @@ class EditMethods(ConditionalWrites):
                 await asyncio.wait((task,), timeout=_GRACE_SECONDS)
             finally:
                 task.cancel()
-                # Also what it failed with, for the calling off is what is told.
+                # Its failure is not raised: the cancellation is.
                 await asyncio.gather(task, return_exceptions=True)
             raise
 
     async def _noted(self, edit: Edit) -> Edit:
-        """The edit, written down in the journal where one is kept."""
+        """Return the edit, written down in the journal where one is kept."""
         journal = await self._kept_journal()
         if journal is not None and edit.changed:
             try:
@@ -661,7 +663,7 @@ class LinkMethods(EditMethods):
     _appends_links = False
 
     async def links(self, urn: str | Urn) -> tuple[Link, ...]:
-        """The links of an entity, in their order, as the server has them now. One request.
+        """Return the links of an entity, in their order, as the server has them now. One request.
 
         Raises `NotFound` for an entity that does not exist.
 

@@ -77,7 +77,7 @@ class Schema:
         return {column.path.raw: column for column in self.columns}
 
     def column(self, path: str) -> Column | None:
-        """The column of that exact path."""
+        """Return the column of that exact path."""
         return self._by_path.get(path)
 
     @property
@@ -158,8 +158,8 @@ def _column(
 
 
 def _name_below(path: FieldPath, parent: str | None) -> str:
-    """What is left of the path under its parent: usually one name, more where the records between
-    are not columns themselves."""
+    """Return what is left of the path under its parent: usually one name, more where the records
+    between are not columns themselves."""
     above = len(FieldPath(parent).names) if parent else 0
     return ".".join(path.names[above:]) or path.name
 
@@ -280,7 +280,7 @@ class Entity:
     as_of: datetime | None = None
 
     def raw(self, name: str) -> dict[str, Any] | None:
-        """The value of an aspect as it came.
+        """Return the value of an aspect as it came.
 
         Example: `orders.raw("ownership")`
         """
@@ -288,7 +288,7 @@ class Entity:
         return aspect.value if aspect else None
 
     def aspect(self, name: str, record: type[_T]) -> _T | None:
-        """The value of an aspect as a typed record; nothing where the entity lacks it.
+        """Return the value of an aspect as a typed record; nothing where the entity lacks it.
 
         Raises `ServerFault` when the value has another shape.
 

@@ -170,7 +170,7 @@ def _top_of(entity_type: str) -> EntrySource:
 
 
 def below_path(path: str, name: str) -> str:
-    """The path of a folder in a folder."""
+    """Return the path of a folder in a folder."""
     return f"{path.rstrip('/')}/{name}"
 
 
@@ -224,7 +224,8 @@ class FolderSource:
         return replace(await source.read(catalog, 0, count), instead=source)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """What the server finds in and below; folders by their own name among those at hand."""
+        """Return what the server finds in and below; folders by their own name among those at
+        hand."""
         called = tuple(one for one in known if one.urn is None and name_contains(one, text))
         return FoundInFolder(self, text, called)
 
@@ -242,7 +243,7 @@ class FoundInFolder:
     skipped: int = 0
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """The folders with the first page, the entities by pages."""
+        """Return the folders with the first page, the entities by pages."""
         if start == 0:
             return await self._first(catalog, count)
         value = await self._ask(catalog, self.skipped + start, count)
@@ -340,7 +341,7 @@ class _Narrowed:
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """The same list, narrowed."""
+        """Return the same list, narrowed."""
         types = self.whole.types or tuple(catalog.registry.entities)
         called = _called_so(catalog.registry, types, self.text)
         among = self.whole.among.any_of or ((),)
@@ -433,7 +434,7 @@ async def paths_to(catalog: "AsyncCatalog", urn: Urn) -> list[FolderPath]:
 
 
 async def _chain(catalog: "AsyncCatalog", entity: "Entity") -> tuple[Urn, ...]:
-    """What holds an entity, from the top."""
+    """Return what holds an entity, from the top."""
     chain: list[Urn] = []
     holder = _holder(entity)
     while holder is not None and holder not in chain and len(chain) < _DEEPEST:

@@ -337,7 +337,7 @@ def _not_sendable(error: Exception) -> InvalidInput:
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
-    """What went wrong with the encryption, where a failure to connect comes from that."""
+    """Return what went wrong with the encryption, where a failure to connect comes from that."""
     if not isinstance(error, httpx.ConnectError):
         return None
     at: BaseException | None = error
@@ -349,7 +349,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 
 def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
-    """The error for a server with which no trusted encrypted connection can be made."""
+    """Return the error for a server with which no trusted encrypted connection can be made."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Untrusted(
             f"{shown(address)} shows a certificate that is not trusted here "
@@ -364,7 +364,7 @@ def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
 
 
 async def _body(answer: httpx.Response) -> bytes:
-    """All of an answer, as it came; raises `OverflowError` for one that is too long."""
+    """Return all of an answer, as it came; raises `OverflowError` for one that is too long."""
     held, size = [], 0
     async for piece in _raw(answer):
         held.append(piece)
@@ -385,7 +385,7 @@ async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
 
 
 def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """The body of an answer without its content encoding.
+    """Return the body of an answer without its content encoding.
 
     Raises `OverflowError` where that is longer than an answer may be, `ValueError` where it cannot
     be unpacked.

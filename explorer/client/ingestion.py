@@ -85,24 +85,25 @@ def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, A
 
 
 def delete_request(urn: Urn) -> Request:
-    """The request that deletes an entity for good."""
+    """Return the request that deletes an entity for good."""
     return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
 
 
 def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
-    """The request that removes references to an entity from others' aspects, or lists them."""
+    """Return the request that removes references to an entity from others' aspects, or lists
+    them."""
     body = {"urn": str(urn), "dryRun": dry_run}
     return action("/entities", "deleteReferences", body, writes=not dry_run)
 
 
 def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
-    """The request for the runs of ingestion, newest first."""
+    """Return the request for the runs of ingestion, newest first."""
     body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
     return action("/runs", "list", body)
 
 
 def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
-    """The request that rolls back a run of ingestion."""
+    """Return the request that rolls back a run of ingestion."""
     body = {"runId": run_id, "dryRun": dry_run, "safe": False}
     return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
 
@@ -129,7 +130,7 @@ class Stored(NamedTuple):
     stamps: dict[str, AuditStamp]
 
     def value(self, aspect: str) -> Json:
-        """The aspect's value; empty where there is none."""
+        """Return the aspect's value; empty where there is none."""
         return self.values.get(aspect, {})
 
     def version(self, aspect: str) -> int | None:
@@ -164,7 +165,7 @@ def parse_rollback(body: Any) -> Rollback:
 
 @read_as("runs")
 def parse_runs(body: Any) -> tuple[Run, ...]:
-    """The runs, newest first."""
+    """Return the runs, newest first."""
     listed = as_object(body, "runs").get("value")
     if not isinstance(listed, list):
         raise Unreadable("the server's list of runs is no list")
@@ -696,8 +697,8 @@ class AspectMethods(IngestionMethods):
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> tuple[Run, ...]:
-        """The runs of ingestion that something is left of, newest first; `include_removed` counts
-        belongs to soft-deleted entities too. One request.
+        """Return the runs of ingestion that something is left of, newest first; `include_removed`
+        counts belongs to soft-deleted entities too. One request.
 
         Example: `cat.runs(count=5)`
         """

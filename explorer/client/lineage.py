@@ -125,9 +125,9 @@ def lineage_names(
 def carries_lineage(
     registry: Registry, declaring: str, name: str, target: str, *, source_is_upstream: bool
 ) -> bool:
-    """Whether data flows along a relationship of that name, declared by an entity of the type
-    `declaring` to one of the type `target`. Of a name that is lineage to some types alone, a type
-    that nothing is said of counts as one of them."""
+    """Return whether data flows along a relationship of that name, declared by an entity of the
+    type `declaring` to one of the type `target`. Of a name that is lineage to some types alone, a
+    type that nothing is said of counts as one of them."""
     found = [edge for edge in _declared(registry, declaring) if edge.name == name]
     flowing = [
         edge for edge in found if edge.lineage and edge.source_is_upstream == source_is_upstream
@@ -138,7 +138,7 @@ def carries_lineage(
 
 
 def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[str, ...]:
-    """The names of the relationships by which data may flow between two types, sorted."""
+    """Return the names of the relationships by which data may flow between two types, sorted."""
     found = {
         edge.name
         for edge in _declared(registry, downstream)
@@ -375,7 +375,8 @@ def _belongs(column: str, urn: str) -> bool:
 def choose_reached(
     lineage: Lineage, types: Iterable[str], platforms: Iterable[str]
 ) -> list[int] | None:
-    """The places of the entities of some types and platforms; None where neither is named."""
+    """Return the places of the entities of some types and platforms; None where neither is
+    named."""
     wanted_types = frozenset(types)
     wanted_platforms = {one.removeprefix(_PLATFORM) for one in platforms}
     if not wanted_types and not wanted_platforms:
@@ -397,7 +398,7 @@ def choose_reached(
 
 
 def type_of(urn: str) -> str:
-    """The entity type in a URN's text, which need not be well formed otherwise."""
+    """Return the entity type in a URN's text, which need not be well formed otherwise."""
     return urn.removeprefix("urn:li:").partition(":")[0]
 
 

@@ -165,8 +165,8 @@ class Facet:
         return f"{len(self.values):,}{'+' if self.has_more else ''}"
 
     def beside(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
-        """The facet where some values are chosen already: these first, then what another one would
-        add, which `adding` counted over all that the chosen ones leave out."""
+        """Return the facet where some values are chosen already: these first, then what another one
+        would add, which `adding` counted over all that the chosen ones leave out."""
         taken = [one for one in self.values if one.value in chosen]
         return replace(self, values=(*taken, *adding.values), has_more=adding.has_more)
 
@@ -376,7 +376,7 @@ class Health:
         return not (self.failing or self.incidents)
 
     def sentences(self) -> tuple[str, ...]:
-        """What is wrong in words, without names and moments: `1 of 3 assertions fails`."""
+        """Return what is wrong in words, without names and moments: `1 of 3 assertions fails`."""
         found = []
         if self.failing:
             failing, of = len(self.failing), self.assertions
@@ -519,19 +519,19 @@ class Timeseries:
         return len(self.values) >= self.limit
 
     def records(self, kind: type[_Record]) -> tuple[_Record, ...]:
-        """The points as typed records. Raises `ServerFault` for one of another shape."""
+        """Return the points as typed records. Raises `ServerFault` for one of another shape."""
         return tuple(read_aspect(value, kind) for value in self.values)
 
     def usage(self) -> tuple[DatasetUsageStatistics, ...]:
-        """The points as windows of use."""
+        """Return the points as windows of use."""
         return self.records(DatasetUsageStatistics)
 
     def profiles(self) -> tuple[DatasetProfile, ...]:
-        """The points as profiles."""
+        """Return the points as profiles."""
         return self.records(DatasetProfile)
 
     def operations(self) -> tuple[Operation, ...]:
-        """The points as things done to a dataset's rows."""
+        """Return the points as things done to a dataset's rows."""
         return self.records(Operation)
 
 
@@ -581,7 +581,8 @@ class Edges:
         return self.end < self.total
 
     def by_relationship(self) -> dict[str, tuple[Urn, ...]]:
-        """The URNs under each relationship's name, names sorted, URNs in the server's order."""
+        """Return the URNs under each relationship's name, names sorted, URNs in the server's
+        order."""
         grouped: dict[str, list[Urn]] = {}
         for edge in self.edges:
             grouped.setdefault(edge.relationship, []).append(edge.urn)
@@ -697,7 +698,7 @@ class Lineage:
         return _View(len(self.kinds), self._edge)
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
-        """The edges as (upstream URN, downstream URN, relationship): the fast way to all."""
+        """Return the edges as (upstream URN, downstream URN, relationship): the fast way to all."""
         return zip(
             map(self.urns.__getitem__, self.upstream),
             map(self.urns.__getitem__, self.downstream),

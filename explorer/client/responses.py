@@ -137,7 +137,7 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
-    """The error for a successful answer that is not what was asked for."""
+    """Return the error for a successful answer that is not what was asked for."""
     return Unreadable(
         f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?",
         status=status,
@@ -147,7 +147,7 @@ def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
 
 
 def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
-    """The error for a server, or a proxy on the way to it, that takes no connection."""
+    """Return the error for a server, or a proxy on the way to it, that takes no connection."""
     if proxy is None:
         return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
     words = f" ({line(why, _EXCERPT)})" if why else ""
@@ -158,7 +158,7 @@ def nobody_there(address: str, proxy: str | None = None, why: str = "") -> Never
 
 
 def unusable_proxy(proxy: str, why: str) -> Misconfigured:
-    """The error for a proxy of the environment that cannot be used."""
+    """Return the error for a proxy of the environment that cannot be used."""
     return Misconfigured(
         f"the proxy {line(shown(proxy), _EXCERPT)} that the environment names cannot be used "
         f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the "
@@ -167,19 +167,19 @@ def unusable_proxy(proxy: str, why: str) -> Misconfigured:
 
 
 def too_slow(address: str) -> TimedOut:
-    """The error for an answer that did not come, or not to its end, in time."""
+    """Return the error for an answer that did not come, or not to its end, in time."""
     return TimedOut(f"{shown(address)} took too long to answer; try again")
 
 
 def too_long(address: str, most_bytes: int) -> Unreadable:
-    """The error for an answer that is longer than any that makes sense."""
+    """Return the error for an answer that is longer than any that makes sense."""
     return Unreadable(
         f"{shown(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
     )
 
 
 def hung_up(address: str, why: str) -> Unreachable:
-    """The error for an answer that broke off, or never began."""
+    """Return the error for an answer that broke off, or never began."""
     return Unreachable(f"{shown(address)} hung up ({line(why, _EXCERPT)}); try again")
 
 

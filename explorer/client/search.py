@@ -643,8 +643,8 @@ class SearchMethods(FilterMethods):
         count: int = 20,
         superseding: str | None = None,
     ) -> SearchPage:
-        """A page of what matches `text`, best first or as `sorted_by` says, with facets over the
-        whole result.
+        """Return a page of what matches `text`, best first or as `sorted_by` says, with facets over
+        the whole result.
 
         Over all entity types unless `entity` names some. Filters and orders may be given as the
         text that people type (`explorer.query`). One request; a second where nothing
@@ -672,8 +672,8 @@ class SearchMethods(FilterMethods):
         narrowed_by: Filter | str | None = None,
         names: Sequence[str] | None = None,
     ) -> tuple[Facet, ...]:
-        """How often each value of the fields occurs over all that a search finds; all facets the
-        server counts, or those of the names given that it does, in their order. One request.
+        """Return how often each value of the fields occurs over all that a search finds; all facets
+        the server counts, or those of the names given that it does, in their order. One request.
 
         Example: `cat.facets("orders", entity="dataset")`
         """
@@ -684,9 +684,9 @@ class SearchMethods(FilterMethods):
         return tuple(found[name] for name in dict.fromkeys(names) if name in found)
 
     async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
-        """How many entities there are of each type named, or of each there are any of, the most
-        frequent first. Soft-deleted ones do not count. One request, or one for each type from a
-        server that cannot count several.
+        """Return how many entities there are of each type named, or of each there are any of, the
+        most frequent first. Soft-deleted ones do not count. One request, or one for each type from
+        a server that cannot count several.
 
         Example: `cat.counts(["dataset", "chart"])`
         """
@@ -709,15 +709,15 @@ class SearchMethods(FilterMethods):
     async def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
     ) -> BrowsePage:
-        """A page of what lies at a browse path: folders first. An unknown path is empty.
+        """Return a page of what lies at a browse path: folders first. An unknown path is empty.
         One request."""
         request = browse_request(path, entity, start, count)
         reply = await self._connection.ask(request)
         return parse_browse(reply.body, reply.as_of)
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
-        """The paths at which an entity is found when browsing; none for one that is not there.
-        One request.
+        """Return the paths at which an entity is found when browsing; none for one that is not
+        there. One request.
 
         Example: `cat.browse_paths(urn)`
         """
@@ -734,7 +734,7 @@ class SearchMethods(FilterMethods):
         page_size: int = _HITS,
         limit: int | None = None,
     ) -> Pager[Hit]:
-        """Everything that `search` finds, one by one, at most `limit`.
+        """Return everything that `search` finds, one by one, at most `limit`.
 
         A text is answered best first as far as the server lets one count (10,000 with many), and
         from there on in the server's own order; everything (`*`) and sorted results are read in
@@ -760,8 +760,9 @@ class SearchMethods(FilterMethods):
         page_size: int = _URNS,
         limit: int | None = None,
     ) -> Pager[Urn]:
-        """The URNs of every entity of some types or of all, or of those that a filter lets pass,
-        in the server's order; soft-deleted ones too when asked for. One request for each page.
+        """Return the URNs of every entity of some types or of all, or of those that a filter lets
+        pass, in the server's order; soft-deleted ones too when asked for. One request for each
+        page.
 
         Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
         """
@@ -785,7 +786,7 @@ class SearchMethods(FilterMethods):
         page_size: int = _ENTRIES,
         limit: int | None = None,
     ) -> Pager[Folder | Named]:
-        """Everything at a browse path: the folders, then the entities. One request for each
+        """Return everything at a browse path: the folders, then the entities. One request for each
         page.
 
         Example: `list(cat.folder("/prod/snowflake"))`
@@ -804,8 +805,8 @@ class SearchMethods(FilterMethods):
         count: int = 1_000,
         days: int = 30,
     ) -> UndescribedPage:
-        """A page of the tables and columns that nobody described, the heaviest first: by their use
-        in some days and how many entities are made from them. One request.
+        """Return a page of the tables and columns that nobody described, the heaviest first: by
+        their use in some days and how many entities are made from them. One request.
 
         The datasets meant are those named, those in and below a folder, or those that a search
         finds. Only a server with `Abilities.stewardship` can tell.
@@ -826,8 +827,8 @@ class SearchMethods(FilterMethods):
         folder: str | None = None,
         by: str | None = None,
     ) -> DescribedCounts:
-        """How many tables and columns are described, in all and by `domain`, `folder`, `owner`,
-        `platform` or `tag`; of datasets as for `undescribed`. One request.
+        """Return how many tables and columns are described, in all and by `domain`, `folder`,
+        `owner`, `platform` or `tag`; of datasets as for `undescribed`. One request.
 
         Example: `cat.described(by="platform")`
         """

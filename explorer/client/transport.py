@@ -179,7 +179,7 @@ class Request:
 def action(
     path: str, name: str, body: dict[str, Any], *, repeatable: bool = True, writes: bool = False
 ) -> Request:
-    """A rest.li action: a POST whose parameters are one JSON object."""
+    """Return a rest.li action: a POST whose parameters are one JSON object."""
     return Request("POST", f"{path}?action={name}", body, repeatable=repeatable, writes=writes)
 
 
@@ -282,12 +282,13 @@ def type_fields_request(type_name: str) -> Request:
 
 
 def is_graphql(request: Request) -> bool:
-    """Whether a request is a GraphQL operation, whose refusal comes as an answer of status 200."""
+    """Return whether a request is a GraphQL operation, whose refusal comes as an answer of status
+    200."""
     return request.path == GRAPHQL_PATH
 
 
 def is_writing(query: str) -> bool:
-    """Whether a document holds a mutation or a subscription, however it is written."""
+    """Return whether a document holds a mutation or a subscription, however it is written."""
     return any(word in ("mutation", "subscription") for word in _operations(query))
 
 

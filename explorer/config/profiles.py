@@ -48,7 +48,7 @@ _PORTS = {"http": "80", "https": "443"}
 
 
 def identity(url: str) -> str:
-    """A text that is equal for two addresses only if they are the same server and base path.
+    """Return a text that is equal for two addresses only if they are the same server and base path.
 
     Letters' case in the host, the usual port and a slash at the end make no difference; every
     other one does, and an unusual address is equal only to itself.
@@ -62,12 +62,13 @@ def identity(url: str) -> str:
 
 
 def identity_of_directory(directory: Path) -> str:
-    """The same for an embedded catalog, which is known by its directory."""
+    """Return the same for an embedded catalog, which is known by its directory."""
     return f"directory:{directory.expanduser().absolute()}"
 
 
 def checked_url(url: str) -> str:
-    """An address that a profile may hold; raises `InvalidInput` saying what is wrong with it."""
+    """Return an address that a profile may hold; raises `InvalidInput` saying what is wrong with
+    it."""
     if url.startswith("unix:/") and url.isprintable():
         return url
     if not url.isprintable() or " " in url:
@@ -137,7 +138,8 @@ class ConnectionProfile(
         return None if self.data_dir is None else Path(self.data_dir).expanduser()
 
     def checked(self) -> "ConnectionProfile":
-        """The profile, fit to be kept; raises `InvalidInput` saying what is wrong with it."""
+        """Return the profile, fit to be kept; raises `InvalidInput` saying what is wrong with
+        it."""
         if (self.url is None) == (self.data_dir is None):
             raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
         if self.data_dir is not None and not self.data_dir.isprintable():
@@ -164,7 +166,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
     by_name: Mapping[str, ConnectionProfile]
 
     def named(self, name: str) -> ConnectionProfile:
-        """One of them, or `embedded`; raises `UnknownName` with the names there are."""
+        """Return one of them, or `embedded`; raises `UnknownName` with the names there are."""
         if name == EMBEDDED:
             return ConnectionProfile(data_dir=str(data_dir()))
         found = self.by_name.get(name)
@@ -174,7 +176,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
 
 
 def checked_name(name: str) -> str:
-    """A name that a profile may have; raises `InvalidInput` for any other."""
+    """Return a name that a profile may have; raises `InvalidInput` for any other."""
     if name == EMBEDDED:
         raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
     if not _NAME.fullmatch(name):
@@ -186,12 +188,12 @@ def checked_name(name: str) -> str:
 
 
 def profiles_file() -> Path:
-    """Where the profiles are kept."""
+    """Return where the profiles are kept."""
     return config_dir() / "profiles.toml"
 
 
 def read_profiles() -> ConnectionProfiles:
-    """What is kept; nothing at all when there is no file yet.
+    """Return what is kept; nothing at all when there is no file yet.
 
     Raises `InvalidFile`, naming the file and the line, when it cannot be understood.
     """
@@ -271,7 +273,8 @@ def _profile(path: Path, text: str, name: str, value: Any) -> ConnectionProfile:
 
 
 def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
-    """What is wrong with the file, at the first line that speaks of a key or of a profile."""
+    """Return what is wrong with the file, at the first line that speaks of a key or of a
+    profile."""
     speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
     lines = text.splitlines()
     line = next((number for number, one in enumerate(lines, 1) if speaks.match(one)), 1)
@@ -279,7 +282,7 @@ def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
 
 
 def _written(profiles: ConnectionProfiles) -> str:
-    """The file's text."""
+    """Return the file's text."""
     parts = [_HEADER]
     if profiles.current is not None:
         parts.append(f"current = {_value(profiles.current)}\n")

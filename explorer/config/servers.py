@@ -123,7 +123,7 @@ def server(
     token: str | None = None,
     data_dir: Path | None = None,
 ) -> ServerSettings:
-    """The server that is meant, by the first that says so:
+    """Return the server that is meant, by the first that says so:
 
     `url`; `data_dir`; `profile`; `CATALOG_URL`; `CATALOG_PROFILE`; `CATALOG_DATA_DIR`; the current
     profile; DataHub's variables; DataHub's file; else this machine's own catalog.
@@ -147,7 +147,7 @@ def server(
 def _meant(
     url: str | None, data_dir: Path | None, profile: str | None
 ) -> tuple[ServerSettings, bool]:
-    """The server with the token of its own, and whether DataHub's settings name it."""
+    """Return the server with the token of its own, and whether DataHub's settings name it."""
     if url:
         return _at(url, read_profiles()), False
     if data_dir:
@@ -199,7 +199,7 @@ def _of(name: str, profile: ConnectionProfile) -> ServerSettings:
 
 
 def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | None:
-    """What the profile of a catalog says of it, where it is clear which profile that is."""
+    """Return what the profile of a catalog says of it, where it is clear which profile that is."""
     holders = [
         name for name, profile in kept.by_name.items() if profile.identity == catalog_identity
     ]
@@ -210,7 +210,7 @@ def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | N
 
 
 def _takes_ours(server: ServerSettings) -> bool:
-    """Whether `CATALOG_TOKEN` is meant for a server."""
+    """Return whether `CATALOG_TOKEN` is meant for a server."""
     url = os.environ.get("CATALOG_URL")
     if url:
         return identity(url) == server.identity

@@ -26,7 +26,7 @@ _logger = logging.getLogger("explorer.config")
 
 
 def read_from_keyring(account: str) -> str | None:
-    """The token kept for an account; nothing when none is.
+    """Return the token kept for an account; nothing when none is.
 
     Raises `MissingExtra` where the package keyring is not installed, `Misconfigured` when the
     keyring cannot be used or does not answer.
@@ -67,8 +67,8 @@ def _keyring() -> "ModuleType":
 
 
 def _asked(ask: "Callable[[], str | None]") -> str | None:
-    """What a keyring answers. It is asked on a thread of its own, which nobody waits for at the
-    end: a keyring may wait for a message bus that is not there."""
+    """Return what a keyring answers. It is asked on a thread of its own, which nobody waits for at
+    the end: a keyring may wait for a message bus that is not there."""
     answers: list[str | None] = []
     faults: list[Exception] = []
 
@@ -136,7 +136,7 @@ NO_TOKEN: Final = TokenSource("none", lambda: None)
 
 
 def checked_token(text: str, source: str) -> str:
-    """A token as it is sent, without the spaces and line ends around it.
+    """Return a token as it is sent, without the spaces and line ends around it.
 
     Raises `InvalidInput`, which does not say what it was, for a text that no header can carry.
     """
@@ -151,7 +151,7 @@ def checked_token(text: str, source: str) -> str:
 
 
 def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
-    """The token of a profile, fetched from where the profile says."""
+    """Return the token of a profile, fetched from where the profile says."""
     source = profile.source
     if source == "none":
         return NO_TOKEN

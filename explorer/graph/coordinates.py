@@ -155,7 +155,7 @@ def place_across(
     rooms: Sequence[Sequence[float]],
     whole: bool = False,
 ) -> list[float]:
-    """The place of each element across its layer, where its edges begin and end.
+    """Return the place of each element across its layer, where its edges begin and end.
 
     `rooms[layer][n]` is the least distance of element n of the layer from the one before; the first
     has none. What is made small is the sum of how far edges climb, those between bends weighing
@@ -198,7 +198,7 @@ def place_across(
 
 
 def _weighted(links: Sequence[Sequence[int]], firm: Sequence[int]) -> list[list[int]]:
-    """Each neighbour as often as its edge weighs: as firm as both its ends."""
+    """Return each neighbour as often as its edge weighs: as firm as both its ends."""
     return [
         [other for other in near for _ in range(firm[other])] * firm[element]
         for element, near in enumerate(links)
@@ -403,7 +403,7 @@ class _Assignment:
                 heappush(ready, (self._turn(waiter), waiter))
 
     def _take(self, rows: Sequence[int], targets: Sequence[int]) -> int:
-        """The column after the last one in which the rows are taken."""
+        """Return the column after the last one in which the rows are taken."""
         low, high = min(*rows, *targets), max(*rows, *targets)
         at = len(self.columns)
         while at and all(
@@ -510,7 +510,8 @@ def draw_on_grid(bearings: Bearings, gap: int, shifts: Sequence[Sequence[float]]
 
 
 def draw_loops(bearings: Bearings, node: int, start: float, *, whole: bool) -> list[list[Point]]:
-    """The loops of a node whose layer begins at `start`: out at its end, in at its upper side."""
+    """Return the loops of a node whose layer begins at `start`: out at its end, in at its upper
+    side."""
     extent = bearings.extents[node]
     port = bearings.places[node]
     top = port - extent.port
@@ -529,8 +530,8 @@ def draw_loops(bearings: Bearings, node: int, start: float, *, whole: bool) -> l
 
 
 def _channel(bearings: Bearings, rows: Sequence[int], at: int) -> tuple[Channel, dict[int, int]]:
-    """The channel behind a layer, and which of its nets each element has. Elements that lead to
-    one and the same alone have one between them."""
+    """Return the channel behind a layer, and which of its nets each element has. Elements that lead
+    to one and the same alone have one between them."""
     after = bearings.mesh.after
     numbers: dict[int, int] = {}
     joined: dict[int, int] = {}

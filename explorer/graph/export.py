@@ -80,7 +80,7 @@ def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEd
 
 
 def _as_json(value: Any, place: str) -> str:
-    """A value as JSON in plain ASCII, keys sorted; `place` names it where it is refused."""
+    """Return a value as JSON in plain ASCII, keys sorted; `place` names it where it is refused."""
     try:
         _check(value)
         return json.dumps(value, sort_keys=True, allow_nan=False)
@@ -134,7 +134,7 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "|", "%")
 
 
 def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
-    """A row for each edge, by source and target, under a row of headings.
+    """Return a row for each edge, by source and target, under a row of headings.
 
     source, target              URNs
     source_name, target_name    what the nodes are named
@@ -184,7 +184,8 @@ _NODE_LINK_KEYS = {"id", "key", "source", "target"}
 
 
 def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
-    """The graph as JSON: `directed`, `multigraph`, `graph`, `nodes` by URN, `edges` by their ends.
+    """Return the graph as JSON: `directed`, `multigraph`, `graph`, `nodes` by URN, `edges` by their
+    ends.
 
     Equal graphs give equal texts, a line for each node and edge. _Attributes stand beside `id`,
     `source`, `target` and `key`; one of such a name is written with an `@` before it.
@@ -212,7 +213,8 @@ def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
 
 
 def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
-    """The graph that `to_node_link` wrote, or that another program did (`links` for `edges` too).
+    """Return the graph that `to_node_link` wrote, or that another program did (`links` for `edges`
+    too).
 
     Raises InvalidInput for a text that is no such JSON.
     """

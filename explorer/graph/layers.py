@@ -135,7 +135,7 @@ _LARGEST_GROUP = 24
 
 
 def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
-    """The layer of each node, from 0, for pairs that have no cycle.
+    """Return the layer of each node, from 0, for pairs that have no cycle.
 
     First as early as the longest path to the node allows; then groups of nodes held together by
     edges one layer long are moved, as far as they can go, wherever that shortens the sum of all
@@ -373,11 +373,11 @@ class Arrangement:
         return [element if kept[element] is None else next(in_order) for element in layer]
 
     def count(self) -> int:
-        """How many edges cross."""
+        """Return how many edges cross."""
         return sum([self.count_behind(at) for at in range(self.depth - 1)])
 
     def count_behind(self, at: int) -> int:
-        """How many edges cross between a layer and the next."""
+        """Return how many edges cross between a layer and the next."""
         after, places = self.after, self.places
         ends: list[float] = []
         for element in self.layers[at]:
@@ -390,7 +390,7 @@ class Arrangement:
         return count_between(ends, len(self.layers[at + 1]))
 
     def count_around(self, at: int) -> int:
-        """How many edges cross on both sides of a layer."""
+        """Return how many edges cross on both sides of a layer."""
         return sum([self.count_behind(one) for one in (at - 1, at) if 0 <= one < self.depth - 1])
 
     def near(self, at: int, elements: Sequence[int]) -> list[set[int]]:
@@ -474,7 +474,7 @@ class _Sorting:
     def sort(
         self, arrangement: Arrangement, keys: list[float], swap: bool, median: bool
     ) -> list[int]:
-        """The layer sorted; elements without neighbours on that side stay where they are."""
+        """Return the layer sorted; elements without neighbours on that side stay where they are."""
         arrangement.effort -= self._cost + _LAYER
         layer, places = arrangement.layers[self.at], arrangement.places
         keys[self._start : self._end] = self._firsts(places)[:-1]
@@ -622,7 +622,7 @@ class _Lanes:
         self.signs = sum(self.bits()) << self._width - 1
 
     def bits(self) -> list[int]:
-        """One in each of the lanes; nothing where the layer is not sifted."""
+        """Return one in each of the lanes; nothing where the layer is not sifted."""
         if not self.is_sifted:
             return [0] * self._size
         return [1 << lane * self._width for lane in range(self._size)]
@@ -631,7 +631,8 @@ class _Lanes:
 def _free(
     lanes: Sequence[int], here: int, low: int, high: int, kept: Sequence[int | None], start: int
 ) -> tuple[int, int]:
-    """How far an element can be tried without passing another that was drawn before, as it was."""
+    """Return how far an element can be tried without passing another that was drawn before, as it
+    was."""
     for place in range(here - 1, low - 1, -1):
         if kept[start + lanes[place]] is not None:
             low = place + 1
@@ -658,7 +659,7 @@ _SMALL_PER_EDGE, _SMALL_EFFORT = 600, 20_000
 def order_layers(
     mesh: Mesh, kept: Sequence[int | None] | None = None, effort: int | None = None
 ) -> tuple[list[list[int]], int]:
-    """The elements of each layer in order, and how many edges cross.
+    """Return the elements of each layer in order, and how many edges cross.
 
     `kept` gives for elements that were drawn before their old rank: within a layer, they stay in
     the order of these. `effort` bounds the work, about one unit for each edge looked at, a quarter
@@ -733,5 +734,5 @@ def _disturb(
 
 
 def _scatter(number: int) -> float:
-    """A number from 0 to 1 that lies far from those of its neighbours."""
+    """Return a number from 0 to 1 that lies far from those of its neighbours."""
     return number * _GOLDEN % 1

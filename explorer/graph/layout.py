@@ -52,7 +52,8 @@ __all__ = [
 
 
 def pack(sizes: Sequence[Size], gap: float) -> list[Point]:
-    """Where each drawing begins: in rows no longer than the longest of them, in the order given."""
+    """Return where each drawing begins: in rows no longer than the longest of them, in the order
+    given."""
     longest = max((length for length, _ in sizes), default=0)
     corners: list[Point] = []
     along: float = 0
@@ -86,7 +87,7 @@ def arrange_in_grid(
 
 
 def split_components(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
-    """The nodes of each component, both nodes and components in the order given."""
+    """Return the nodes of each component, both nodes and components in the order given."""
     near: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
         near[source].append(target)
@@ -211,7 +212,7 @@ def _extent(size: Size, loops: int, spacing: Spacing, grid: bool) -> Extent:
 
 
 def _spread(strands: int, room: float, spacing: Spacing) -> list[float]:
-    """How far each of several edges between two nodes lies beside the middle."""
+    """Return how far each of several edges between two nodes lies beside the middle."""
     if strands == 1:
         return [0.0]
     step = min(spacing.edge, room * _PORT_SHARE / strands)
@@ -264,7 +265,8 @@ def lay_out(
     previous: Layout[N] | None = None,
     effort: int | None = None,
 ) -> Layout[N]:
-    """The layered drawing of a networkx graph, whose nodes have the size given or all the same.
+    """Return the layered drawing of a networkx graph, whose nodes have the size given or all the
+    same.
 
     Everything else is as in `lay_out_pairs`; routes come in the order of `graph.edges`.
     """
@@ -296,7 +298,8 @@ def lay_out_pairs(
     previous: Layout[N] | None = None,
     effort: int | None = None,
 ) -> Layout[N]:
-    """A layered drawing: edges lead on by layers, few of them cross, none passes through a box.
+    """Return a layered drawing: edges lead on by layers, few of them cross, none passes through a
+    box.
 
     `sizes` gives width and height of every node, in the order that decides where nothing else does;
     `edges` may be parallel, loops, or close cycles. Layers follow each other to the right, or down.
@@ -425,7 +428,7 @@ class _Canvas:
 
 
 def _measure(node: N, size: Size, down: bool, grid: bool) -> Size:
-    """A node's size along and across."""
+    """Return a node's size along and across."""
     width, height = size
     if not (isfinite(width) and isfinite(height) and width > 0 and height > 0):
         raise InvalidInput(
@@ -446,7 +449,7 @@ def _pair(source: N, target: N, numbers: Mapping[N, int]) -> Pair:
 
 
 def _ranks(previous: Layout[N], numbers: Mapping[N, int], down: bool) -> dict[int, int]:
-    """The nodes that were drawn before, by where they stood across the layers."""
+    """Return the nodes that were drawn before, by where they stood across the layers."""
     stood: list[tuple[float, float, int]] = []
     for node, box in previous.positions.items():
         if node in numbers:

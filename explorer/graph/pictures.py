@@ -49,7 +49,8 @@ class PictureContent:
 def choose(
     graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: int
 ) -> PictureContent:
-    """The first nodes and the first edges between them; of an edge whether it is only guessed."""
+    """Return the first nodes and the first edges between them; of an edge whether it is only
+    guessed."""
     check_directed(graph)
     nodes = list(named_apart(graph.nodes(data=True)).items())
     kept = {node for node, _ in nodes[:most_nodes]}
@@ -68,7 +69,7 @@ def choose(
 
 
 def label(node: str, attributes: Mapping[str, Any], limit: int) -> str:
-    """The name of a node as it is shown, else its URN; never empty."""
+    """Return the name of a node as it is shown, else its URN; never empty."""
     name = attributes.get("name")
     shown = line(name, limit) if isinstance(name, str) else ""
     text = shown or line(str(node), limit) or "unnamed"
@@ -77,7 +78,7 @@ def label(node: str, attributes: Mapping[str, Any], limit: int) -> str:
 
 
 def state(attributes: Mapping[str, Any]) -> State:
-    """Whether a node was soft-deleted, or is only named by others."""
+    """Return whether a node was soft-deleted, or is only named by others."""
     if attributes.get("removed") is True:
         return "removed"
     return "ghost" if attributes.get("exists") is False else "plain"
@@ -145,7 +146,7 @@ _MERMAID_STYLES = {
 def to_mermaid(
     graph: "nx.DiGraph | nx.MultiDiGraph", *, most_nodes: int = 150, most_edges: int = 400
 ) -> str:
-    """A flow chart from left to right, of the graph's first nodes.
+    """Return a flow chart from left to right, of the graph's first nodes.
 
     Names are shown, never URNs; no character of one is markup. Soft-deleted nodes and those that
     are only named by others have classes, `removed` and `ghost`; guessed edges are dotted. What
@@ -174,7 +175,7 @@ def to_mermaid(
 
 
 def _escape(text: str) -> str:
-    """Everything but letters, digits and a few marks as a numbered character of Mermaid."""
+    """Return everything but letters, digits and a few marks as a numbered character of Mermaid."""
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
 
@@ -217,7 +218,7 @@ def to_svg(
     most_edges: int = 400,
     layout: Layout[str] | None = None,
 ) -> str:
-    """A picture of the nodes nearest to the root, data flowing to the right.
+    """Return a picture of the nodes nearest to the root, data flowing to the right.
 
     A box holds a node's name, its type and platform in words; `focus` (the graph's root unless
     given) has a thick frame, what was soft-deleted is struck through, what is only named by others
@@ -263,14 +264,14 @@ def to_svg(
 
 
 def box_size(urn: str, attributes: Mapping[str, Any]) -> Size:
-    """How large the box of a node is, in pixels, by what is written in it."""
+    """Return how large the box of a node is, in pixels, by what is written in it."""
     name, below = _words(urn, attributes)
     wide = max(text_width(name, _NAME_SIZE), _REGULAR * text_width(below, _FACTS_SIZE)) + 24
     return (min(max(wide, _NARROWEST), _WIDEST), _HEIGHT)
 
 
 def text_width(text: str, size: float) -> float:
-    """How wide a bold text of this size in pixels is at most, in the fonts of a picture."""
+    """Return how wide a bold text of this size in pixels is at most, in the fonts of a picture."""
     each = (
         1.8 * _LETTER
         if east_asian_width(char) in "WF"
@@ -281,7 +282,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:
-    """The nodes by how far they are from the root, else in the graph's order."""
+    """Return the nodes by how far they are from the root, else in the graph's order."""
     return sorted(graph.nodes, key=lambda urn: abs(graph.nodes[urn].get("hops") or 0))
 
 
@@ -355,12 +356,12 @@ def _written(text: str) -> str:
 
 
 def _fit(wide: float, room: float) -> str:
-    """A text wider than its box is made to fit, whatever the font."""
+    """Return the attributes that fit a text into its box, whatever the font; none where it fits."""
     return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
 
 
 def _curve(points: Sequence[Point]) -> str:
-    """The line through the points, curved where it goes from layer to layer."""
+    """Return the line through the points, curved where it goes from layer to layer."""
     (x, y), *rest = points
     drawn = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:

@@ -88,7 +88,8 @@ class Completion:
     count: int | None = None
 
     def applied_to(self, text: str) -> str:
-        """The text with the completion in it; the cursor belongs at `start + len(self.text)`."""
+        """Return the text with the completion in it; the cursor belongs at `start +
+        len(self.text)`."""
         return text[: self.start] + self.text + text[self.end :]
 
 
@@ -101,7 +102,8 @@ def complete(
     *,
     limit: int = 50,
 ) -> tuple[Completion, ...]:
-    """What may be typed at the cursor, best first, at most `limit`; nothing behind a mistake.
+    """Return what may be typed at the cursor, best first, at most `limit`; nothing behind a
+    mistake.
 
     Fields that begin with what is typed come before those that hold it, those with facets first.
     Values are those of the facets given, in their order, and the words that fields of a few words
@@ -112,7 +114,8 @@ def complete(
 
 
 def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
-    """The field whose value is typed at the cursor, and what stands there of it; None elsewhere."""
+    """Return the field whose value is typed at the cursor, and what stands there of it; None
+    elsewhere."""
     guide = guide_to(registry)
     typed = text[: max(0, min(cursor, len(text)))]
     reading = Reading(typed, guide, probing=True)
@@ -250,7 +253,7 @@ class _Offers:
         yield from holding
 
     def _words(self, name: str) -> Iterator[_Word]:
-        """The values that a field may have."""
+        """Yield the values that a field may have."""
         guide = self._guide
         if name == STATE and guide.named(name) is None:
             yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
@@ -281,7 +284,7 @@ class _Offers:
             )
 
     def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
-        """How a value is typed: a URN by its id, and what nobody could read by its name."""
+        """Return how a value is typed: a URN by its id, and what nobody could read by its name."""
         if value in named:
             if _OPAQUE.search(value):
                 return quoted(named[value])
@@ -291,7 +294,7 @@ class _Offers:
         return spell_values(self._guide, field, "EQUAL", (value,))[0]
 
     def _count_of(self, state: Criterion) -> int | None:
-        """How many entities are in a state, where a facet tells."""
+        """Return how many entities are in a state, where a facet tells."""
         facet = self._facets.get(state.field)
         counts = {one.value: one.count for one in (facet.values if facet else ())}
         return counts.get(state.values[0]) if state.values else None
@@ -306,7 +309,7 @@ class _Offers:
         return [(name, name, name, counts.get(name)) for name in (*known, *rest)]
 
     def _is_closed(self, place: ParsePosition) -> bool:
-        """Whether the value before the cursor is in quotes and complete."""
+        """Return whether the value before the cursor is in quotes and complete."""
         if place.in_list or place.start == self._cursor:
             return False
         try:
@@ -316,8 +319,8 @@ class _Offers:
         return bool(atom.quote) and atom.end == self._cursor
 
     def _value_end(self, place: ParsePosition) -> int:
-        """Where the value under the cursor ends; at the cursor where none has been begun, or where
-        what follows makes sense only so."""
+        """Return where the value under the cursor ends; at the cursor where none has been begun, or
+        where what follows makes sense only so."""
         if place.start == self._cursor:
             return self._cursor
         try:
@@ -327,12 +330,12 @@ class _Offers:
             return self._cursor
 
     def _word_end(self, start: int) -> int:
-        """Where the word under the cursor ends; at the cursor where none has been begun."""
+        """Return where the word under the cursor ends; at the cursor where none has been begun."""
         found = FIELD.match(self._text, start) if start < self._cursor else None
         return max(self._cursor, found.end()) if found else self._cursor
 
     def _gap(self, start: int) -> str:
-        """What keeps a new word apart from what stands before it."""
+        """Return what keeps a new word apart from what stands before it."""
         before = self._text[start - 1 : start] if start else ""
         return (
             "" if start < self._cursor or not before or before.isspace() or before in "(-" else " "

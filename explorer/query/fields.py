@@ -120,7 +120,8 @@ class FieldGuide:
             self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
 
     def exactly(self, name: str) -> FilterField | None:
-        """The field of that very name, also with `.keyword` behind it; any structured property."""
+        """Return the field of that very name, also with `.keyword` behind it; any structured
+        property."""
         found = self.fields.get(name.removesuffix(_KEYWORD))
         if found is None and name.startswith(PREFIX) and name != PREFIX:
             # Each catalog defines its own.
@@ -130,8 +131,8 @@ class FieldGuide:
         return FilterField(name, found.nature, found.targets, found.label)
 
     def named(self, name: str, *, strict: bool = True) -> FilterField | None:
-        """The field that a bare word means: of that name, of that alias, or, where no others are
-        let through, of that name in other letters, `Platform`."""
+        """Return the field that a bare word means: of that name, of that alias, or, where no others
+        are let through, of that name in other letters, `Platform`."""
         found = self.exactly(name)
         if found is None and name in self.aliases:
             found = self.exactly(self.aliases[name]) or FilterField(self.aliases[name])
@@ -140,11 +141,12 @@ class FieldGuide:
         return found
 
     def also(self, name: str) -> tuple[str, ...]:
-        """The aliases of a field."""
+        """Return the aliases of a field."""
         return tuple(self._also.get(name, ()))
 
     def words(self, field: FilterField) -> tuple[str, ...]:
-        """What a field is called, its name first, in lower case: its label and aliases too."""
+        """Return what a field is called, its name first, in lower case: its label and aliases
+        too."""
         return self._words.get(field.name) or self._words_for(field)
 
     def _words_for(self, field: FilterField) -> tuple[str, ...]:
@@ -152,28 +154,28 @@ class FieldGuide:
         return tuple(word.casefold() for word in words if word)
 
     def near(self, name: str) -> tuple[str, ...]:
-        """The fields that may have been meant, best first, at most three."""
+        """Return the fields that may have been meant, best first, at most three."""
         if len(name) > _LONGEST_NAME:
             return ()
         found = get_close_matches(name.casefold(), self._folded, n=3)
         return tuple(dict.fromkeys(self._folded[one] for one in found))
 
     def is_type(self, text: str) -> bool:
-        """Whether a text is an entity type, in any server's spelling of it."""
+        """Return whether a text is an entity type, in any server's spelling of it."""
         return self.type_named(text) is not None
 
     def type_named(self, text: str) -> str | None:
-        """The registry's name of an entity type in any server's spelling of it."""
+        """Return the registry's name of an entity type in any server's spelling of it."""
         return self._types.get(_plain(text))
 
     def near_types(self, text: str) -> tuple[str, ...]:
-        """The entity types that may have been meant, best first, at most three."""
+        """Return the entity types that may have been meant, best first, at most three."""
         found = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
         return tuple(self._types[one] for one in found)
 
     def means_type(self, field: str, values: tuple[str, ...]) -> bool:
-        """Whether `type:dataset` is about the type of the entity, where a field of the model is
-        called `type` too. The values of such fields are in capitals, as in `type:TABLE`."""
+        """Return whether `type:dataset` is about the type of the entity, where a field of the model
+        is called `type` too. The values of such fields are in capitals, as in `type:TABLE`."""
         return (
             field in _TYPE_WORDS
             and bool(values)
@@ -183,7 +185,8 @@ class FieldGuide:
 
 @lru_cache(maxsize=8)
 def guide_to(registry: Registry | None) -> FieldGuide:
-    """The guide to a registry's fields, made once; without a registry one that knows none."""
+    """Return the guide to a registry's fields, made once; without a registry one that knows
+    none."""
     return FieldGuide(registry)
 
 
@@ -235,5 +238,5 @@ def _nature(kinds: set[str]) -> Nature:
 
 
 def _is_plain(registry: Registry, entity_type: str) -> bool:
-    """Whether a URN of that type is a bare name after the type."""
+    """Return whether a URN of that type is a bare name after the type."""
     return entity_type in registry.entities and len(registry.key_fields(entity_type)) == 1

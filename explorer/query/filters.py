@@ -53,7 +53,7 @@ class Criterion:
     names: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def to_wire(self) -> dict[str, Any]:
-        """The criterion with both the old single `value` and today's `values`."""
+        """Return the criterion with both the old single `value` and today's `values`."""
         wire: dict[str, Any] = {
             "field": self.field,
             "value": self.values[0] if self.values else "",
@@ -65,7 +65,7 @@ class Criterion:
         return wire
 
     def to_graphql(self) -> dict[str, Any]:
-        """The criterion as GraphQL's `FacetFilterInput`."""
+        """Return the criterion as GraphQL's `FacetFilterInput`."""
         return {
             "field": self.field,
             "values": list(self.values),
@@ -122,7 +122,7 @@ class Filter:
         raise InvalidInput('a filter is {"or": [{"and": [{"field", "values", "condition"}]}]}')
 
     def to_graphql(self) -> list[dict[str, Any]]:
-        """The filter as GraphQL's `orFilters`: `[{"and": [criterion, …]}, …]`."""
+        """Return the filter as GraphQL's `orFilters`: `[{"and": [criterion, …]}, …]`."""
         return [{"and": [c.to_graphql() for c in group]} for group in self.any_of]
 
     @classmethod
@@ -136,7 +136,7 @@ class Filter:
         raise InvalidInput('orFilters are [{"and": [{"field", "values", "condition"}]}]')
 
     def narrowed_by(self, other: "Filter") -> "Filter":
-        """The filter that asks for what both ask for.
+        """Return the filter that asks for what both ask for.
 
         Raises `InvalidInput` when that takes more than 1,000 criteria and more than the two have.
         """
@@ -155,7 +155,7 @@ class Filter:
 
 
 def all_of(*criteria: Criterion) -> Filter:
-    """The filter that asks for every criterion at once."""
+    """Return the filter that asks for every criterion at once."""
     return Filter((criteria,)) if criteria else Filter()
 
 

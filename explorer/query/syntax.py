@@ -52,17 +52,18 @@ Node: TypeAlias = Criterion | Joined
 
 
 def joined(by: Literal["and", "or"], parts: list[Node]) -> Node:
-    """The parts as one; a single one stays what it is."""
+    """Return the parts as one; a single one stays what it is."""
     return parts[0] if len(parts) == 1 else Joined(by, tuple(parts))
 
 
 def criteria_in(node: Node) -> int:
-    """How many criteria the OR of ANDs will have, without making it."""
+    """Return how many criteria the OR of ANDs will have, without making it."""
     return _size(node)[1]
 
 
 def groups_of(node: Node) -> tuple[Group, ...]:
-    """The OR of ANDs. Where the parts are one already, nothing is added, left out or moved."""
+    """Return the OR of ANDs. Where the parts are one already, nothing is added, left out or
+    moved."""
     match node:
         case Criterion():
             return ((node,),)
@@ -76,7 +77,7 @@ def groups_of(node: Node) -> tuple[Group, ...]:
 
 
 def _size(node: Node) -> tuple[int, int]:
-    """How many groups there will be, and how many criteria in all of them."""
+    """Return how many groups there will be, and how many criteria in all of them."""
     if isinstance(node, Criterion):
         return 1, 1
     groups, criteria = (0, 0) if node.by == "or" else (1, 0)
@@ -118,8 +119,8 @@ def tests_of(
     *,
     strict: bool,
 ) -> list[Test]:
-    """The conditions, each with its values, of which any must hold. Values of one condition stand
-    together, in their order. Raises `FilterSyntax`."""
+    """Return the conditions, each with its values, of which any must hold. Values of one condition
+    stand together, in their order. Raises `FilterSyntax`."""
     merged: dict[Condition, tuple[list[str], list[str]]] = {}
     tests: list[Test] = []
     for operand in operands:
@@ -186,7 +187,8 @@ def _test(
 
 
 def _whole(field: FilterField, atom: Atom) -> str:
-    """A URN written for itself, `urn:li:tag:PII`, begins with what was taken for its field."""
+    """Return a URN written for itself, `urn:li:tag:PII`, begins with what was taken for its
+    field."""
     is_cut = field.name == "urn" and not atom.quote and atom.text.startswith("li:")
     return f"urn:{atom.text}" if is_cut else atom.text
 
@@ -213,7 +215,7 @@ _TO = re.compile(r"\s+TO\s+", re.IGNORECASE)
 
 
 def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter:
-    """The filter that a text asks for; an empty text lets everything pass.
+    """Return the filter that a text asks for; an empty text lets everything pass.
 
     Raises `FilterSyntax`: for what is not of the language, for a value that its field cannot have,
     for a combination that takes more than 1,000 criteria, and for a field that cannot be searched,
@@ -272,7 +274,7 @@ class Reading:
         self._depth = 0
 
     def whole(self) -> Node | None:
-        """What the text says as a whole; nothing for an empty one. Raises `FilterSyntax`."""
+        """Return what the text says as a whole; nothing for an empty one. Raises `FilterSyntax`."""
         self._skip()
         if self._at == len(self.text):
             self.place = ParsePosition("term", self._at)
@@ -379,7 +381,7 @@ class Reading:
         return _criteria(field.name, tests, negated=negated)
 
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
-        """What `is:undocumented` stands for."""
+        """Return what `is:undocumented` stands for."""
         found: list[Node] = []
         for one in operands:
             state = STATES.get(one.low.text.casefold())
@@ -427,7 +429,7 @@ class Reading:
         return operator, condition, turned
 
     def _operands(self, name: str, operator: str) -> list[Operand]:
-        """The values after an operator: one, or a list in parentheses."""
+        """Return the values after an operator: one, or a list in parentheses."""
         after = self._at
         start = self._skip()
         place = ParsePosition("value", start, field=name, operator=operator)
@@ -541,7 +543,7 @@ class Reading:
 
 
 def unknown_field(guide: FieldGuide, name: str) -> str:
-    """The sentence about a field that cannot be searched, naming the nearest that can."""
+    """Return the sentence about a field that cannot be searched, naming the nearest that can."""
     near = guide.near(name)
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
@@ -585,7 +587,7 @@ class Order:
 
 
 def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Order, ...]:
-    """The orders that a text asks for, the first deciding first; none for an empty text.
+    """Return the orders that a text asks for, the first deciding first; none for an empty text.
 
     Fields stand with commas or spaces between, each with a `-` before it when it is to go from
     high to low. Aliases are those of filters. Raises `FilterSyntax` for a field that is named
@@ -610,7 +612,7 @@ def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Or
 
 
 def write_sort(orders: Iterable[Order]) -> str:
-    """The text that `read_sort` reads as these orders."""
+    """Return the text that `read_sort` reads as these orders."""
     return ", ".join(f"{'-' if order.descending else ''}{order.field}" for order in orders)
 
 
@@ -631,7 +633,8 @@ _STARS: Final[dict[Condition, tuple[str, str]]] = {
 
 
 def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
-    """The text that `read_filter` reads as the filter; empty for one that lets everything pass.
+    """Return the text that `read_filter` reads as the filter; empty for one that lets everything
+    pass.
 
     With the registry that it will be read with, in short names and dates; without, it is all in
     quotes and means the same under every registry. Raises `InvalidInput` for a criterion with too
@@ -649,8 +652,8 @@ def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
 
 
 def spell_field(guide: FieldGuide, name: str) -> str:
-    """The word that means a field: its name, in quotes where it is no known field's; the word that
-    people use for the one field that nobody could guess."""
+    """Return the word that means a field: its name, in quotes where it is no known field's; the
+    word that people use for the one field that nobody could guess."""
     if name == USE and guide.aliases.get(_USE) == USE:
         return _USE
     is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)

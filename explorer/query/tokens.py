@@ -65,7 +65,7 @@ def _shown(text: str) -> str:
 
 
 def _cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
+    """Return how many cells of a terminal a text takes."""
     return sum(map(_width, text))
 
 
@@ -121,19 +121,19 @@ class Atom(msgspec.Struct, frozen=True):
 
 
 def skip_space(text: str, at: int) -> int:
-    """Where the next piece begins."""
+    """Return where the next piece begins."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def starts_range(text: str, at: int) -> bool:
-    """Whether a `[` opens a range. It does not where it is closed within the word, as in the
+    """Return whether a `[` opens a range. It does not where it is closed within the word, as in the
     path of a column, `[version=2.0].[type=string].id`."""
     return text.startswith("[", at) and _BRACKETED.match(text, at) is None
 
 
 def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
-    """The value that begins at a place. Raises `FilterSyntax` where there is none."""
+    """Return the value that begins at a place. Raises `FilterSyntax` where there is none."""
     start = at
     star_before = text.startswith("*", at)
     at += star_before
@@ -169,12 +169,12 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
 
 
 def quoted(value: str, quote: str = '"') -> str:
-    """A value in quotes, with what cannot be seen spelled out."""
+    """Return a value in quotes, with what cannot be seen spelled out."""
     return quote + "".join(_escaped(char, quote) for char in value) + quote
 
 
 def is_bare(value: str) -> bool:
-    """Whether a value can stand in a text without quotes and be read as it is."""
+    """Return whether a value can stand in a text without quotes and be read as it is."""
     if not value or value[0] in _NOT_FIRST or value.casefold() in _RESERVED:
         return False
     if value.startswith("li:") or starts_range(value, 0) or not value.isprintable():

@@ -36,8 +36,9 @@ class Span:
 
 
 def read_moment(text: str) -> Span | None:
-    """The span of `2026`, `2026-01`, `2026-01-31` or `2026-01-31T10:00[:00[.000]][Z|+01:00]`;
-    UTC where no offset is said. Nothing for what is no date."""
+    """Return the span of `2026`, `2026-01`, `2026-01-31` or
+    `2026-01-31T10:00[:00[.000]][Z|+01:00]`; UTC where no offset is said. Nothing for what is no
+    date."""
     try:
         if found := _DAYS.fullmatch(text):
             year, month, day = (int(part) if part else 0 for part in found.groups())
@@ -63,8 +64,8 @@ def _days_of(year: int, month: int) -> int:
 
 
 def spell_moment(millis: int) -> tuple[str, ...]:
-    """The texts that may stand for a point in time, the shortest first; none beyond the years
-    1 to 9999."""
+    """Return the texts that may stand for a point in time, the shortest first; none beyond the
+    years 1 to 9999."""
     try:
         moment = _EPOCH + timedelta(milliseconds=millis)
     except OverflowError:
@@ -132,7 +133,7 @@ def read_value(
     strict: bool,
     is_high: bool = False,
 ) -> Meaning:
-    """What a value, bare or in double quotes, means; `is_high` for the upper end of a range.
+    """Return what a value, bare or in double quotes, means; `is_high` for the upper end of a range.
 
     Raises `NoMeaning` for a value that the field cannot have, unless others are let through.
     """

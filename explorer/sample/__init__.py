@@ -22,7 +22,8 @@ SAMPLE_RUN_ID = "sample-catalog"
 
 
 def sample_proposals(today: date) -> Iterator[Proposal]:
-    """Every change that makes the sample catalog, as it looks at the first moment of `today`, UTC.
+    """Yield every change that makes the sample catalog, as it looks at the first moment of `today`,
+    UTC.
 
     What others refer to comes first: platforms, people, vocabulary, containers, datasets with
     sources first, reports, pipelines; then thirty days of usage and profiles, oldest first for

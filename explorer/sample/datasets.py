@@ -47,12 +47,12 @@ _DESCRIPTIONS = {
 
 
 def container_of(table: SampleTable) -> Urn | None:
-    """The container that holds a dataset; none on platforms without such."""
+    """Return the container that holds a dataset; none on platforms without such."""
     return _urn(table.platform, table.folders) if table.platform in _KINDS else None
 
 
 def containers(warehouse: Warehouse, days: Days) -> Changes:
-    """Every container of the declared datasets, parents first."""
+    """Return every container of the declared datasets, parents first."""
     seen: set[Urn] = set()
     for table in warehouse.tables:
         kinds = _KINDS.get(table.platform, ())
@@ -94,7 +94,7 @@ def _urn(platform: str, folders: tuple[str, ...]) -> Urn:
 
 
 def lineage(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
-    """What the table is made from, and its columns; nothing for a source."""
+    """Return what the table is made from, and its columns; nothing for a source."""
     upstreams = warehouse.upstreams(table)
     if not upstreams:
         return
@@ -123,7 +123,8 @@ def lineage(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
 
 
 def view(table: SampleTable, warehouse: Warehouse) -> Changes:
-    """The SQL behind a view: as declared, or written from the columns of a plain staging view."""
+    """Return the SQL behind a view: as declared, or written from the columns of a plain staging
+    view."""
     sql = table.sql
     if not sql and table.subtype == "View" and len(table.upstreams) == 1:
         sql = _staging_sql(table, warehouse)
@@ -160,12 +161,12 @@ _LOGICAL = {
 
 
 def value_document(table: SampleTable) -> str:
-    """The schema of a topic's messages, as JSON."""
+    """Return the schema of a topic's messages, as JSON."""
     return _document(table.record, [c for c in table.columns if not c.in_key])
 
 
 def key_document(table: SampleTable) -> str:
-    """The schema of a topic's keys, as JSON."""
+    """Return the schema of a topic's keys, as JSON."""
     return _document(f"{table.record}Key", [c for c in table.columns if c.in_key])
 
 
@@ -215,7 +216,7 @@ _WITH_ENUMS = frozenset({"postgres", "kafka"})
 
 
 def schema(table: SampleTable, warehouse: Warehouse, days: Days, age: int) -> Changes:
-    """The table's schema, after the one it had before its newest columns were added.
+    """Return the table's schema, after the one it had before its newest columns were added.
 
     `age` is the number of days since the table was made.
     """
@@ -233,7 +234,8 @@ def schema(table: SampleTable, warehouse: Warehouse, days: Days, age: int) -> Ch
 
 
 def edited_schema(table: SampleTable, days: Days, editor: str, ago: int) -> Changes:
-    """What people wrote on the columns, by one editor that many days ago; none if they did not."""
+    """Return what people wrote on the columns, by one editor that many days ago; none if they did
+    not."""
     fields = [
         _edited_field(column, days)
         for column in table.columns
@@ -246,12 +248,12 @@ def edited_schema(table: SampleTable, days: Days, editor: str, ago: int) -> Chan
 
 
 def tags_value(names: Iterable[str]) -> dict[str, Any]:
-    """The value of a `globalTags` aspect."""
+    """Return the value of a `globalTags` aspect."""
     return {"tags": [{"tag": f"urn:li:tag:{name}"} for name in names]}
 
 
 def terms_value(names: Iterable[str], days: Days) -> dict[str, Any]:
-    """The value of a `glossaryTerms` aspect."""
+    """Return the value of a `glossaryTerms` aspect."""
     return {
         "terms": [{"urn": f"urn:li:glossaryTerm:{name}"} for name in names],
         "auditStamp": audit_stamp(days.millis(60), user("akowalski")),
@@ -336,7 +338,7 @@ _ROWS = 48_310
 
 
 def health(warehouse: Warehouse, days: Days) -> Changes:
-    """Every assertion with its runs after it, oldest first; then the incidents."""
+    """Return every assertion with its runs after it, oldest first; then the incidents."""
     for cells in rows(read_data("health")):
         sign, _, name = cells[0].partition(" ")
         table = warehouse[cells[1]]
@@ -406,20 +408,21 @@ _NIGHTLY = frozenset({"snowflake", "s3", "kafka"})
 
 
 def datasets(warehouse: Warehouse, days: Days) -> Changes:
-    """Every dataset, sources first; the earlier states of an aspect stand before its latest."""
+    """Return every dataset, sources first; the earlier states of an aspect stand before its
+    latest."""
     for table in warehouse.tables:
         yield from _dataset(table, warehouse, days)
 
 
 def removals(warehouse: Warehouse) -> Changes:
-    """The datasets that are gone from their platform."""
+    """Return the datasets that are gone from their platform."""
     for table in warehouse.tables:
         if table.removed:
             yield AspectEdit(table.urn, "status", {"removed": True})
 
 
 def ownership_value(owners: tuple[tuple[str, str], ...], time_millis: int) -> dict[str, Any]:
-    """The value of an `ownership` aspect, from pairs of name and type."""
+    """Return the value of an `ownership` aspect, from pairs of name and type."""
     return {
         "owners": [{"owner": owner_urn(name), "type": kind} for name, kind in owners],
         "lastModified": audit_stamp(time_millis, user("akowalski")),
@@ -482,7 +485,7 @@ def _classified(table: SampleTable, days: Days) -> Changes:
 
 
 def _written(table: SampleTable, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
-    """What people wrote: links, texts of their own, deprecations."""
+    """Return what people wrote: links, texts of their own, deprecations."""
     urn = table.urn
     persons = [name for name, _ in table.owners if not name.startswith("team-")]
     editor = persons[0] if persons else dice.choice(("jdoe", "msmith", "tnguyen"))

@@ -12,7 +12,7 @@ _RELATED = {"~": "relatedTerms", ">": "hasRelatedTerms", "<": "isRelatedTerms"}
 
 
 def vocabulary(days: Days) -> Changes:
-    """The tags, the domains, then the glossary: its nodes before its terms."""
+    """Return the tags, the domains, then the glossary: its nodes before its terms."""
     section = ""
     value: dict[str, Any]
     for cells in rows(read_data("vocabulary")):
@@ -55,7 +55,8 @@ _MAIL = "tarnwood.example"
 
 
 def platforms() -> Changes:
-    """The platforms, each with its names, its kind and the delimiter of its datasets' names."""
+    """Return the platforms, each with its names, its kind and the delimiter of its datasets'
+    names."""
     for name, display_name, kind, delimiter in rows(read_data("platforms")):
         value = {
             "name": name,
@@ -67,12 +68,12 @@ def platforms() -> Changes:
 
 
 def owner_urn(name: str) -> str:
-    """The URN of an owner by its name: groups are those that begin with `team-`."""
+    """Return the URN of an owner by its name: groups are those that begin with `team-`."""
     return f"urn:li:corpGroup:{name}" if name.startswith("team-") else user(name)
 
 
 def people(days: Days) -> Changes:
-    """The users, then the groups, then who belongs to which."""
+    """Return the users, then the groups, then who belongs to which."""
     cells = list(rows(read_data("people")))
     for username, name, title, _ in cells:
         yield AspectEdit(Urn.of("corpuser", username), "corpUserInfo", _user(username, name, title))

@@ -15,7 +15,7 @@ _AIRFLOW_SITE = "https://airflow.tarnwood.example/dags"
 
 
 def pipelines(warehouse: Warehouse, days: Days) -> Changes:
-    """Every flow with its jobs after it."""
+    """Return every flow with its jobs after it."""
     flow = Urn.of("dataFlow", _AIRFLOW, "none", _CLUSTER)
     owner = ""
     for cells in rows(read_data("pipelines")):
@@ -71,7 +71,7 @@ _SITE = "https://looker.tarnwood.example"
 
 
 def reports(warehouse: Warehouse, days: Days) -> Changes:
-    """Every dashboard after the charts that are first shown on it."""
+    """Return every dashboard after the charts that are first shown on it."""
     dashboards: list[tuple[list[str], list[str]]] = []
     for cells in rows(read_data("reports")):
         sign, _, number = cells[0].partition(" ")
@@ -87,7 +87,7 @@ def reports(warehouse: Warehouse, days: Days) -> Changes:
 
 
 def chart_inputs() -> frozenset[str]:
-    """The names of the datasets that some chart is drawn from."""
+    """Return the names of the datasets that some chart is drawn from."""
     charts = [cells for cells in rows(read_data("reports")) if cells[0].startswith("- ")]
     return frozenset(name for cells in charts if len(cells) > 1 for name in cells[3].split())
 

@@ -75,7 +75,7 @@ _KINDS = _read()
 
 
 def data_type(kind: str) -> DataType:
-    """What a kind of column is; raises `KeyError` for a kind that is not declared."""
+    """Return what a kind of column is; raises `KeyError` for a kind that is not declared."""
     return _KINDS[kind]
 
 
@@ -92,12 +92,12 @@ Changes = Iterator[AspectEdit]
 
 
 def user(username: str) -> str:
-    """The URN of a user, as text."""
+    """Return the URN of a user, as text."""
     return f"urn:li:corpuser:{username}"
 
 
 def audit_stamp(time_millis: int, actor: str) -> dict[str, Any]:
-    """An audit stamp; `actor` is the URN of a user."""
+    """Return an audit stamp; `actor` is the URN of a user."""
     return {"time": time_millis, "actor": actor}
 
 
@@ -115,15 +115,15 @@ class Days:
     today: date
 
     def on(self, ago: int) -> date:
-        """The day that many days before today."""
+        """Return the day that many days before today."""
         return self.today - timedelta(days=ago)
 
     def millis(self, ago: int = 0) -> int:
-        """The first moment of that day, in milliseconds since 1970."""
+        """Return the first moment of that day, in milliseconds since 1970."""
         return (self.today.toordinal() - _EPOCH - ago) * DAY_MILLIS
 
     def history(self) -> range:
-        """The days of the history as days ago, oldest first: 29 … 0."""
+        """Return the days of the history as days ago, oldest first: 29 … 0."""
         return range(HISTORY_DAYS - 1, -1, -1)
 
 
@@ -210,7 +210,7 @@ class SampleTable:
         return {column.name: column for column in self.columns}
 
     def field_urn(self, column: SampleColumn) -> str:
-        """The URN of one of its columns, as text."""
+        """Return the URN of one of its columns, as text."""
         return str(Urn.of("schemaField", self.urn, column.field_path))
 
 
@@ -220,7 +220,7 @@ _VERSION = "[version=2.0]"
 def with_field_paths(
     platform: str, record: str, columns: Iterable[SampleColumn]
 ) -> tuple[SampleColumn, ...]:
-    """The columns with the field paths their platform's schemas have.
+    """Return the columns with the field paths their platform's schemas have.
 
     A topic's paths carry the names of its Avro records, those of files say `struct`. A column
     stands after the record that holds it.

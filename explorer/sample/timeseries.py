@@ -50,7 +50,7 @@ class RisingNulls(NamedTuple):
     share: float
 
     def on(self, ago: int, usual: float) -> float:
-        """The share that many days ago, where it was `usual` before."""
+        """Return the share that many days ago, where it was `usual` before."""
         steps = max(self.since + 1 - ago, 0) / (self.since + 1)
         return usual + (self.share - usual) * steps
 
@@ -63,7 +63,7 @@ class NewValue(NamedTuple):
     rows_a_day: int
 
     def on(self, ago: int) -> int:
-        """The rows that have it that many days ago."""
+        """Return the rows that have it that many days ago."""
         return max(self.since + 1 - ago, 0) * self.rows_a_day
 
 
@@ -186,7 +186,7 @@ class ColumnProfile:
         self._samples = list(values.samples) or self._drawn(rows)
 
     def on(self, ago: int, rows: int) -> dict[str, Any]:
-        """The field profile that many days ago, in a table of so many rows."""
+        """Return the field profile that many days ago, in a table of so many rows."""
         # What moved is the same on every day that the sample is made for.
         self._dice.seed(f"{self._seed} {ago}")
         empty = self._empty or 0.0
@@ -214,7 +214,8 @@ class ColumnProfile:
         return profile
 
     def _frequencies(self, ago: int, filled: int) -> list[dict[str, Any]]:
-        """Each value with its rows, the most frequent first; together all that are filled."""
+        """Return each value with its rows, the most frequent first; together all that are
+        filled."""
         new = self._new.on(ago) if self._new else 0
         part = (filled - new) / self._total_weight
         counts = {value: int(part * weight) for value, weight in self._values.weights}
@@ -260,7 +261,8 @@ class ColumnProfile:
         return self._date(self._values.high or "today", ago)
 
     def _date(self, text: str, ago: int) -> date:
-        """A date of the notation, as seen that many days ago: the day that has just ended."""
+        """Return a date of the notation, as seen that many days ago: the day that has just
+        ended."""
         if not text.startswith("today"):
             return date.fromisoformat(text)
         return self._days.on(ago + 1) + timedelta(days=int(text.removeprefix("today") or 0))
@@ -305,7 +307,7 @@ class ColumnProfile:
 
 
 def _span(column: SampleColumn, values: Values) -> int:
-    """How many different numbers there can be between the lowest and the highest."""
+    """Return how many different numbers there can be between the lowest and the highest."""
     if column.kind not in _NUMBERS or not values.mean:
         return 10_000
     decimals = 0 if column.kind == "int" else values.decimals
@@ -320,8 +322,8 @@ _WIDE = 60
 
 
 def profiles(warehouse: Warehouse, days: Days) -> Changes:
-    """The daily profiles of every profiled table, taken at the first moment of each day, oldest
-    first."""
+    """Return the daily profiles of every profiled table, taken at the first moment of each day,
+    oldest first."""
     for table in warehouse.tables:
         if table.rows:
             yield from _profiles_of(table, days)
@@ -360,7 +362,7 @@ def _profiles_of(table: SampleTable, days: Days) -> Changes:
 
 
 def _row_counts(table: SampleTable, days: Days, dice: Random) -> list[int]:
-    """The rows by days ago, from today back."""
+    """Return the rows by days ago, from today back."""
     today, growth = table.rows or (0, 0)
     grown = [
         round(growth * _GROWTH_BY_WEEKDAY[days.on(ago + 1).weekday()] * dice.uniform(0.93, 1.07))
@@ -397,8 +399,8 @@ _TODAY = 1.0
 
 
 def usage(warehouse: Warehouse, days: Days) -> Changes:
-    """The daily usage of every warehouse table that was queried, oldest day first. A day without
-    a query has no record."""
+    """Return the daily usage of every warehouse table that was queried, oldest day first. A day
+    without a query has no record."""
     queries = _read_queries()
     reported = chart_inputs()
     active = [cells[0] for cells in rows(read_data("people")) if "(left)" not in cells[2]]
@@ -473,8 +475,8 @@ def _usage_of(
 
 
 def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int, int]]:
-    """The queries of each day, oldest first. In all they are the same every day that the sample is
-    made: what is found in which order hinges on that."""
+    """Yield the queries of each day, oldest first. In all they are the same every day that the
+    sample is made: what is found in which order hinges on that."""
     history = list(days.history())
     dice = Random(f"usage {table.name}")
     busy = {
@@ -491,7 +493,7 @@ def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int,
 
 
 def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
-    """The columns that are queried, with the share of the queries that name them."""
+    """Return the columns that are queried, with the share of the queries that name them."""
     shares: list[tuple[str, float]] = []
     share = 0.86
     plain = 0.3
@@ -506,7 +508,7 @@ def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
 
 
 def _read_queries() -> dict[str, list[str]]:
-    """The queries that are run most, by table."""
+    """Return the queries that are run most, by table."""
     found: dict[str, list[str]] = {}
     for block in read_data("queries").split("== ")[1:]:
         name, _, text = block.partition("\n")

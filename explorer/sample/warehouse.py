@@ -56,14 +56,15 @@ class _Block:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """The lines of a table written with bars, as stripped cells; comments and blanks left out."""
+    """Yield the lines of a table written with bars, as stripped cells; comments and blanks left
+    out."""
     for line in text.splitlines():
         if line.strip() and not line.startswith("# "):
             yield [cell.strip() for cell in line.split("|")]
 
 
 def read_tables(text: str) -> list[SampleTable]:
-    """The tables declared in a text, in its order; raises `InvalidInput` naming a line."""
+    """Return the tables declared in a text, in its order; raises `InvalidInput` naming a line."""
     found: dict[str, SampleTable] = {}
     for block in _blocks(text):
         table = _table(block, found)
@@ -219,7 +220,7 @@ def _column(line: str) -> SampleColumn:
 
 
 def _marked(marks: list[str], sign: str) -> tuple[str, ...]:
-    """The marks that begin with exactly that sign, without it."""
+    """Return the marks that begin with exactly that sign, without it."""
     return tuple(
         mark[len(sign) :]
         for mark in marks
@@ -250,7 +251,7 @@ class Phrases:
                 self._texts.setdefault((name, layer), phrase)
 
     def fill(self, table: SampleTable) -> SampleTable:
-        """The table with shared texts on part of its columns that have none."""
+        """Return the table with shared texts on part of its columns that have none."""
         layer = _LAYERS.get(table.platform) or table.folders[-1]
         return replace(table, columns=tuple(self._filled(table, layer)))
 
@@ -310,8 +311,8 @@ class Warehouse:
         return table
 
     def upstreams(self, table: SampleTable) -> list[tuple[Urn, SampleTable | None]]:
-        """What a table is made from, in the order declared. No table stands beside a URN that is
-        only named, written `platform:name`."""
+        """Return what a table is made from, in the order declared. No table stands beside a URN
+        that is only named, written `platform:name`."""
         found: list[tuple[Urn, SampleTable | None]] = []
         for name in table.upstreams:
             platform, colon, rest = name.partition(":")
@@ -322,8 +323,8 @@ class Warehouse:
     def sources(
         self, table: SampleTable, column: SampleColumn
     ) -> list[tuple[SampleTable, SampleColumn]]:
-        """The columns a column is made from; without a declared source, the one of its name in
-        the first upstream that has one."""
+        """Return the columns a column is made from; without a declared source, the one of its name
+        in the first upstream that has one."""
         tables = [upstream for _, upstream in self.upstreams(table) if upstream]
         if column.sources:
             return [self._source(table, tables, source) for source in column.sources]
@@ -333,7 +334,7 @@ class Warehouse:
         return []
 
     def column(self, name: str) -> tuple[SampleTable, SampleColumn]:
-        """The column named `<table>.<column>`, both in full; raises `InvalidInput`."""
+        """Return the column named `<table>.<column>`, both in full; raises `InvalidInput`."""
         cut = name.rfind(".")
         while cut > 0:
             table = self._by_name.get(name[:cut])
@@ -365,13 +366,13 @@ def load_warehouse() -> Warehouse:
 
 
 def read_data(name: str) -> str:
-    """The text of one of the package's data files."""
+    """Return the text of one of the package's data files."""
     return resources.files("explorer.sample").joinpath("data", f"{name}.txt").read_text("utf-8")
 
 
 def _replica(table: SampleTable) -> SampleTable:
-    """The copy of a source table in the warehouse. Replication carries names and types over, but
-    no documentation and no tags."""
+    """Return the copy of a source table in the warehouse. Replication carries names and types over,
+    but no documentation and no tags."""
     schema = table.folders[0] if table.platform == "postgres" else table.folders[-1]
     streamed = table.platform == "postgres"
     loader = {"loader": "change data capture" if streamed else "copy into", "schedule": "daily"}

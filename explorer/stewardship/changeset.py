@@ -119,11 +119,11 @@ class Changeset:
         return len(self.changes)
 
     def of(self, *kinds: Kind) -> tuple[Change, ...]:
-        """The changes of these kinds."""
+        """Return the changes of these kinds."""
         return tuple(change for change in self.changes if change.kind in kinds)
 
     def to_apply(self, *, force_conflicts: bool = False) -> tuple[Change, ...]:
-        """What would be written; the conflicts as well where that is wanted."""
+        """Return what would be written; the conflicts as well where that is wanted."""
         kinds = _TO_APPLY | {"conflict"} if force_conflicts else _TO_APPLY
         return tuple(change for change in self.changes if change.kind in kinds)
 
@@ -134,7 +134,7 @@ class Changeset:
         return tuple(change for change in self.changes if change.kind not in passed)
 
     def counts(self) -> dict[Kind, int]:
-        """How many changes there are of each kind that there are any of."""
+        """Return how many changes there are of each kind that there are any of."""
         found = Counter(change.kind for change in self.changes)
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
@@ -142,7 +142,8 @@ class Changeset:
 def compare(
     entries: Iterable[Entry], held: Mapping[Urn, Entity], *, clear_empty: bool = False
 ) -> Changeset:
-    """The changes that a file's entries amount to against the datasets as they are now. Pure.
+    """Return the changes that a file's entries amount to against the datasets as they are now.
+    Pure.
 
     A text counts as touched when it is not the one whose digest stands in its line. One that was
     not touched changes nothing, whatever has been written in the catalog since. One that was, is a
@@ -163,7 +164,7 @@ class _Places:
         self._texts: dict[str, dict[str, str]] = {}
 
     def texts(self, urn: str) -> dict[str, str] | None:
-        """The edited texts of a dataset by column; None where there is no such dataset."""
+        """Return the edited texts of a dataset by column; None where there is no such dataset."""
         if urn not in self._held:
             return None
         if urn not in self._texts:
@@ -171,7 +172,7 @@ class _Places:
         return self._texts[urn]
 
     def is_orphan(self, urn: str, column: str) -> bool:
-        """Whether a text is kept of a column that the dataset has no more."""
+        """Return whether a text is kept of a column that the dataset has no more."""
         return any(lost.field_path == column for lost in self._held[urn].schema.orphans)
 
 
@@ -203,7 +204,8 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
 
 
 def _base(entry: Entry, theirs: str) -> str | None:
-    """What the line started from, where that is what the catalog holds, or what it says now."""
+    """Return what the line started from, where that is what the catalog holds, or what it says
+    now."""
     row = entry.row
     if not row.exported:
         return theirs if entry.clears or not theirs else None
@@ -223,7 +225,7 @@ def _ends(text: str) -> str:
 
 
 def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
-    """The changes; of those for one place one counts, or none where they disagree."""
+    """Yield the changes; of those for one place one counts, or none where they disagree."""
     wishes: dict[tuple[str, str | None], list[Change]] = {}
     for change in changes:
         if change.kind in _TO_APPLY or change.kind == "conflict":
@@ -324,7 +326,7 @@ async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:
 async def read_documentation(
     catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
 ) -> tuple[Row, ...]:
-    """The rows of the datasets among `urns` that exist, in their order; costs what
+    """Return the rows of the datasets among `urns` that exist, in their order; costs what
     `AsyncCatalog.entities` costs."""
     found: list[Row] = []
     async for entity in read_datasets(catalog, urns, ASPECTS, progress):
@@ -339,8 +341,8 @@ async def read_changeset(
     clear_empty: bool = False,
     progress: "Progress | None" = None,
 ) -> Changeset:
-    """What a file's entries would change, compared as `compare` says with the catalog as it is
-    now; costs what `AsyncCatalog.entities` of the datasets named costs."""
+    """Return what a file's entries would change, compared as `compare` says with the catalog as it
+    is now; costs what `AsyncCatalog.entities` of the datasets named costs."""
     lines = tuple(entries)
     urns = dict.fromkeys(filter(None, (_dataset(line.row.urn) for line in lines)))
     held = {

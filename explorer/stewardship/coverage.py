@@ -82,7 +82,7 @@ class Count:
         return self.documented * 1000 // self.total / 10 if self.total else None
 
     def reaches(self, percent: float) -> bool:
-        """Whether at least this share is documented; so is what has nothing to document."""
+        """Return whether at least this share is documented; so is what has nothing to document."""
         return self.documented * 100 >= percent * self.total
 
 
@@ -97,7 +97,7 @@ class Group:
     columns: Count = Count()
 
     def of(self, part: Part) -> Count:
-        """One of the two counts."""
+        """Return one of the two counts."""
         return self.tables if part == "tables" else self.columns
 
 
@@ -113,11 +113,11 @@ class Coverage:
     groups: tuple[Group, ...] = ()
 
     def of(self, part: Part) -> Count:
-        """One of the two counts."""
+        """Return one of the two counts."""
         return self.tables if part == "tables" else self.columns
 
     def reaches(self, percent: float, parts: Iterable[Part] = ("tables", "columns")) -> bool:
-        """Whether each of the parts is documented to that share."""
+        """Return whether each of the parts is documented to that share."""
         return all(self.of(part).reaches(percent) for part in parts)
 
 
@@ -126,8 +126,8 @@ def cover(
     by: Grouping | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Coverage:
-    """The coverage of some datasets. `names` are those of owners, tags and domains, by URN; without
-    one a group is called by what its URN tells. Pure.
+    """Return the coverage of some datasets. `names` are those of owners, tags and domains, by URN;
+    without one a group is called by what its URN tells. Pure.
 
     A text of white space alone documents nothing. Raises `ServerFault` when an aspect has another
     shape than its record.
@@ -157,8 +157,8 @@ async def read_coverage(
     by: Grouping | None = None,
     progress: "Progress | None" = None,
 ) -> Coverage:
-    """The coverage of the datasets among `urns` that exist; costs what `AsyncCatalog.entities` of
-    them costs, and of those that groups are called by."""
+    """Return the coverage of the datasets among `urns` that exist; costs what
+    `AsyncCatalog.entities` of them costs, and of those that groups are called by."""
     aspects = (*_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
     entities = [entity async for entity in read_datasets(catalog, urns, aspects, progress)]
     keys = {key for entity in entities for key in (keys_of(entity, by) if by else ())}
@@ -176,7 +176,7 @@ async def ask_coverage(
     folder: str | None = None,
     by: Grouping | None = None,
 ) -> Coverage:
-    """The coverage as a server with `Abilities.stewardship` counts it, of the datasets that
+    """Return the coverage as a server with `Abilities.stewardship` counts it, of the datasets that
     `AsyncCatalog.described` takes for these. One request."""
     found = await catalog.described(urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by)
     groups = [
@@ -191,7 +191,7 @@ def _count_of(count: DescribedCount) -> Count:
 
 
 def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
-    """What a dataset is counted under; one empty key where there is nothing."""
+    """Return what a dataset is counted under; one empty key where there is nothing."""
     match by:
         case "platform":
             found = [entity.platform or ""]
@@ -209,7 +209,7 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
 
 
 def _newer_path(entity: Entity) -> str:
-    """The folder in the newer form of browse paths, whose steps may be containers."""
+    """Return the folder in the newer form of browse paths, whose steps may be containers."""
     steps = (entity.raw("browsePathsV2") or {}).get("path")
     names = [step.get("id") for step in steps or () if isinstance(step, dict)]
     return "".join(f"/{Urn.label(name)}" for name in names if isinstance(name, str))

@@ -47,8 +47,8 @@ async def select_datasets(
     narrowed_by: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """The datasets named, each once in their order; where none is named, those in and below a
-    folder, by its browse path; else all that a search finds, as `AsyncCatalog.search` takes it.
+    """Return the datasets named, each once in their order; where none is named, those in and below
+    a folder, by its browse path; else all that a search finds, as `AsyncCatalog.search` takes it.
 
     Named ones cost no request; a search one for each page; a folder one for each page of it and
     of every folder below it. Raises `InvalidInput` for a URN of anything else than a dataset, and
@@ -72,7 +72,7 @@ def named_datasets(
     narrowed_by: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """The datasets named, each once in their order. Raises as `select_datasets`."""
+    """Return the datasets named, each once in their order. Raises as `select_datasets`."""
     named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
     searched = text != "*" or bool(narrowed_by)
     if sum((bool(named), searched, folder is not None)) > 1:
@@ -89,8 +89,8 @@ async def read_datasets(
     aspects: Sequence[str],
     progress: "Progress | None" = None,
 ) -> AsyncIterator[Entity]:
-    """The datasets that exist among those named, in their order, a few hundred at a time; costs
-    what `AsyncCatalog.entities` costs. `progress` is told how many were read of how many."""
+    """Yield the datasets that exist among those named, in their order, a few hundred at a time;
+    costs what `AsyncCatalog.entities` costs. `progress` is told how many were read of how many."""
     rest = iter(urns)
     done = 0
     while chunk := list(islice(rest, _CHUNK)):
@@ -176,15 +176,15 @@ class Entry:
 
 
 def digest_of(text: str) -> str:
-    """A short text that is another for every other text; never one that a spreadsheet takes for a
-    number, a date or a formula."""
+    """Return a short text that is another for every other text; never one that a spreadsheet takes
+    for a number, a date or a formula."""
     digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
     return _DIGEST_FORM + digest.hexdigest()
 
 
 def rows_of(entity: Entity) -> Iterator[Row]:
-    """The row of a dataset itself, then one for each column, in the schema's order; a path that
-    the schema lists twice has one. Pure.
+    """Yield the row of a dataset itself, then one for each column, in the schema's order; a path
+    that the schema lists twice has one. Pure.
 
     Raises `ServerFault` when an aspect has another shape than its record.
     """
@@ -222,13 +222,14 @@ def rows_of(entity: Entity) -> Iterator[Row]:
 
 
 def cell_of(text: str) -> str:
-    """A text as a file holds it: one that reads like the sign for clearing gets an apostrophe."""
+    """Return a text as a file holds it: one that reads like the sign for clearing gets an
+    apostrophe."""
     return f"'{text}" if _MARKS.fullmatch(text) else text
 
 
 def text_in(cell: str) -> tuple[str, bool]:
-    """The text that a file means, and whether it asks for the text to be taken back; the inverse
-    of `cell_of`."""
+    """Return the text that a file means, and whether it asks for the text to be taken back; the
+    inverse of `cell_of`."""
     if cell == CLEAR:
         return "", True
     return (cell[1:] if _MARKS.fullmatch(cell) else cell), False

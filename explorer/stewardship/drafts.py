@@ -64,26 +64,26 @@ class Drafts:
 
     @classmethod
     def of(cls, address: str) -> "Drafts":
-        """The drafts kept for the server at an address, whoever signs in there."""
+        """Return the drafts kept for the server at an address, whoever signs in there."""
         server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
         return cls(config.state_dir() / "drafts" / server, os.getpid())
 
     @classmethod
     async def at(cls, session: _Session) -> "Drafts":
-        """The drafts for the server that a session asks."""
+        """Return the drafts for the server that a session asks."""
         catalog = await session.catalog()
         place = "embedded" if catalog.embedded else catalog.address
         return cls.of(session.server or place)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
-        """The newest draft for an entity's or a column's description that no other running
+        """Return the newest draft for an entity's or a column's description that no other running
         program is editing; nothing where there is none."""
         found = sorted(self._files(urn, path), key=_written, reverse=True)
         drafts = (_draft(file) for file in found)
         return next((one for one in drafts if one and (one.urn, one.path) == (urn, path)), None)
 
     def all(self) -> list[Kept]:
-        """Every text's newest draft, the newest first."""
+        """Return every text's newest draft, the newest first."""
         newest: dict[tuple[str, str | None], Kept] = {}
         for file in sorted(self.directory.glob("*.json"), key=_written, reverse=True):
             draft = _draft(file)

@@ -58,7 +58,7 @@ _NEEDED: Final = ("urn", "column", "edited")
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
-    """The cells of a row under the header."""
+    """Return the cells of a row under the header."""
     return (
         row.urn,
         row.table,
@@ -72,14 +72,14 @@ def cells_of(row: Row) -> tuple[str, ...]:
 
 
 def tag_names(cell: str) -> tuple[str, ...]:
-    """The URNs of tags out of their cell."""
+    """Return the URNs of tags out of their cell."""
     # Their names may hold spaces, but none is followed by the beginning of a URN.
     first, *others = cell.split(" urn:li:")
     return tuple(filter(None, (first, *(f"urn:li:{name}" for name in others))))
 
 
 def read_table(lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Entry]:
-    """The entries of a table, given as places and cells, the header first.
+    """Yield the entries of a table, given as places and cells, the header first.
 
     Columns may stand in any order and be joined by others; cells that a line lacks are empty, and
     lines without any text are passed over. Raises `InvalidInput` where the header lacks a column
@@ -129,17 +129,17 @@ _LONGEST: Final = 2**31 - 1
 
 
 def escape_formula(cell: str) -> str:
-    """The cell, with an apostrophe before it where a spreadsheet could run it."""
+    """Return the cell, with an apostrophe before it where a spreadsheet could run it."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def unescape_formula(cell: str) -> str:
-    """The cell without the apostrophe that `escape_formula` put before it."""
+    """Return the cell without the apostrophe that `escape_formula` put before it."""
     return cell[1:] if _DEFUSED.match(cell) else cell
 
 
 def write_csv(rows: Iterable[Row]) -> bytes:
-    """A header and a line for each row; begins with the mark by which Excel knows UTF-8."""
+    """Return a header and a line for each row; begins with the mark by which Excel knows UTF-8."""
     held = io.StringIO(newline="")
     writer = csv.writer(held)
     writer.writerow(HEADER)
@@ -149,8 +149,8 @@ def write_csv(rows: Iterable[Row]) -> bytes:
 
 
 def read_csv(data: bytes) -> Iterable[Entry]:
-    """The entries of a file that was exported, or edited and saved by a spreadsheet since: commas,
-    semicolons or tabs between the cells, with or without the mark for UTF-8."""
+    """Return the entries of a file that was exported, or edited and saved by a spreadsheet since:
+    commas, semicolons or tabs between the cells, with or without the mark for UTF-8."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,7 +190,7 @@ _CONTINUED: Final = re.compile(r"(.*\S)\s*\((\d+)\)")
 
 
 def write_xlsx(rows: Iterable[Row]) -> bytes:
-    """One sheet, its header fixed in sight."""
+    """Return one sheet, its header fixed in sight."""
     openpyxl = _openpyxl()
     table = [[_pieces(cell) for cell in cells_of(row)] for row in rows]
     if len(table) > _MOST_ROWS:
@@ -225,8 +225,8 @@ def write_xlsx(rows: Iterable[Row]) -> bytes:
 
 
 def read_xlsx(data: bytes) -> Iterable[Entry]:
-    """The entries of the first sheet. A number, a date or a formula that somebody put into a cell
-    counts as the text that is seen there."""
+    """Return the entries of the first sheet. A number, a date or a formula that somebody put into a
+    cell counts as the text that is seen there."""
     openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
@@ -259,7 +259,7 @@ def _name(name: str, part: int) -> str:
 
 
 def _home(name: str) -> tuple[str, int]:
-    """The column that a header's name belongs to, and which part of it."""
+    """Return the column that a header's name belongs to, and which part of it."""
     found = _CONTINUED.fullmatch(name)
     if found and found[1].lower() in HEADER and int(found[2]) > 1:
         return found[1], int(found[2])
@@ -290,7 +290,7 @@ def _add_styles(openpyxl: "ModuleType", book: Any) -> None:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text in cells, one of them unless it is too long for it."""
+    """Return the text in cells, one of them unless it is too long for it."""
     written = _UNHELD.sub(_escaped, text)
     if len(written) <= _MOST_UNITS and len(written.encode("utf-16-le")) <= 2 * _MOST_UNITS:
         return [written]
@@ -343,7 +343,8 @@ def write_json(rows: Iterable[Row]) -> bytes:
 
 
 def read_json(data: bytes) -> Iterable[Entry]:
-    """The entries of such a file, or of a bare list of rows; null is as good as an empty text."""
+    """Return the entries of such a file, or of a bare list of rows; null is as good as an empty
+    text."""
     try:
         value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
@@ -410,13 +411,13 @@ Write below each line that says “text”, or change what stands there; an empt
 
 
 def write_markdown(rows: Iterable[Row]) -> bytes:
-    """The sections of the rows, in their order."""
+    """Return the sections of the rows, in their order."""
     parts = [_PREFACE, *map(_section, rows)]
     return "\n".join(parts).encode()
 
 
 def read_markdown(data: bytes) -> Iterable[Entry]:
-    """The entries of such a file, wherever its lines have got other ends since."""
+    """Return the entries of such a file, wherever its lines have got other ends since."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -472,7 +473,8 @@ def _quoted(line: str) -> str:
 
 
 def _read_text(lines: list[str]) -> str:
-    """The text that stands in these lines; raises `ValueError` for a fence that cannot be read."""
+    """Return the text that stands in these lines; raises `ValueError` for a fence that cannot be
+    read."""
     text = "\n".join(lines).strip()
     if not text.startswith(_FENCE):
         return text
@@ -525,7 +527,7 @@ def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
 
 
 def _line(text: str) -> str:
-    """The text as decoration on one line."""
+    """Return the text as decoration on one line."""
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 
@@ -534,8 +536,8 @@ _EDITED: Final = HEADER.index("edited")
 
 
 def write_report(changes: Iterable[Change]) -> bytes:
-    """A line for each change: its place in the imported file, its kind, why it was left, what the
-    catalog holds, and then everything that the line said, under the names it had there."""
+    """Return a line for each change: its place in the imported file, its kind, why it was left,
+    what the catalog holds, and then everything that the line said, under the names it had there."""
     held = io.StringIO(newline="")
     writer = csv.writer(held)
     writer.writerow((*_BEFORE, *HEADER))
@@ -569,7 +571,8 @@ _OTHER_ENDINGS: Final[dict[str, Format]] = {"markdown": "md"}
 
 
 def format_of(name: str | PurePath) -> Format:
-    """The format that the ending of a file's name tells; raises `InvalidInput` for another."""
+    """Return the format that the ending of a file's name tells; raises `InvalidInput` for
+    another."""
     ending = PurePath(name).suffix[1:].lower()
     for known in FORMATS:
         if ending == known:
@@ -581,7 +584,7 @@ def format_of(name: str | PurePath) -> Format:
 
 
 def write_rows(rows: Iterable[Row], form: Format) -> bytes:
-    """A file with these rows, in their order, with every text in it exact.
+    """Return a file with these rows, in their order, with every text in it exact.
 
     Raises `MissingExtra` for XLSX where openpyxl is not installed, `InvalidInput` for more rows
     than a sheet has.
@@ -590,7 +593,7 @@ def write_rows(rows: Iterable[Row], form: Format) -> bytes:
 
 
 def read_rows(data: bytes, form: Format) -> tuple[Entry, ...]:
-    """What a file says, line by line.
+    """Return what a file says, line by line.
 
     Raises `InvalidInput` when it is no such file, or lacks what every line needs; a line that
     cannot be read is given with its problem.

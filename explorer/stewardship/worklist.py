@@ -208,7 +208,7 @@ async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> 
 
 
 def use_of(series: Timeseries) -> TableUse:
-    """The windows of a dataset's usage together. Pure."""
+    """Return the windows of a dataset's usage together. Pure."""
     queries = 0
     columns: dict[str, int] = {}
     for value in series.values:
@@ -230,7 +230,7 @@ def rank(
     top: int | None = None,
     days: int = 30,
 ) -> Worklist:
-    """The worklist of some datasets; what `use` and `reach` lack counts as none. Pure.
+    """Return the worklist of some datasets; what `use` and `reach` lack counts as none. Pure.
 
     A column is known by its exact path, or by the path without types, as usage is often counted.
     Raises `ServerFault` when an aspect has another shape than its record.
@@ -252,7 +252,7 @@ async def read_worklist(
     days: int = 30,
     progress: "Progress | None" = None,
 ) -> Worklist:
-    """The worklist of the datasets among `urns` that exist, over the last days.
+    """Return the worklist of the datasets among `urns` that exist, over the last days.
 
     Costs what `AsyncCatalog.entities` of them costs, and for each that lacks documentation one
     request for its usage and what `AsyncCatalog.lineage` costs for what is downstream: 10,000
@@ -292,7 +292,7 @@ async def ask_worklist(
     top: int | None = None,
     days: int = 30,
 ) -> Worklist:
-    """The worklist as a server with `Abilities.stewardship` counts it, of the datasets that
+    """Return the worklist as a server with `Abilities.stewardship` counts it, of the datasets that
     `AsyncCatalog.undescribed` takes for these. One request for 10,000 items."""
     items: list[Item] = []
     while True:

@@ -142,7 +142,7 @@ _URN_PARTS = 4
 
 
 def _owner(text: str) -> tuple[str, str | None]:
-    """The owner and the kind of ownership that a word names."""
+    """Return the owner and the kind of ownership that a word names."""
     who, between, kind = text.rpartition(_OWN_KIND)
     if between:
         return who, f"{between.removeprefix(':')}{kind}"

@@ -297,7 +297,7 @@ def test(name: str | None, *, as_json: bool) -> None:
 
 
 def _user(answer: dict[str, Any]) -> str | None:
-    """The URN of whoever asked; nothing where the server knows nobody."""
+    """Return the URN of whoever asked; nothing where the server knows nobody."""
     user = ((answer.get("me") or {}).get("corpUser")) or {}
     urn = user.get("urn")
     return urn if isinstance(urn, str) else None
@@ -312,7 +312,7 @@ def _keep_user(profile: "ConnectionProfile", user: str) -> None:
 
 
 def _token_to_keep(name: str, *, from_stdin: bool) -> str:
-    """The token for a profile, from standard input or from the person at the terminal."""
+    """Return the token for a profile, from standard input or from the person at the terminal."""
     import sys
 
     from explorer.config import checked_token

@@ -70,7 +70,7 @@ class _Expiry(click.ParamType[datetime | None]):
 
 
 def _kept_in(command: "Callable[..., None]") -> "Callable[..., None]":
-    """The options that say where tokens are kept."""
+    """Return the options that say where tokens are kept."""
     return kept_in(token_file(command))
 
 
@@ -213,7 +213,7 @@ def _until(millis: int | None) -> str:
 
 
 def _minute(millis: int | None) -> str:
-    """A time for people, short enough for a line with others."""
+    """Return a time for people, short enough for a line with others."""
     return (
         _FOREVER if millis is None else _time(millis)[: len("2030-01-31T12:00")].replace("T", " ")
     )

@@ -73,7 +73,7 @@ _STDIO = Path("-")
 
 
 def format_for(file: Path | None, form: "Format | None") -> "Format":
-    """The format said, or the one that the file's name tells."""
+    """Return the format said, or the one that the file's name tells."""
     if form is not None:
         return form
     if file is None or file == _STDIO:
@@ -106,7 +106,7 @@ def check_report(report: Path, file: Path) -> None:
 
 
 def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
-    """What a file says, or standard input."""
+    """Return what a file says, or standard input."""
     chosen = format_for(file, form)
     try:
         data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()

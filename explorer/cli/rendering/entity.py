@@ -106,7 +106,7 @@ class Wanted:
         return not (self.tags or self.match or self.undocumented)
 
     def meets(self, column: Column) -> bool:
-        """Whether a column is shown."""
+        """Return whether a column is shown."""
         labels = [*column.tags, *column.terms]
         named = {text.casefold() for urn in labels for text in (str(urn), urn.name)}
         text = "\n".join((column.path.simple, column.path.raw, column.description)).casefold()
@@ -118,14 +118,14 @@ class Wanted:
 
 
 def checked(entity: Entity) -> Entity:
-    """The entity, where it is one that has columns; raises `InvalidInput`."""
+    """Return the entity, where it is one that has columns; raises `InvalidInput`."""
     if entity.entity_type != "dataset":
         raise InvalidInput(f"only a dataset has columns, and this is a {entity.entity_type}")
     return entity
 
 
 def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
-    """A dataset with that version of its schema and nothing written since. One request."""
+    """Return a dataset with that version of its schema and nothing written since. One request."""
     read = catalog.aspect(urn, _ASPECT, version)
     return checked(Entity(Urn.parse(urn), {_ASPECT: read}, read.as_of))
 
@@ -236,7 +236,7 @@ class Steps:
 
 
 def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -> Steps:
-    """The newest versions of some aspects, or of all that the entity has, at most `count`.
+    """Return the newest versions of some aspects, or of all that the entity has, at most `count`.
 
     One request for each aspect, and one for the entity. Raises `UnknownName` for an aspect that it
     lacks, `NotFound` where there is no such entity.

@@ -146,18 +146,18 @@ class LineageReport:
         return self.total < len(self.whole) - 1
 
     def count(self, flow: Flow) -> int:
-        """How many lie on one side within the hops."""
+        """Return how many lie on one side within the hops."""
         return sum(1 for _ in _within(self.sides[flow], self.root, self.hops))
 
     def part(self) -> "nx.DiGraph":
-        """The graph of what is shown; all of it, unless it was cut."""
+        """Return the graph of what is shown; all of it, unless it was cut."""
         if len(self.shown) == len(self.whole) - 1:
             return self.whole
         return self.whole.subgraph({self.root, *self.shown}).copy()
 
 
 def column_asked(urn: str, column: str | None) -> tuple[str, str | None]:
-    """The entity and the column that are meant: a column may be named by its own URN."""
+    """Return the entity and the column that are meant: a column may be named by its own URN."""
     parts = split_column(urn)
     if parts is None:
         return urn, column
@@ -701,7 +701,7 @@ def read_edges(
     limit: int | None,
     whole: bool,
 ) -> Related:
-    """The relationships, those of the names given or all; `limit` are shown under each name.
+    """Return the relationships, those of the names given or all; `limit` are shown under each name.
 
     With `whole` every one is read and shown unless a limit is given, else the first 10,000 a
     direction. Raises `NotFound` where there is no such entity, `UnknownName` for a relationship

@@ -75,7 +75,8 @@ class FolderTree:
 
 
 def fitting(shown_as: OutputFormat | None) -> int:
-    """How many entries to show when nobody says: what fits the terminal, more into a pipe."""
+    """Return how many entries to show when nobody says: what fits the terminal, more into a
+    pipe."""
     if shown_as is not None or not sys.stdout.isatty():
         return _MOST_PIPED
     return max(_LEAST, results().height - _KEPT_LINES)
@@ -84,8 +85,8 @@ def fitting(shown_as: OutputFormat | None) -> int:
 def read_folder(
     catalog: Catalog, path: str, entities: Sequence[str], count: int | None
 ) -> FolderOutput:
-    """What lies at a path, at most `count` entries, folders first. Raises `NotFound` where there
-    is no such folder."""
+    """Return what lies at a path, at most `count` entries, folders first. Raises `NotFound` where
+    there is no such folder."""
     path = _whole(path)
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
@@ -108,7 +109,8 @@ def read_folder(
 
 
 def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) -> list[FolderTree]:
-    """The folders below a path, `depth` levels deep. A request for each folder that has some."""
+    """Return the folders below a path, `depth` levels deep. A request for each folder that has
+    some."""
     path = _whole(path)
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
@@ -369,7 +371,7 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 
 
 def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
-    """A line for each hit; the description gets what the other columns leave."""
+    """Return a line for each hit; the description gets what the other columns leave."""
     widths = _widths(rows)
     taken = sum(widths) + len(_GAP) * len(widths)
     longest = max(len("description"), *(row.description.cell_len for row in rows))

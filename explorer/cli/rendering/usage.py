@@ -41,7 +41,7 @@ _TABLE: Final = {"rows": "row_count", "columns": "column_count", "size_bytes": "
 
 
 def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
-    """The profiles of a period, oldest first, or the newest of all. One request."""
+    """Return the profiles of a period, oldest first, or the newest of all. One request."""
     kind = Urn.parse(urn).entity_type
     if kind != "dataset":
         raise InvalidInput(f"only a dataset is profiled, and this is a {kind}")
