@@ -71,45 +71,21 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
 }
 """Under each heading, in the order shown: a command and its sentence."""
 
-# Where the click command of each name is.
+# The modules of the click commands.
+_FAMILIES: Final = {
+    "commands.search": ("search", "browse"),
+    "commands.entity": ("get", "schema", "usage", "profile-stats", "history", "blame", "diff"),
+    "commands.lineage": ("lineage", "impact", "path", "relationships"),
+    "commands.documentation": ("describe", "link", "coverage", "worklist", "docs"),
+    "commands.labels": ("tag", "term", "own", "domain", "deprecate"),
+    "commands.undo": ("delete", "restore", "undo", "redo"),
+    "commands.maintenance": ("load", "export", "backup", "check", "reindex", "sample"),
+    "commands.profile": ("profile",),
+    "commands.server": ("serve", "token"),
+    "shell_completion": ("completion",),
+}
 _HOMES: Final = {
-    "search": "explorer.cli.commands.search",
-    "get": "explorer.cli.commands.entity",
-    "browse": "explorer.cli.commands.search",
-    "schema": "explorer.cli.commands.entity",
-    "usage": "explorer.cli.commands.entity",
-    "profile-stats": "explorer.cli.commands.entity",
-    "history": "explorer.cli.commands.entity",
-    "blame": "explorer.cli.commands.entity",
-    "diff": "explorer.cli.commands.entity",
-    "lineage": "explorer.cli.commands.lineage",
-    "impact": "explorer.cli.commands.lineage",
-    "path": "explorer.cli.commands.lineage",
-    "relationships": "explorer.cli.commands.lineage",
-    "describe": "explorer.cli.commands.documentation",
-    "tag": "explorer.cli.commands.labels",
-    "term": "explorer.cli.commands.labels",
-    "own": "explorer.cli.commands.labels",
-    "domain": "explorer.cli.commands.labels",
-    "link": "explorer.cli.commands.documentation",
-    "deprecate": "explorer.cli.commands.labels",
-    "delete": "explorer.cli.commands.undo",
-    "restore": "explorer.cli.commands.undo",
-    "undo": "explorer.cli.commands.undo",
-    "redo": "explorer.cli.commands.undo",
-    "load": "explorer.cli.commands.maintenance",
-    "export": "explorer.cli.commands.maintenance",
-    "coverage": "explorer.cli.commands.documentation",
-    "worklist": "explorer.cli.commands.documentation",
-    "docs": "explorer.cli.commands.documentation",
-    "profile": "explorer.cli.commands.profile",
-    "serve": "explorer.cli.commands.server",
-    "token": "explorer.cli.commands.server",
-    "backup": "explorer.cli.commands.maintenance",
-    "check": "explorer.cli.commands.maintenance",
-    "reindex": "explorer.cli.commands.maintenance",
-    "sample": "explorer.cli.commands.maintenance",
-    "completion": "explorer.cli.shell_completion",
+    name: f"explorer.cli.{module}" for module, names in _FAMILIES.items() for name in names
 }
 
 

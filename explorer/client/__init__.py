@@ -159,41 +159,33 @@ __all__ = [
 
 # Imported with the first use of a name: importing the whole client takes a third as long as
 # importing Textual, and some front ends need one module of it before their first frame.
-_MODULES = {
-    "Abilities": "explorer.client.connection",
-    "Answer": "explorer.client.transport",
-    "AspectRead": "explorer.client.entity",
-    "AsyncCatalog": "explorer.client.catalog",
-    "Catalog": "explorer.client.catalog",
-    "Column": "explorer.client.entity",
-    "Entity": "explorer.client.entity",
-    "Exchange": "explorer.client.connection",
-    "Journal": "explorer.client.journal",
-    "JournalEntry": "explorer.client.journal",
-    "LoadInterrupted": "explorer.client.ingestion",
-    "NeverSent": "explorer.client.transport",
-    "Offline": "explorer.client.connection",
-    "Pager": "explorer.client.pages",
-    "Pages": "explorer.client.pages",
-    "Request": "explorer.client.transport",
-    "Retry": "explorer.client.transport",
-    "JournalSave": "explorer.client.journal",
-    "Schema": "explorer.client.entity",
-    "Secret": "explorer.client.transport",
-    "Streamed": "explorer.client.transport",
-    "Streaming": "explorer.client.transport",
-    "TextConflict": "explorer.client.editable",
-    "Transport": "explorer.client.transport",
-    "Watching": "explorer.client.connection",
-    "one_save": "explorer.client.journal",
+_NAMES = {
+    "catalog": ("AsyncCatalog", "Catalog"),
+    "connection": ("Abilities", "Exchange", "Offline", "Watching"),
+    "editable": ("TextConflict",),
+    "entity": ("AspectRead", "Column", "Entity", "Schema"),
+    "ingestion": ("LoadInterrupted",),
+    "journal": ("Journal", "JournalEntry", "JournalSave", "one_save"),
+    "pages": ("Pager", "Pages"),
+    "transport": (
+        "Answer",
+        "NeverSent",
+        "Request",
+        "Retry",
+        "Secret",
+        "Streamed",
+        "Streaming",
+        "Transport",
+    ),
 }
-"""The modules of the names that are not in `records`."""
+"""The names that are not in `records`, by their modules."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_MODULES.get(name, "explorer.client.records"))
+    module = import_module(f"{__name__}.{_MODULES.get(name, 'records')}")
     globals()[name] = found = getattr(module, name)
     return found
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from explorer import config
@@ -156,12 +155,7 @@ class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, C
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -194,12 +188,7 @@ class Catalog(_OneServer, BlockingFace):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

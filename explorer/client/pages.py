@@ -17,7 +17,6 @@ from collections.abc import (
 )
 from dataclasses import dataclass, replace
 from functools import wraps
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from explorer.client.blocking_face import BlockingFace
@@ -260,12 +259,7 @@ class Pager(Generic[_T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def page(self) -> tuple[_T, ...]:
@@ -427,12 +421,7 @@ class Pages(Generic[_T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def page(self) -> tuple[_T, ...]:
