@@ -6,20 +6,23 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import pytest
 from rich.cells import cell_len
 from textual import events
+from textual._compositor import LayoutUpdate
+from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from explorer import config, instance
 from explorer.client import AsyncCatalog
 from explorer.tui.app import CatalogApp
 from explorer.tui.screens.search.box import SearchBox
+from explorer.tui.widgets.rows import Rows
 
 # How long to wait for something to be on the screen; a busy machine takes that long.
 SECONDS = 40
@@ -27,7 +30,7 @@ SCREENS = Path(__file__).parent / "screens"
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _true_colour() -> Iterator[Any]:
+def _true_colour() -> Iterator[None]:
     """Every screen of a test process is drawn in 24-bit colour.
 
     Rich keeps the escape codes of a style with the style object, whatever terminal they were made
@@ -47,7 +50,7 @@ def _no_drafts_of_other_tests() -> None:
 
 
 @contextmanager
-def service(directory: Any) -> Iterator[Any]:
+def service(directory: Path) -> Iterator[Path]:
     """A catalog of its own with the sample on it, served until the end."""
     running = instance.ensure(directory)
     yield directory
@@ -60,14 +63,14 @@ def service(directory: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A catalog that no test writes to."""
     with service(tmp_path_factory.mktemp("read") / "catalog") as directory:
         yield directory
 
 
 @pytest.fixture(scope="session")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A catalog that tests write to."""
     with service(tmp_path_factory.mktemp("write") / "catalog") as directory:
         yield directory
@@ -76,7 +79,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 class SlowCatalog(AsyncCatalog):
     """Answers what an entity is only while its gate is open."""
 
-    def __init__(self, directory: Any) -> None:
+    def __init__(self, directory: Path) -> None:
         super().__init__(data_dir=directory)
         self.gate = asyncio.Event()
         self.gate.set()
@@ -87,7 +90,7 @@ class SlowCatalog(AsyncCatalog):
 
 
 @pytest.fixture
-def slow(sample: Any) -> Any:
+def slow(sample: Path) -> SlowCatalog:
     """A client of the sample whose entities come when they are let."""
     return SlowCatalog(sample)
 
@@ -95,11 +98,11 @@ def slow(sample: Any) -> Any:
 class Reader:
     """A reader at the terminal: presses keys and looks at the screen."""
 
-    def __init__(self, pilot: Any) -> None:
+    def __init__(self, app: CatalogApp, pilot: Pilot[None]) -> None:
+        self.app = app
         self.pilot = pilot
-        self.app = pilot.app
 
-    async def press(self, *keys: Any) -> None:
+    async def press(self, *keys: str) -> None:
         await self.looks()
         for key in keys:
             await self.pilot.press(key)
@@ -109,17 +112,23 @@ class Reader:
         """Wait as long as keys are dropped, because a screen has closed by itself."""
         await asyncio.sleep(max(self.app._keys.drops_until - time.monotonic(), 0))
 
-    async def type(self, text: Any) -> None:
+    async def type(self, text: str) -> None:
         await self.looks()
         await self.pilot.press(*(NAMED.get(char, char) for char in text))
         await self.settle()
 
     @property
-    def box(self) -> Any:
+    def rows(self) -> Rows:
+        """The list that has the focus."""
+        assert isinstance(self.app.focused, Rows)
+        return self.app.focused
+
+    @property
+    def box(self) -> SearchBox:
         """The search box, whatever lies over it."""
         return self.app.screen_stack[0].query_one(SearchBox)
 
-    async def ask(self, text: Any) -> None:
+    async def ask(self, text: str) -> None:
         """Put any text into the search box, in the place of what is there."""
         if self.box.has_focus:
             self.box.action_select_all()
@@ -135,21 +144,22 @@ class Reader:
                 await self.app.workers.wait_for_complete()
             await self.pilot.pause()
 
-    def screen(self) -> Any:
+    def screen(self) -> str:
         """What a reader sees, as text."""
         # The way of an exported picture takes four times as long, and is taken at every look.
         drawn = self.app.screen._compositor.render_update(full=True)
+        assert isinstance(drawn, LayoutUpdate)
         lines = ("".join(strip.text for strip in line) for line in drawn.strips)
         return "\n".join(line.rstrip() for line in lines)
 
-    async def until(self, so: Any) -> None:
+    async def until(self, so: Callable[[], object]) -> None:
         """Wait until `so()` is true."""
         deadline = time.monotonic() + SECONDS
         while not so():
             assert time.monotonic() < deadline, self.screen()
             await asyncio.sleep(0.01)
 
-    async def sees(self, *words: Any) -> Any:
+    async def sees(self, *words: str) -> str:
         """Wait until every one of the words is on the screen, and return what is on it."""
         deadline = time.monotonic() + SECONDS
         shown = self.screen()
@@ -163,14 +173,20 @@ class Reader:
         raise AssertionError(f"not on the screen: {missing}\n{shown}")
 
 
+class Matches(Protocol):
+    """Compares a screen with the text that is kept of it."""
+
+    def __call__(self, name: str, text: str) -> None: ...
+
+
 @pytest.fixture
-def matches() -> Any:
+def matches() -> Matches:
     """Compares a screen with the text that is kept of it in `screens/NAME.txt`.
 
     With UPDATE_SCREENS=1 the text is written instead, except where `CI` is set.
     """
 
-    def compare(name: Any, text: Any) -> None:
+    def compare(name: str, text: str) -> None:
         kept = SCREENS / f"{name}.txt"
         if os.environ.get("UPDATE_SCREENS"):
             assert not os.environ.get("CI"), "UPDATE_SCREENS is for a person who reads the screens"
@@ -180,7 +196,7 @@ def matches() -> Any:
     return compare
 
 
-def _counted(line: Any) -> Any:
+def _counted(line: str) -> str:
     """A line of a screen, all counts of use masked; what a longer one moves is drawn together."""
     masked = re.sub(
         r"(?<=\()\d[\d,]*(?= )|\b\d[\d,]*(?= (queries|query|people|person|times)\b)", "#", line
@@ -188,12 +204,15 @@ def _counted(line: Any) -> Any:
     return masked if masked == line else re.sub(r" {2,}", "  ", masked)
 
 
+Steady: TypeAlias = Callable[[str], str]
+
+
 @pytest.fixture
-def steady() -> Any:
+def steady() -> Steady:
     """Makes a screen's text one that is the same every day: the sample ends today, so that days
     and how much was used of a month differ from run to run."""
 
-    def masked(text: Any) -> Any:
+    def masked(text: str) -> str:
         text = re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", lambda day: re.sub(r"\d", "0", day[0]), text)
         text = re.sub(r"[▏▎▍▌▋▊▉█]+ *|(?<= )[━╸]+(?![━╸▶]) *", lambda bar: "▒" * len(bar[0]), text)
         return "\n".join(map(_counted, text.splitlines()))
@@ -208,9 +227,21 @@ OFF = {"22": "12", "23": "3", "24": "4", "25": "56", "27": "7", "28": "8", "29":
 BLANK_SHOWS = frozenset({"4", "7", "9", "21", "53"})
 
 
-def shown(text: Any, cells: Any = None) -> Any:
+ShownCell: TypeAlias = tuple[str, frozenset[str], str, str]
+"""A letter, what it is underlined and so on with, its colour, and that of its ground."""
+ShownCells: TypeAlias = dict[tuple[int, int], ShownCell]
+Style: TypeAlias = tuple[set[str], str, str]
+
+
+class Cells(Protocol):
+    """Tells what a terminal shows of a text, over what it showed `before`."""
+
+    def __call__(self, text: str, before: ShownCells | None = None) -> tuple[ShownCells, Style]: ...
+
+
+def shown(text: str, before: ShownCells | None = None) -> tuple[ShownCells, Style]:
     """Every cell that a terminal shows, with its style as far as it is seen."""
-    cells, row, column = {} if cells is None else cells, 1, 1
+    cells, row, column = {} if before is None else before, 1, 1
     weights, ink, ground = set[str](), "39", "49"
     rest = 0
     for piece in PIECE.finditer(text):
@@ -252,7 +283,7 @@ def shown(text: Any, cells: Any = None) -> Any:
 
 
 @pytest.fixture(scope="session")
-def cells() -> Any:
+def cells() -> Cells:
     """Tells what a terminal shows of what is written to it: every cell by row and column, each from
     1, and the style that is left; `cells(text, before)` writes over what was there before."""
     return shown
@@ -261,21 +292,35 @@ def cells() -> Any:
 NAMED = {"_": "underscore", "/": "slash", " ": "space", ":": "colon", "\n": "enter"}
 
 
+class OpenTerminal(Protocol):
+    """Opens the terminal on a catalog: on the one of a directory, behind what has the methods of a
+    `Transport`, or that `client` makes a client for. `start` is what `CatalogApp` takes."""
+
+    def __call__(
+        self,
+        directory: Path | None,
+        size: tuple[int, int] = (120, 36),
+        transport: Any = None,
+        read_only: bool | None = None,
+        client: Callable[[], AsyncCatalog] | None = None,
+        **start: Any,
+    ) -> AbstractAsyncContextManager[Reader]: ...
+
+
 @pytest.fixture
-def at() -> Any:
+def at() -> OpenTerminal:
     """Opens the terminal on a catalog: `async with at(directory) as reader`."""
-    from contextlib import asynccontextmanager
 
     @asynccontextmanager
     async def open_at(
-        directory: Any,
-        size: Any = (120, 36),
+        directory: Path | None,
+        size: tuple[int, int] = (120, 36),
         transport: Any = None,
-        read_only: Any = None,
-        client: Any = None,
+        read_only: bool | None = None,
+        client: Callable[[], AsyncCatalog] | None = None,
         **start: Any,
-    ) -> AsyncIterator[Any]:
-        def make() -> Any:
+    ) -> AsyncIterator[Reader]:
+        def make() -> AsyncCatalog:
             if client is not None:
                 return client()
             if transport is not None:
@@ -284,7 +329,7 @@ def at() -> Any:
 
         app = CatalogApp(make, **start)
         async with app.run_test(size=size) as pilot:
-            reader = Reader(pilot)
+            reader = Reader(app, pilot)
             await reader.settle()
             yield reader
             # A program that ends by itself does so before its screens go, and `run_test` does not.

@@ -20,6 +20,7 @@ from explorer.tui.screens.browse import BrowseTree, FolderRows
 from explorer.tui.screens.folders import PAGE
 from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.state import TerminalState
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -60,23 +61,23 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         time.sleep(0.02)
 
 
-def tree_of(reader: Any) -> Any:
+def tree_of(reader: Reader) -> Any:
     return reader.app.query_one(BrowseTree)
 
 
-def folder_of(reader: Any) -> Any:
+def folder_of(reader: Reader) -> Any:
     """The folder under the cursor."""
     return tree_of(reader)._spot.branch
 
 
-def under_cursor(reader: Any) -> Any:
+def under_cursor(reader: Reader) -> Any:
     """The row under the cursor, as it is on the screen."""
     rows = reader.app.query_one(FolderRows)
     line = reader.screen().splitlines()[rows.region.y + rows.cursor - rows.scroll_offset.y]
     return line.split("│")[0].strip()
 
 
-async def until(reader: Any, so: Any) -> None:
+async def until(reader: Reader, so: Any) -> None:
     deadline = time.monotonic() + 40
     while not so():
         assert time.monotonic() < deadline, reader.screen()
@@ -85,7 +86,7 @@ async def until(reader: Any, so: Any) -> None:
 
 
 async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(
-    large: Any, at: Any
+    large: Any, at: OpenTerminal
 ) -> None:
     async with at(large) as reader:
         await reader.sees("▾ datasets", "▸ prod", "▸ team")
@@ -133,7 +134,7 @@ async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(
         assert tree_of(reader).size.width < width
 
 
-async def test_what_is_open_is_shown_at_each_of_its_places(large: Any, at: Any) -> None:
+async def test_what_is_open_is_shown_at_each_of_its_places(large: Any, at: OpenTerminal) -> None:
     async with at(large, urn=TWICE) as reader:
         await reader.sees("▸ team", "entities")
         await reader.press("full_stop")
@@ -148,7 +149,9 @@ async def test_what_is_open_is_shown_at_each_of_its_places(large: Any, at: Any) 
         await reader.sees("Place 1 of 2", "778 of 1,200 entries")
 
 
-async def test_groups_hold_their_groups_and_folders_count_naturally(large: Any, at: Any) -> None:
+async def test_groups_hold_their_groups_and_folders_count_naturally(
+    large: Any, at: OpenTerminal
+) -> None:
     outer = Urn.parse("urn:li:glossaryNode:Inner")
     async with at(large, urn=outer) as reader:
         await reader.sees("▸ glossary groups")
@@ -167,7 +170,7 @@ async def test_groups_hold_their_groups_and_folders_count_naturally(large: Any, 
         assert "gone" not in shown
 
 
-async def test_it_can_be_used_in_a_very_small_terminal(large: Any, at: Any) -> None:
+async def test_it_can_be_used_in_a_very_small_terminal(large: Any, at: OpenTerminal) -> None:
     async with at(large, size=(40, 10), urn=TWICE) as reader:
         await reader.settle()
         await reader.press("full_stop")
@@ -230,14 +233,14 @@ class Wire:
         return 200, orjson.dumps({"value": value, "results": {}, "entities": []})
 
 
-async def test_the_key_line_says_what_r_does_in_the_folders(sample: Any, at: Any) -> None:
+async def test_the_key_line_says_what_r_does_in_the_folders(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.press("f6")
         shown = await reader.sees("▾ datasets")
         assert "r refresh" in shown.splitlines()[-1]
 
 
-async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: Any) -> None:
+async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: OpenTerminal) -> None:
     wire = Wire()
     wire.failing = {0, 400}
     async with at(None, transport=wire, size=(120, 24)) as reader:
@@ -258,7 +261,7 @@ async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: Any) 
         await reader.sees("t00498", "499 of 500 entries")
 
 
-async def test_a_late_answer_is_kept_and_moves_nothing(at: Any) -> None:
+async def test_a_late_answer_is_kept_and_moves_nothing(at: OpenTerminal) -> None:
     wire = Wire(2_000)
     async with at(None, transport=wire) as reader:
         await reader.sees("t00000")
@@ -279,7 +282,7 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at: Any) -> None:
         assert len({start for _, start in wire.asked}) < 5
 
 
-async def test_types_without_folders_are_listed_as_far_as_servers_count(at: Any) -> None:
+async def test_types_without_folders_are_listed_as_far_as_servers_count(at: OpenTerminal) -> None:
     async with at(None, transport=Wire(3, tags=25_000)) as reader:
         await reader.sees("tags 25,000")
         await reader.press("f6", "end", "end", "right", "down")
@@ -290,12 +293,14 @@ async def test_types_without_folders_are_listed_as_far_as_servers_count(at: Any)
         await reader.sees("15,000 more", "lists end at", "f finds among all")
 
 
-async def test_an_empty_catalog_says_how_to_load_one(at: Any) -> None:
+async def test_an_empty_catalog_says_how_to_load_one(at: OpenTerminal) -> None:
     async with at(None, transport=Wire(0)) as reader:
         await reader.sees("nothing here yet", "catalog load FILE")
 
 
-async def test_how_wide_the_folders_are_is_remembered(large: Any, at: Any, tmp_path: Path) -> None:
+async def test_how_wide_the_folders_are_is_remembered(
+    large: Any, at: OpenTerminal, tmp_path: Path
+) -> None:
     file = tmp_path / "state.json"
     async with at(large, remembered=TerminalState(file)) as reader:
         await reader.press("f6", "greater_than_sign", "greater_than_sign")
@@ -309,7 +314,9 @@ async def test_how_wide_the_folders_are_is_remembered(large: Any, at: Any, tmp_p
         assert tree_of(reader).region.width <= 72
 
 
-async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample: Any, at: Any) -> None:
+async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, size=(120, 36)) as reader:
         await reader.sees("datasets 165", "results")
         await reader.press("b")
@@ -324,7 +331,7 @@ async def test_b_folds_the_folders_at_once_and_f6_goes_to_them(sample: Any, at: 
         assert not tree.has_focus_within
 
 
-async def test_below_115_columns_the_results_have_the_room(sample: Any, at: Any) -> None:
+async def test_below_115_columns_the_results_have_the_room(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, size=(100, 30)) as reader:
         shown = await reader.sees("results", "platform")
         assert "datasets 165" not in shown
@@ -335,13 +342,15 @@ async def test_below_115_columns_the_results_have_the_room(sample: Any, at: Any)
         assert "datasets 165" not in reader.screen()
 
 
-async def test_at_100_columns_tabs_keep_their_words(sample: Any, at: Any) -> None:
+async def test_at_100_columns_tabs_keep_their_words(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, size=(100, 30), urn=ORDERS) as reader:
         words = ("Overview", "Columns", "Lineage", "Relationships", "Usage", "Profile", "History")
         await reader.sees(*(f"{at} {word}" for at, word in enumerate(words, 1)), "8 Raw")
 
 
-async def test_the_tabs_of_an_entity_are_chosen_from_the_folders_too(sample: Any, at: Any) -> None:
+async def test_the_tabs_of_an_entity_are_chosen_from_the_folders_too(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, size=(120, 36), urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("f6", "8")

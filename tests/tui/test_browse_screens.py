@@ -3,12 +3,14 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_browse_screens.py` writes them anew.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.metadata import Urn
 from explorer.tui.screens.browse import BrowseTree, FolderRows
+from tests.tui.conftest import Matches, OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +19,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_folders_look_as_they_were_found_good(
-    sample: Any, at: Any, size: Any, matches: Any
+    sample: Path, at: OpenTerminal, size: Any, matches: Matches
 ) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("fct_orders")
@@ -32,7 +34,9 @@ async def test_the_folders_look_as_they_were_found_good(
     matches(f"folders-{size[0]}x{size[1]}", found)
 
 
-async def test_folders_that_appear_have_their_final_height_at_once(sample: Any, at: Any) -> None:
+async def test_folders_that_appear_have_their_final_height_at_once(
+    sample: Path, at: OpenTerminal
+) -> None:
     """A height that changes under the reader moves the entity that was just revealed."""
     async with at(sample, size=(80, 24), urn=ORDERS) as reader:
         await reader.sees("fct_orders")
@@ -50,7 +54,7 @@ async def test_folders_that_appear_have_their_final_height_at_once(sample: Any, 
         assert shown_on == rows.size.height // 3
 
 
-def folders(reader: Any) -> Any:
+def folders(reader: Reader) -> Any:
     """What of the screen is the folders'."""
     at = reader.app.query_one(BrowseTree).region
     lines = reader.screen().splitlines()[at.y : at.bottom]

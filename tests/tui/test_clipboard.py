@@ -16,13 +16,14 @@ import pytest
 from explorer.errors import InvalidInput, Misconfigured
 from explorer.metadata import Urn
 from explorer.tui.desktop import MOST_SENT_BYTES, clipboard_methods, copy
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-def program(directory: Any, name: Any, body: Any) -> None:
+def program(directory: Path, name: Any, body: Any) -> None:
     directory.mkdir(exist_ok=True)
     file = directory / name
     file.write_text(f"#!/bin/sh\n{body}\n")
@@ -85,7 +86,7 @@ async def test_what_is_too_long_or_turned_off_is_said(monkeypatch: pytest.Monkey
     assert not sent
 
 
-async def test_every_copy_of_the_program_goes_that_way(sample: Any, at: Any) -> None:
+async def test_every_copy_of_the_program_goes_that_way(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         reader.app.clipboard_way = "terminal"
         await reader.sees("documented")
@@ -102,7 +103,7 @@ async def test_every_copy_of_the_program_goes_that_way(sample: Any, at: Any) -> 
     shutil.which("tmux") is None and not os.environ.get("REQUIRE_TERMINAL"),
     reason="tmux is not installed",
 )
-async def test_within_tmux_the_text_is_in_its_buffer(sample: Any) -> None:
+async def test_within_tmux_the_text_is_in_its_buffer(sample: Path) -> None:
     name = f"catalog-{uuid.uuid4().hex[:8]}"
 
     def tmux(*arguments: Any) -> Any:

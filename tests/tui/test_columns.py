@@ -1,6 +1,6 @@
 """Columns: which are shown and how, what narrows and orders them, what is known of each."""
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +15,7 @@ from explorer.views.columns import (
     ForeignKey,
     column_row,
 )
+from tests.tui.conftest import OpenTerminal
 from tests.views.test_columns import COLUMNS, EDITED, FIELDS, a_dataset, a_field
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
@@ -58,7 +59,9 @@ def test_a_row_fits_its_width_with_all_its_marks(width: int) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_reader_narrows_orders_and_folds_the_columns(sample: Any, at: Any) -> None:
+async def test_a_reader_narrows_orders_and_folds_the_columns(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("13 of 29 documented", "order_id", "━", "4,862,310 distinct", "not null")
         await reader.press("f")
@@ -84,7 +87,9 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(sample: Any, at: An
 
 
 @pytest.mark.anyio
-async def test_records_are_folded_all_at_once_and_one_by_one(sample: Any, at: Any) -> None:
+async def test_records_are_folded_all_at_once_and_one_by_one(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=TOPIC) as reader:
         await reader.sees("shipping_address", "▾", "#PII")
         await reader.press("z")
@@ -98,7 +103,7 @@ async def test_records_are_folded_all_at_once_and_one_by_one(sample: Any, at: An
 
 
 @pytest.mark.anyio
-async def test_who_edited_a_column_and_when_is_told(desk: Any, at: Any) -> None:
+async def test_who_edited_a_column_and_when_is_told(desk: Path, at: OpenTerminal) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_promotions_seen")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(
@@ -126,7 +131,7 @@ async def test_who_edited_a_column_and_when_is_told(desk: Any, at: Any) -> None:
 
 
 @pytest.mark.anyio
-async def test_ten_thousand_columns_open_and_narrow(desk: Any, at: Any) -> None:
+async def test_ten_thousand_columns_open_and_narrow(desk: Path, at: OpenTerminal) -> None:
     urn = Urn.dataset("hive", "wide.table")
     fields = [
         a_field(f"group_{n // 100}.column_{n}", description=f"text {n}") for n in range(10_000)
@@ -156,7 +161,7 @@ async def test_ten_thousand_columns_open_and_narrow(desk: Any, at: Any) -> None:
 
 
 @pytest.mark.anyio
-async def test_columns_are_marked_counted_and_unmarked(sample: Any, at: Any) -> None:
+async def test_columns_are_marked_counted_and_unmarked(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("v", "v", "down", "v")

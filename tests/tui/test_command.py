@@ -78,7 +78,7 @@ def typed() -> Iterator[Any]:
     reason="tmux is not installed",
 )
 def test_it_opens_what_it_is_given(
-    typed: Any, sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    typed: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, sees, press = typed
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))

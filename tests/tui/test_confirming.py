@@ -2,6 +2,7 @@
 
 import asyncio
 import string
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from textual import events
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
 from explorer.tui.screens.labels.lifecycle import HideScreen
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +19,7 @@ LETTERS = (*string.ascii_letters, *string.digits, "space", "enter")
 
 
 @pytest.fixture
-def thing(desk: Any) -> Any:
+def thing(desk: Path) -> Any:
     """Makes a dataset of its own for a test, with two texts that people wrote of it."""
 
     def make(name: Any) -> Any:
@@ -31,7 +33,7 @@ def thing(desk: Any) -> Any:
     return make
 
 
-def aspects(desk: Any, urn: Any) -> Any:
+def aspects(desk: Path, urn: Urn) -> Any:
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
         names = ("status", "deprecation", "editableDatasetProperties", "globalTags")
@@ -49,7 +51,7 @@ def aspects(desk: Any, urn: Any) -> Any:
     ids=["hide", "restore", "lift", "put back"],
 )
 async def test_no_letter_confirms_what_changes_data(
-    desk: Any, at: Any, thing: Any, before: str, keys: Any, asks: str
+    desk: Path, at: OpenTerminal, thing: Any, before: str, keys: Any, asks: str
 ) -> None:
     urn = thing(f"{before}{len(keys)}{keys[0][-1]}")
     with Catalog(data_dir=desk) as catalog:
@@ -72,7 +74,7 @@ async def test_no_letter_confirms_what_changes_data(
     assert aspects(desk, urn) != stood
 
 
-async def test_no_letter_takes_a_change_back(desk: Any, at: Any, thing: Any) -> None:
+async def test_no_letter_takes_a_change_back(desk: Path, at: OpenTerminal, thing: Any) -> None:
     urn = thing("taken")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "the new text")
@@ -87,7 +89,7 @@ async def test_no_letter_takes_a_change_back(desk: Any, at: Any, thing: Any) -> 
 
 
 async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("late")
     gate = asyncio.Event()

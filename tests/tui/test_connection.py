@@ -16,6 +16,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp
 from explorer.tui.session import Opening
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +43,7 @@ class Gate:
     async def open(self, port: int = 0) -> None:
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", port)
 
-    async def serve(self, reader: Any, writer: Any) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: Any) -> None:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -90,7 +91,7 @@ def to(url: Any, **said: Any) -> Any:
 
 
 async def test_without_any_settings_the_first_screen_shows_this_machines_own_catalog(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample) as reader:
         shown = await reader.sees("results", "●", "sample catalog", "on this machine")
@@ -107,7 +108,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_trouble_is_told_where_the_answer_would_have_stood(at: Any, case: Any) -> None:
+async def test_trouble_is_told_where_the_answer_would_have_stood(
+    at: OpenTerminal, case: Any
+) -> None:
     answer, words = CASES[case]
     async with gate(answer) as server, at(None, client=to(server.url)) as reader:
         await reader.sees("tries again")
@@ -121,7 +124,7 @@ async def test_trouble_is_told_where_the_answer_would_have_stood(at: Any, case: 
 
 
 async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(
-    at: Any, sample: Any
+    at: OpenTerminal, sample: Path
 ) -> None:
     dead = Gate()
     await dead.open()
@@ -148,7 +151,7 @@ async def test_a_dead_server_is_told_of_and_heard_again_when_it_is_back(
             await back.close()
 
 
-async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at: Any) -> None:
+async def test_a_slow_server_is_waited_for_visibly_and_typing_goes_on(at: OpenTerminal) -> None:
     async with gate("silence") as server, at_once(server.url) as reader:
         await reader.pilot.press("slash", *"orders")
         await reader.sees("orders", "◌ waiting,")
@@ -198,7 +201,7 @@ class Looker:
 
 @pytest.mark.parametrize("token", [None, "a-token-that-is-refused"])
 async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_in_a_loop(
-    at: Any, token: str | None
+    at: OpenTerminal, token: str | None
 ) -> None:
     async with (
         gate((401, b'{"message": "sign in"}')) as server,
@@ -215,7 +218,9 @@ async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_i
         await reader.sees("Servers", "give a token")
 
 
-async def test_what_is_on_the_page_of_an_entity_is_told_there(at: Any, sample: Any) -> None:
+async def test_what_is_on_the_page_of_an_entity_is_told_there(
+    at: OpenTerminal, sample: Path
+) -> None:
     class Silent(AsyncCatalog):
         silent = True
 
@@ -234,7 +239,7 @@ async def test_what_is_on_the_page_of_an_entity_is_told_there(at: Any, sample: A
 
 
 async def test_a_kept_copy_says_how_old_it_is(
-    at: Any, sample: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: OpenTerminal, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path))
     server = Gate()
@@ -250,7 +255,9 @@ async def test_a_kept_copy_says_how_old_it_is(
         await reader.sees("◐ offline copy as of ")
 
 
-async def test_what_the_client_warns_of_is_said_on_the_message_line(sample: Any, at: Any) -> None:
+async def test_what_the_client_warns_of_is_said_on_the_message_line(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample) as reader:
         await reader.sees("fct_orders")
         catalog = await reader.app._session.catalog()
@@ -261,7 +268,7 @@ async def test_what_the_client_warns_of_is_said_on_the_message_line(sample: Any,
 
 
 async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
-    at: Any, tmp_path: Path
+    at: OpenTerminal, tmp_path: Path
 ) -> None:
     def offline() -> Any:
         return AsyncCatalog("http://127.0.0.1:9", offline="only")
@@ -275,7 +282,7 @@ async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
         assert "tries again" not in shown
 
 
-async def test_a_server_that_does_not_answer_is_told_of_once(at: Any) -> None:
+async def test_a_server_that_does_not_answer_is_told_of_once(at: OpenTerminal) -> None:
     dead = Gate()
     await dead.open()
     url = dead.url

@@ -13,6 +13,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ def table(catalog: Any, name: Any) -> Any:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_a_tables_description_is_saved_after_a_look_at_its_preview(
-    desk: Any, at: Any, size: Any
+    desk: Path, at: OpenTerminal, size: Any
 ) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = table(catalog, f"previewed_{size[0]}")
@@ -60,7 +61,7 @@ async def test_a_tables_description_is_saved_after_a_look_at_its_preview(
 
 
 @contextmanager
-def serving(directory: Any) -> Iterator[Any]:
+def serving(directory: Path) -> Iterator[Any]:
     """A service that knows one user, and its address and that user's token."""
     where = ("--data-dir", str(directory))
     made = subprocess.run(
@@ -85,7 +86,7 @@ def serving(directory: Any) -> Iterator[Any]:
 
 
 async def test_a_link_is_added_under_the_name_of_the_user_whose_token_is_shown(
-    tmp_path: Path, at: Any
+    tmp_path: Path, at: OpenTerminal
 ) -> None:
     with serving(tmp_path / "team") as (address, token):
         with Catalog(address, token=token) as catalog:

@@ -15,7 +15,9 @@ from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.screens.editor.descriptions import Descriptions
+from explorer.tui.screens.editor.editor import EditorScreen
 from explorer.tui.widgets.differences import DifferenceRows
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +27,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 MART = "analytics.marts.mart_daily_revenue"
 
 
-def dataset(desk: Any, name: Any, *columns: Any, ingested: Any = None) -> Any:
+def dataset(desk: Path, name: Any, *columns: Any, ingested: Any = None) -> Any:
     """A dataset of its own, with columns that nobody described but where `ingested` says so."""
     urn = Urn.dataset("hive", f"editing.{name}")
     fields = [
@@ -51,7 +53,7 @@ def dataset(desk: Any, name: Any, *columns: Any, ingested: Any = None) -> Any:
     return urn
 
 
-def edited(desk: Any, urn: Any, path: Any = None) -> Any:
+def edited(desk: Path, urn: Urn, path: Any = None) -> Any:
     with Catalog(data_dir=desk) as catalog:
         entity = catalog.entity(urn)
     if path is None:
@@ -61,12 +63,16 @@ def edited(desk: Any, urn: Any, path: Any = None) -> Any:
     return column.edited
 
 
-async def paste(reader: Any, text: Any) -> None:
-    reader.app.screen.focused.post_message(events.Paste(text))
+async def paste(reader: Reader, text: Any) -> None:
+    focused = reader.app.screen.focused
+    assert focused is not None
+    focused.post_message(events.Paste(text))
     await reader.settle()
 
 
-async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk: Any, at: Any) -> None:
+async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset(desk, "exact", "a", "b")
     text = "first  \r\n\tsecond\nthird\u2028still third\r\n\r\n"
     with Catalog(data_dir=desk) as catalog:
@@ -97,7 +103,7 @@ async def test_a_text_keeps_its_line_ends_tabs_and_spaces_on_the_server(desk: An
     assert held["description"].endswith("is.!")
 
 
-async def test_from_column_to_column_without_leaving(desk: Any, at: Any) -> None:
+async def test_from_column_to_column_without_leaving(desk: Path, at: OpenTerminal) -> None:
     urn = dataset(desk, "walk", "order_id", "zz_one", "zz_two", "zz_three")
     async with at(desk, urn=urn) as reader:
         await reader.sees("4 documented")
@@ -128,7 +134,7 @@ async def test_from_column_to_column_without_leaving(desk: Any, at: Any) -> None
     assert edited(desk, urn, "zz_one") is None
 
 
-async def test_the_editor_shows_what_is_known_of_the_column(sample: Any, at: Any) -> None:
+async def test_the_editor_shows_what_is_known_of_the_column(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("e")
@@ -141,11 +147,14 @@ async def test_the_editor_shows_what_is_known_of_the_column(sample: Any, at: Any
         assert "VARCHAR" in shown.splitlines()[1]
 
 
-async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample: Any, at: Any) -> None:
+async def test_what_is_known_of_the_columns_of_the_next_table_is_read(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("e")
         screen = reader.app.screen
+        assert isinstance(screen, EditorScreen)
         other = await reader.app._session.catalog()
         table = Descriptions(await other.entity(ORDERS.dataset("snowflake", MART)))
         screen._next, screen._is_done = table, True
@@ -154,7 +163,7 @@ async def test_what_is_known_of_the_columns_of_the_next_table_is_read(sample: An
         await reader.sees("mart_daily_revenue", "times in 30 days")
 
 
-async def test_what_would_change_is_seen_before_it_is_saved(desk: Any, at: Any) -> None:
+async def test_what_would_change_is_seen_before_it_is_saved(desk: Path, at: OpenTerminal) -> None:
     urn = dataset(desk, "compare", "a", ingested="line one\nline two")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -172,7 +181,9 @@ async def test_what_would_change_is_seen_before_it_is_saved(desk: Any, at: Any) 
     assert edited(desk, urn, "a") == "line one\nline two and more"
 
 
-async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk: Any, at: Any) -> None:
+async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset(desk, "conflict", "a")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -206,7 +217,7 @@ async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(desk: Any, a
 
 
 async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = dataset(desk, "stale", "a")
     async with at(desk, urn=urn) as reader:
@@ -230,7 +241,7 @@ async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
 
 
 async def test_every_draft_is_in_a_list(
-    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "listed", "a", "b")
@@ -259,7 +270,9 @@ async def test_every_draft_is_in_a_list(
     assert edited(desk, urn, "a") == "of a"
 
 
-async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk: Any, at: Any) -> None:
+async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset(desk, "gone", "a")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -276,7 +289,9 @@ async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(desk: Any, at
         await reader.sees("This is your draft", "│ kept")
 
 
-async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk: Any, at: Any) -> None:
+async def test_a_token_that_is_refused_in_the_middle_loses_nothing(
+    desk: Path, at: OpenTerminal
+) -> None:
     from explorer.client.connection import Connection
 
     urn = dataset(desk, "refused", "a")
@@ -301,7 +316,9 @@ async def test_a_token_that_is_refused_in_the_middle_loses_nothing(desk: Any, at
     assert edited(desk, urn, "a") == "kept"
 
 
-async def test_links_are_added_changed_taken_away_and_put_back(desk: Any, at: Any) -> None:
+async def test_links_are_added_changed_taken_away_and_put_back(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset(desk, "linked", "a")
 
     def links() -> Any:
@@ -345,7 +362,7 @@ async def test_links_are_added_changed_taken_away_and_put_back(desk: Any, at: An
 
 
 async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_away(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = dataset(desk, "linked.twice", "a")
     with Catalog(data_dir=desk) as catalog:
@@ -385,7 +402,12 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.mark.parametrize("key", ["escape", "f3", "ctrl+q"])
 async def test_a_draft_that_was_not_shown_yet_survives(
-    desk: Any, at: Any, slow_disk: Any, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path,
+    at: OpenTerminal,
+    slow_disk: Any,
+    key: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "hasty", "a", "b")
@@ -404,7 +426,7 @@ async def test_a_draft_that_was_not_shown_yet_survives(
 
 
 async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
-    desk: Any, at: Any, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "unseen", "a", "b")
@@ -424,7 +446,7 @@ async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
 
 
 async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
-    desk: Any, at: Any, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "between", "a", "b")
@@ -440,7 +462,7 @@ async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
 
 
 async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
-    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = dataset(desk, "saving", "a")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.metadata import Urn
+from tests.tui.conftest import Matches, OpenTerminal, Steady
 
 pytestmark = pytest.mark.anyio
 
@@ -28,13 +29,13 @@ WALK = {
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_screens_look_as_they_were_found_good(
-    sample: Any,
-    at: Any,
+    sample: Path,
+    at: OpenTerminal,
     size: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    steady: Any,
-    matches: Any,
+    steady: Steady,
+    matches: Matches,
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     shown = {}

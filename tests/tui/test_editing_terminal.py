@@ -31,7 +31,7 @@ TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
 
 
 class Terminal:
-    def __init__(self, desk: Any, state: Any, by: str = "", **environment: Any) -> None:
+    def __init__(self, desk: Path, state: Any, by: str = "", **environment: Any) -> None:
         self.server = f"catalog-{uuid.uuid4().hex[:8]}"
         given = {"TERM": "xterm-256color", "CATALOG_STATE_DIR": state, **environment}
         said = " ".join(f"{name}='{value}'" for name, value in given.items())
@@ -87,7 +87,7 @@ def is_running(number: Any) -> Any:
     return state[:1] not in ("", "Z")
 
 
-def test_a_draft_outlives_a_program_that_is_killed(desk: Any, tmp_path: Path) -> None:
+def test_a_draft_outlives_a_program_that_is_killed(desk: Path, tmp_path: Path) -> None:
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
         terminal.type(" and what was typed last")
@@ -114,7 +114,7 @@ def test_a_draft_outlives_a_program_that_is_killed(desk: Any, tmp_path: Path) ->
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(
-    desk: Any, tmp_path: Path, number: Any
+    desk: Path, tmp_path: Path, number: Any
 ) -> None:
     with Terminal(desk, tmp_path) as terminal:
         terminal.begin()
@@ -128,7 +128,7 @@ def test_told_to_end_it_keeps_the_last_key_and_gives_the_terminal_back(
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
 def test_it_does_not_outlive_the_window_that_it_was_in(
-    desk: Any, tmp_path: Path, told: bool
+    desk: Path, tmp_path: Path, told: bool
 ) -> None:
     with Terminal(desk, tmp_path, by="" if told else "setsid") as terminal:
         terminal.begin()
@@ -153,7 +153,7 @@ def test_it_does_not_outlive_the_window_that_it_was_in(
     ],
 )
 def test_the_text_goes_to_another_editor_and_comes_back(
-    desk: Any, tmp_path: Path, editor: str, words: str
+    desk: Path, tmp_path: Path, editor: str, words: str
 ) -> None:
     script = tmp_path / "write outside.py"
     seen = tmp_path / "seen.json"

@@ -127,7 +127,7 @@ def test_an_address_that_leads_nowhere_is_told_in_a_sentence(url: str, words: st
     assert bool(problem) == bool(words)
 
 
-def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample: Any) -> None:
+def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample: Path) -> None:
     with Catalog(data_dir=sample) as catalog:
         entity = catalog.entity(Urn.dataset("snowflake", "analytics.marts.fct_orders"))
     subject = Descriptions(entity)

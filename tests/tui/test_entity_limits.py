@@ -2,12 +2,14 @@
 series that was cut at a limit, and a connection that only reads."""
 
 from functools import partialmethod
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +24,9 @@ def a_field(path: Any, kind: Any, **more: Any) -> Any:
     return {"fieldPath": path, "type": kind, "nativeDataType": "x", **more}
 
 
-async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk: Any, at: Any) -> None:
+async def test_nested_columns_of_both_ways_of_writing_are_a_tree(
+    desk: Path, at: OpenTerminal
+) -> None:
     fields = [
         a_field(V2, RECORD, nullable=True),
         a_field(f"{V2}.[type=int].zip", NUMBER, description="As the post has it."),
@@ -60,7 +64,7 @@ async def test_nested_columns_of_both_ways_of_writing_are_a_tree(desk: Any, at: 
 
 
 async def test_a_series_that_was_cut_says_so(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = partialmethod(AsyncCatalog.timeseries, limit=3)
     monkeypatch.setattr(AsyncCatalog, "timeseries", few)
@@ -72,7 +76,9 @@ async def test_a_series_that_was_cut_says_so(
         await reader.sees("the newest 3 only", "measured")
 
 
-async def test_where_nothing_is_written_every_key_that_writes_says_so(sample: Any, at: Any) -> None:
+async def test_where_nothing_is_written_every_key_that_writes_says_so(
+    sample: Path, at: OpenTerminal
+) -> None:
     def read_only() -> Any:
         return AsyncCatalog(data_dir=sample, read_only=True)
 

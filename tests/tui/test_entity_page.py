@@ -11,7 +11,10 @@ from explorer.client import Catalog
 from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
 from explorer.tui.desktop import is_web, page_of
+from explorer.tui.screens.entity.overview import OverviewTab
 from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.screens.entity.relations import RelationsView
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +24,7 @@ TEAM = Urn.parse("urn:li:corpGroup:team-analytics")
 TAG = Urn.parse("urn:li:tag:Finance")
 
 
-async def test_what_is_named_is_walked_and_opened_by_keys(sample: Any, at: Any) -> None:
+async def test_what_is_named_is_walked_and_opened_by_keys(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=TEAM) as reader:
         await reader.sees("Analytics Engineering", "admins", "Maya Smith", "team-analytics@")
         await reader.press("n", "enter")
@@ -32,7 +35,7 @@ async def test_what_is_named_is_walked_and_opened_by_keys(sample: Any, at: Any) 
         await reader.sees("Maya Smith   person")
 
 
-async def test_the_page_fits_a_small_terminal_line_by_line(sample: Any, at: Any) -> None:
+async def test_the_page_fits_a_small_terminal_line_by_line(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS, size=(40, 10)) as reader:
         await reader.sees("fct_orders  Table")
         await reader.settle()
@@ -45,7 +48,7 @@ async def test_the_page_fits_a_small_terminal_line_by_line(sample: Any, at: Any)
 
 
 async def test_times_turn_to_utc_and_back_on_the_whole_page(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import time
 
@@ -67,7 +70,7 @@ async def test_times_turn_to_utc_and_back_on_the_whole_page(
 
 
 async def test_an_address_is_opened_in_the_browser_that_the_reader_has(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     heard = tmp_path / "heard"
     script = tmp_path / "browse"
@@ -93,7 +96,7 @@ async def test_an_address_is_opened_in_the_browser_that_the_reader_has(
 
 
 async def test_where_no_browser_can_be_seen_the_address_is_copied(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
     async with at(sample, urn=ORDERS) as reader:
@@ -105,8 +108,8 @@ async def test_where_no_browser_can_be_seen_the_address_is_copied(
         await reader.sees("This server has no web page of it; y copies the URN.")
 
 
-def _under_the_cursor(reader: Any) -> Any:
-    overview = reader.app.query_one("#overview")
+def _under_the_cursor(reader: Reader) -> Any:
+    overview = reader.app.query_one(OverviewTab)
     return overview._lines[overview.cursor].text.plain
 
 
@@ -137,7 +140,9 @@ async def test_other_servers_and_odd_addresses_have_no_page() -> None:
     assert not is_web("https://a.example/\u202e")
 
 
-async def test_relationships_are_narrowed_folded_and_followed(sample: Any, at: Any) -> None:
+async def test_relationships_are_narrowed_folded_and_followed(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
         shown = await reader.sees("tag of ← TaggedWith", "fct_orders")
@@ -154,7 +159,7 @@ async def test_relationships_are_narrowed_folded_and_followed(sample: Any, at: A
 
 
 async def test_more_relationships_than_a_page_are_read_on_demand(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("explorer.tui.screens.entity.relations._PAGE", 3)
     async with at(sample, urn=TAG) as reader:
@@ -168,11 +173,11 @@ async def test_more_relationships_than_a_page_are_read_on_demand(
         await reader.press("g")
         whole = await reader.sees("TaggedWith")
         assert ", of the" not in whole
-        assert reader.app.query_one("#relations").total >= left + 3
+        assert reader.app.query_one(RelationsView).total >= left + 3
 
 
 async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = Urn.dataset("hive", "long.text")
     text = "# Head\n\n" + "A *word* and another.\n\n" * 45_000 + "THE END"
@@ -184,15 +189,15 @@ async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(
         await reader.sees("A *word* and another.")
         for _ in range(100):
             await reader.press("G")
-            if len(reader.app.query_one("#overview")._lines) > 80_000:
+            if len(reader.app.query_one(OverviewTab)._lines) > 80_000:
                 break
         await reader.press("G", "pageup")
         await reader.sees("URN")
-        lines = reader.app.query_one("#overview")._lines
+        lines = reader.app.query_one(OverviewTab)._lines
         assert any("THE END" in line.text.plain for line in lines)
 
 
-async def test_what_is_hidden_or_deprecated_says_so_loudly(desk: Any, at: Any) -> None:
+async def test_what_is_hidden_or_deprecated_says_so_loudly(desk: Path, at: OpenTerminal) -> None:
     urn = Urn.dataset("hive", "odd")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(urn, "datasetProperties", {"name": "odd"}))
@@ -208,7 +213,9 @@ async def test_what_is_hidden_or_deprecated_says_so_loudly(desk: Any, at: Any) -
         await reader.sees("SOFT-DELETED", "DEPRECATED", "Use another", "Deprecated")
 
 
-async def test_a_page_that_is_being_taken_away_says_nothing_more(sample: Any, at: Any) -> None:
+async def test_a_page_that_is_being_taken_away_says_nothing_more(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         page = reader.app.screen.query_one(EntityView)
@@ -221,7 +228,7 @@ INVENTORY = Urn.dataset("snowflake", "analytics.marts.mart_inventory_health")
 
 
 async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_table(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, urn=INVENTORY) as reader:
         await reader.sees(
@@ -240,6 +247,8 @@ async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_ta
         await reader.sees("incident", "several years", "ACTIVE")
 
 
-async def test_where_there_is_one_line_what_is_wrong_comes_first(sample: Any, at: Any) -> None:
+async def test_where_there_is_one_line_what_is_wrong_comes_first(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=INVENTORY, size=(60, 10)) as reader:
         await reader.sees("FAILING INCIDENT mart_inventory_health")

@@ -4,11 +4,13 @@
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.metadata import Urn
+from tests.tui.conftest import Matches, OpenTerminal, Steady
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +34,7 @@ SIZES = [(40, 10), (80, 24), (120, 36)]
 
 @pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
 async def test_the_screens_look_as_they_were_found_good(
-    sample: Any, at: Any, size: Any, steady: Any, matches: Any
+    sample: Path, at: OpenTerminal, size: Any, steady: Steady, matches: Matches
 ) -> None:
     for name, (urn, keys, words) in SCREENS.items():
         async with at(sample, size=size, urn=urn) as reader:

@@ -13,6 +13,7 @@ from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
 from explorer.tui.tables import check, path_of, suggest_name, write, write_whole
 from explorer.views.table import Table
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -111,7 +112,7 @@ def test_names_are_offered_expanded_and_checked(
         write_whole(tmp_path / "nul\0.csv", b"", replace=False)
 
 
-async def name_it(reader: Any, path: Any) -> None:
+async def name_it(reader: Reader, path: Any) -> None:
     from textual.widgets import Input
 
     reader.app.screen.query_one(Input).value = str(path)
@@ -119,7 +120,7 @@ async def name_it(reader: Any, path: Any) -> None:
 
 
 async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
-    sample: Any, at: Any, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -162,7 +163,7 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
 
 
 async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_values(
-    sample: Any, at: Any, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
 

@@ -13,6 +13,7 @@ from explorer.client import AsyncCatalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.screens.search.results import ResultRows
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +30,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class Gated(AsyncCatalog):
     """The catalog, its answers to searches held back as long as the gate is shut."""
 
-    def __init__(self, directory: Any) -> None:
+    def __init__(self, directory: Path) -> None:
         super().__init__(data_dir=directory)
         self.gate = asyncio.Event()
         self.gate.set()
@@ -56,7 +57,7 @@ class Gated(AsyncCatalog):
         return await super().suggest(text, **further)
 
 
-def burst(reader: Any, text: Any) -> None:
+def burst(reader: Reader, text: Any) -> None:
     """Every key at once, as a paste without brackets or a script sends them."""
     for char in text:
         key = "enter" if char == "\n" else _character_to_key(char)
@@ -64,7 +65,7 @@ def burst(reader: Any, text: Any) -> None:
 
 
 async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_nothing(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake AND tags:PII")
@@ -86,7 +87,7 @@ async def test_words_and_a_filter_are_typed_together_and_a_wrong_one_empties_not
 
 
 async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_typed(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample) as reader:
         for name in ("fct_refunds", "dim_stores", "fct_orders", "stg_orders"):
@@ -100,7 +101,7 @@ async def test_a_burst_of_keys_finds_and_opens_the_first_result_of_what_was_type
 
 
 async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_typing(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     catalogs = []
 
@@ -121,7 +122,7 @@ async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_ty
 
 
 async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_before(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     catalogs = []
 
@@ -153,7 +154,9 @@ async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_b
             await reader.press("slash", "escape")
 
 
-async def test_loading_failing_and_finding_nothing_look_different(sample: Any, at: Any) -> None:
+async def test_loading_failing_and_finding_nothing_look_different(
+    sample: Path, at: OpenTerminal
+) -> None:
     catalogs = []
 
     def client() -> Any:
@@ -172,7 +175,7 @@ async def test_loading_failing_and_finding_nothing_look_different(sample: Any, a
         await reader.sees("83 results")
 
 
-async def test_completions_drop_down_are_chosen_and_taken(sample: Any, at: Any) -> None:
+async def test_completions_drop_down_are_chosen_and_taken(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -198,7 +201,9 @@ async def test_completions_drop_down_are_chosen_and_taken(sample: Any, at: Any) 
         await reader.sees("Columns·", "fct_refunds")
 
 
-async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample: Any, at: Any) -> None:
+async def test_names_for_what_stands_there_no_more_are_not_waited_for(
+    sample: Path, at: OpenTerminal
+) -> None:
     catalogs = []
 
     def client() -> Any:
@@ -221,7 +226,7 @@ async def test_names_for_what_stands_there_no_more_are_not_waited_for(sample: An
         assert "⇥ fct_refunds" not in shown
 
 
-async def test_facets_are_conditions_of_the_text(sample: Any, at: Any) -> None:
+async def test_facets_are_conditions_of_the_text(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
         await reader.sees("83 results")
@@ -235,7 +240,7 @@ async def test_facets_are_conditions_of_the_text(sample: Any, at: Any) -> None:
         assert reader.box.value == "orders"
 
 
-async def test_a_condition_is_made_step_by_step(sample: Any, at: Any) -> None:
+async def test_a_condition_is_made_step_by_step(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
         await reader.press("enter", "c")
@@ -283,7 +288,7 @@ async def test_a_condition_is_made_step_by_step(sample: Any, at: Any) -> None:
 
 
 async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, size=(80, 24)) as reader:
         await reader.sees("329 results", "page 1 of 7")
@@ -307,7 +312,7 @@ async def test_all_of_a_long_result_can_be_reached_and_its_place_is_told(
         assert results.urn_at(170) is None
 
 
-async def test_the_order_is_chosen_and_a_place_explained(sample: Any, at: Any) -> None:
+async def test_the_order_is_chosen_and_a_place_explained(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.ask("orders platform:snowflake")
         await reader.press("enter", "w")
@@ -329,7 +334,9 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Any, at: Any) -
         assert names[0].endswith("churn_scores"), shown
 
 
-async def test_searches_are_saved_listed_run_and_asked_again(sample: Any, at: Any) -> None:
+async def test_searches_are_saved_listed_run_and_asked_again(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample) as reader:
         await reader.ask("orders tags:PII")
         await reader.press("enter", "s")
@@ -355,7 +362,9 @@ async def test_searches_are_saved_listed_run_and_asked_again(sample: Any, at: An
         assert "ours" not in reader.screen()
 
 
-async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample: Any, at: Any) -> None:
+async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample) as reader:
         await reader.ask(f"https://hub.example/dataset/{ORDERS}/Schema")
         await reader.sees(" fct_orders ", "Columns·")
@@ -373,7 +382,7 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(sample: Any
         await reader.sees("Only the first 10,000 characters")
 
 
-async def test_results_are_marked_counted_and_unmarked(sample: Any, at: Any) -> None:
+async def test_results_are_marked_counted_and_unmarked(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.sees("329 results")
         await reader.press("space", "v")
@@ -394,7 +403,7 @@ async def test_results_are_marked_counted_and_unmarked(sample: Any, at: Any) -> 
 
 
 async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, size=(120, 36)) as reader:
         await reader.ask("fct_orders platform:snowflake")

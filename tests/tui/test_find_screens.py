@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.tui.conftest import Matches, OpenTerminal
+
 pytestmark = pytest.mark.anyio
 
 
@@ -19,7 +21,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_facets_and_results_take_turns_where_there_is_little_room(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, size=(80, 24)) as reader:
         shown = await reader.sees("329 results", "f facets")
@@ -45,7 +47,7 @@ async def test_facets_and_results_take_turns_where_there_is_little_room(
 
 
 async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample) as reader:
         await reader.ask("fct_orders")
@@ -65,7 +67,7 @@ SCREENS = {
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
 async def test_the_screen_looks_as_it_was_found_good(
-    sample: Any, at: Any, name: Any, size: Any, matches: Any
+    sample: Path, at: OpenTerminal, name: Any, size: Any, matches: Matches
 ) -> None:
     async with at(sample, size=size) as reader:
         await reader.sees("entities", "results")

@@ -3,11 +3,13 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_history_screens.py` writes them anew.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.metadata import Urn
+from tests.tui.conftest import Matches, OpenTerminal, Steady
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +25,7 @@ SCREENS = {
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
 async def test_the_screen_looks_as_it_was_found_good(
-    sample: Any, at: Any, name: Any, size: Any, steady: Any, matches: Any
+    sample: Path, at: OpenTerminal, name: Any, size: Any, steady: Steady, matches: Matches
 ) -> None:
     keys, words = SCREENS[name]
     async with at(sample, size=size, urn=ORDERS) as reader:

@@ -15,6 +15,7 @@ from explorer.metadata import Urn
 from explorer.tui.screens.history import HistoryRows
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import wrapped_parts
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -26,19 +27,19 @@ def dataset(name: Any) -> Any:
     return Urn.dataset("snowflake", f"analytics.marts.{name}")
 
 
-def described(directory: Any, urn: Any, *texts: Any, column: Any = None) -> None:
+def described(directory: Path, urn: Urn, *texts: Any, column: Any = None) -> None:
     """Write one text after another."""
     with Catalog(data_dir=directory) as catalog:
         for text in texts:
             catalog.describe(urn, text, column=column)
 
 
-def first_column(directory: Any, urn: Any) -> Any:
+def first_column(directory: Path, urn: Urn) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn).schema.columns[0].path.raw
 
 
-def edited(directory: Any, urn: Any, column: Any = None) -> Any:
+def edited(directory: Path, urn: Urn, column: Any = None) -> Any:
     with Catalog(data_dir=directory) as catalog:
         entity = catalog.entity(urn)
         if column is None:
@@ -48,7 +49,7 @@ def edited(directory: Any, urn: Any, column: Any = None) -> Any:
         return found.edited
 
 
-async def move_to(reader: Any, words: Any) -> None:
+async def move_to(reader: Reader, words: Any) -> None:
     """Move down the list until the row under the cursor is told of in these words."""
     for _ in range(40):
         await reader.settle()
@@ -58,7 +59,7 @@ async def move_to(reader: Any, words: Any) -> None:
     raise AssertionError(f"no row is {words}\n{reader.screen()}")
 
 
-async def test_versions_are_listed_with_what_each_changed(sample: Any, at: Any) -> None:
+async def test_versions_are_listed_with_what_each_changed(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -68,7 +69,7 @@ async def test_versions_are_listed_with_what_each_changed(sample: Any, at: Any) 
         await reader.sees("+ fields / dbt_updated_at", '"fieldPath": "dbt_updated_at"')
 
 
-async def test_an_aspect_unfolds_and_folds(sample: Any, at: Any) -> None:
+async def test_an_aspect_unfolds_and_folds(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -82,7 +83,7 @@ async def test_an_aspect_unfolds_and_folds(sample: Any, at: Any) -> None:
         assert rows.count == unfolded - 1
 
 
-async def test_a_text_is_compared_line_by_line(desk: Any, at: Any) -> None:
+async def test_a_text_is_compared_line_by_line(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("dim_stores")
     described(desk, urn, "one\ntwo\nthree", "one\n2\nthree")
     async with at(desk, urn=urn) as reader:
@@ -91,7 +92,7 @@ async def test_a_text_is_compared_line_by_line(desk: Any, at: Any) -> None:
         await reader.sees("~ description", "- two", "+ 2", "  three")
 
 
-async def test_any_two_versions_are_compared(desk: Any, at: Any) -> None:
+async def test_any_two_versions_are_compared(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("dim_dates")
     described(desk, urn, "first words", "second words", "third words")
     async with at(desk, urn=urn) as reader:
@@ -106,7 +107,9 @@ async def test_any_two_versions_are_compared(desk: Any, at: Any) -> None:
         assert "◆" not in reader.screen()
 
 
-async def test_versions_beyond_the_first_are_read_when_asked_for(desk: Any, at: Any) -> None:
+async def test_versions_beyond_the_first_are_read_when_asked_for(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset("fct_refunds")
     described(desk, urn, *(f"text number {n}" for n in range(40)))
     async with at(desk, urn=urn) as reader:
@@ -132,7 +135,9 @@ class GatedCatalog(AsyncCatalog):
         return await super().versions(*which, start=start, **how)
 
 
-async def test_the_cursor_is_not_taken_back_when_older_versions_come(desk: Any, at: Any) -> None:
+async def test_the_cursor_is_not_taken_back_when_older_versions_come(
+    desk: Path, at: OpenTerminal
+) -> None:
     urn = dataset("dim_products")
     described(desk, urn, *(f"text number {n}" for n in range(40)))
     client = GatedCatalog(desk)
@@ -149,7 +154,7 @@ async def test_the_cursor_is_not_taken_back_when_older_versions_come(desk: Any, 
         assert rows.cursor == 3
 
 
-async def test_each_column_tells_who_described_it(desk: Any, at: Any) -> None:
+async def test_each_column_tells_who_described_it(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("dim_products")
     path = first_column(desk, urn)
     described(desk, urn, "An old text", "A newer text", column=path)
@@ -165,7 +170,7 @@ async def test_each_column_tells_who_described_it(desk: Any, at: Any) -> None:
         await reader.sees("aspects · ")
 
 
-async def test_a_column_that_was_never_described_says_so(sample: Any, at: Any) -> None:
+async def test_a_column_that_was_never_described_says_so(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7", "b")
@@ -175,7 +180,7 @@ async def test_a_column_that_was_never_described_says_so(sample: Any, at: Any) -
         await reader.sees("channel · 0 changes", "Nobody has described this column.")
 
 
-async def test_an_old_description_of_a_column_is_put_back(desk: Any, at: Any) -> None:
+async def test_an_old_description_of_a_column_is_put_back(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("dim_customers")
     path = first_column(desk, urn)
     described(desk, urn, "The good\nold text", "A worse one", column=path)
@@ -196,7 +201,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk: Any, at: Any) ->
     assert edited(desk, urn, path) == "The good\nold text"
 
 
-async def test_an_old_description_of_a_dataset_is_put_back(desk: Any, at: Any) -> None:
+async def test_an_old_description_of_a_dataset_is_put_back(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("fct_shipments")
     described(desk, urn, "# Good\n", "# Worse\n")
     async with at(desk, urn=urn) as reader:
@@ -211,7 +216,7 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk: Any, at: Any) -
 
 
 async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = dataset("fct_payments")
     described(desk, urn, "the old", "the new")
@@ -228,7 +233,7 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
     assert edited(desk, urn) == "the old"
 
 
-async def test_what_holds_no_description_is_not_put_back(sample: Any, at: Any) -> None:
+async def test_what_holds_no_description_is_not_put_back(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7")
@@ -237,7 +242,7 @@ async def test_what_holds_no_description_is_not_put_back(sample: Any, at: Any) -
         await reader.sees("No description is in this one")
 
 
-async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: Any) -> None:
+async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: Path) -> None:
     jordan, nobody = (Urn.parse(f"urn:li:corpuser:{one}") for one in ("jdoe", "nobody.at.all"))
     session = TerminalSession(
         lambda: AsyncCatalog(data_dir=sample), lambda *_, **__: None, lambda: None
@@ -252,7 +257,7 @@ async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: An
     await session.close()
 
 
-async def test_where_nothing_is_written_nothing_is_put_back(desk: Any, at: Any) -> None:
+async def test_where_nothing_is_written_nothing_is_put_back(desk: Path, at: OpenTerminal) -> None:
     urn = dataset("fct_returns")
     described(desk, urn, "before", "after")
 
@@ -271,7 +276,9 @@ async def test_where_nothing_is_written_nothing_is_put_back(desk: Any, at: Any) 
     assert edited(desk, urn) == "after"
 
 
-async def test_what_was_opened_before_is_not_shown_for_another(sample: Any, at: Any) -> None:
+async def test_what_was_opened_before_is_not_shown_for_another(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("7", "b")
@@ -284,7 +291,9 @@ async def test_what_was_opened_before_is_not_shown_for_another(sample: Any, at: 
 
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10)])
-async def test_hostile_texts_are_literal_in_every_list(desk: Any, at: Any, size: Any) -> None:
+async def test_hostile_texts_are_literal_in_every_list(
+    desk: Path, at: OpenTerminal, size: Any
+) -> None:
     urn = dataset("fct_sessions")
     path = first_column(desk, urn)
     described(desk, urn, f"{HOSTILE} 1", f"{HOSTILE}\n{HOSTILE} {size}")
@@ -311,7 +320,7 @@ def test_a_line_is_broken_after_words_and_loses_nothing() -> None:
 
 
 async def test_a_server_that_falls_silent_is_told_and_asked_again(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -331,7 +340,7 @@ async def test_a_server_that_falls_silent_is_told_and_asked_again(
 
 
 async def test_versions_stand_in_the_zone_that_the_reader_chose(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()

@@ -32,6 +32,7 @@ from explorer.tui.actions import ACTIONS
 from explorer.tui.app import ControlFilter
 from explorer.tui.state import SavedSearch, SearchStore
 from explorer.tui.widgets.bars import PRESSED
+from tests.tui.conftest import OpenTerminal, Reader
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 SMALL, LARGE = (80, 24), (120, 36)
@@ -61,7 +62,7 @@ OPEN_KEYS = ("customProperties", "aggregations")
 EVILS = (EVIL, EVIL_NAME, EVIL_NAME[:-1] + "!")
 
 
-def evil_urn(urn: Any) -> Any:
+def evil_urn(urn: str) -> str:
     """The URN with a name that does harm."""
     if not urn.endswith(")"):
         return urn + EVIL_NAME[:-1] + "!"
@@ -73,7 +74,7 @@ class Evil:
     """A real server, but every text of its answers does harm; what it is asked is understood. The
     first text of each answer under a key of `long` goes on as told there."""
 
-    def __init__(self, directory: Any, long: Any = None) -> None:
+    def __init__(self, directory: Path, long: Any = None) -> None:
         self._wire = HttpTransport(instance.ensure(directory).address, 30)
         self._long = long or {}
 
@@ -144,7 +145,7 @@ def _cleaned_path(path: Any) -> Any:
 class Watcher:
     """Looks at everything that is drawn while a reader goes about."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.place = ""
 
@@ -248,7 +249,9 @@ SHELL = [
 
 
 @pytest.mark.anyio
-async def test_what_is_found_is_shown_and_never_obeyed(at: Any, sample: Any, noted: Any) -> None:
+async def test_what_is_found_is_shown_and_never_obeyed(
+    at: OpenTerminal, sample: Path, noted: Any
+) -> None:
     searches = SearchStore.of("in process")
     searches.save(SavedSearch(EVIL, f"orders {EVIL}", EVIL))
     searches.asked(EVIL)
@@ -262,7 +265,7 @@ async def test_what_is_found_is_shown_and_never_obeyed(at: Any, sample: Any, not
 
 @pytest.mark.anyio
 async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(
-    at: Any, sample: Any, noted: Any
+    at: OpenTerminal, sample: Path, noted: Any
 ) -> None:
     urn = Urn.parse(evil_urn(str(ORDERS)))
     async with at(None, size=SMALL, transport=Evil(sample), urn=urn) as reader:
@@ -281,7 +284,7 @@ COLUMN = {"nativeDataType": "int", "type": {"type": {"com.linkedin.schema.Number
 
 @pytest.mark.anyio
 async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(
-    at: Any, desk: Any, noted: Any
+    at: OpenTerminal, desk: Path, noted: Any
 ) -> None:
     plain = Urn.dataset("hive", "hostile.conflict")
     schema = {
@@ -329,7 +332,7 @@ LONG = dict.fromkeys(
 
 @pytest.mark.anyio
 async def test_a_megabyte_in_every_field_keeps_nobody_waiting(
-    at: Any, sample: Any, noted: Any
+    at: OpenTerminal, sample: Path, noted: Any
 ) -> None:
     wire = Evil(sample, LONG)
     urn = Urn.parse(evil_urn(str(ORDERS)))
@@ -354,7 +357,7 @@ DRIVER = re.compile(
 )
 
 
-def test_a_terminal_is_sent_nothing_but_what_the_program_itself_means(desk: Any) -> None:
+def test_a_terminal_is_sent_nothing_but_what_the_program_itself_means(desk: Path) -> None:
     urn = Urn.dataset("hive", "hostile.table")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(

@@ -5,6 +5,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from explorer.tui import key_queue
 from explorer.tui.key_queue import KeyQueue
 from explorer.tui.screens.entity import tabs
 from explorer.tui.screens.search.box import SearchBox
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +43,7 @@ def send(app: Any, keys: Any) -> None:
 
 
 async def test_a_key_that_is_long_under_way_is_waited_for(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As on a machine so busy that every way takes longer than anybody is patient.
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0)
@@ -116,7 +118,7 @@ async def test_what_is_held_when_the_program_ends_is_looked_after_no_more() -> N
 
 
 async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = Drafts.keep
 
@@ -144,7 +146,7 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
     ],
 )
 async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, keys: Any, led_to: str
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, keys: Any, led_to: str
 ) -> None:
     monkeypatch.setattr(key_queue, "_IMPORTED", set())
 

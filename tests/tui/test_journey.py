@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.metadata import Urn
 from explorer.tui.screens.search.view import SearchView
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -16,20 +18,20 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 FOLLOWING = Urn.dataset("snowflake", "analytics.marts.fct_returns")
 
 
-def columns_of(directory: Any, urn: Any = ORDERS) -> Any:
+def columns_of(directory: Path, urn: Urn = ORDERS) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return {column.path.raw: column for column in catalog.entity(urn).schema}
 
 
 async def test_the_first_screen_shows_the_catalog_before_anything_is_typed(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample) as reader:
         shown = await reader.sees("datasets", "dashboards", "results")
         assert "on this machine" in shown
 
 
-async def test_typing_finds_completes_and_opens(sample: Any, at: Any) -> None:
+async def test_typing_finds_completes_and_opens(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -40,7 +42,9 @@ async def test_typing_finds_completes_and_opens(sample: Any, at: Any) -> None:
         await reader.sees("Columns·", "documented", "order_id", "Surrogate key of an order.")
 
 
-async def test_what_is_typed_before_the_first_answer_is_not_lost(sample: Any, at: Any) -> None:
+async def test_what_is_typed_before_the_first_answer_is_not_lost(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("fct_ord")
@@ -50,7 +54,7 @@ async def test_what_is_typed_before_the_first_answer_is_not_lost(sample: Any, at
         await reader.sees("│ fct_ord", "best first")
 
 
-async def test_a_facet_is_taken_on_and_off_by_its_number(sample: Any, at: Any) -> None:
+async def test_a_facet_is_taken_on_and_off_by_its_number(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.press("slash")
         await reader.type("orders")
@@ -65,7 +69,7 @@ def _count(screen: Any) -> Any:
     return next(word for word in screen.split("│") if " results" in word).split("·")[0].strip()
 
 
-async def test_folders_are_read_as_they_are_unfolded(sample: Any, at: Any) -> None:
+async def test_folders_are_read_as_they_are_unfolded(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.press("f6", "down", "down", "right")
         await reader.sees("snowflake", "postgres")
@@ -75,7 +79,7 @@ async def test_folders_are_read_as_they_are_unfolded(sample: Any, at: Any) -> No
         await reader.sees("datasets", "▸ postgres")
 
 
-async def test_a_column_is_described_and_stays_described(desk: Any, at: Any) -> None:
+async def test_a_column_is_described_and_stays_described(desk: Path, at: OpenTerminal) -> None:
     assert not columns_of(desk)["status"].documented
     async with at(desk, urn=ORDERS) as reader:
         await reader.sees("order_id")
@@ -92,7 +96,9 @@ async def test_a_column_is_described_and_stays_described(desk: Any, at: Any) -> 
         await reader.sees("Where the order stands")
 
 
-async def test_saving_goes_on_to_the_next_column_without_a_description(desk: Any, at: Any) -> None:
+async def test_saving_goes_on_to_the_next_column_without_a_description(
+    desk: Path, at: OpenTerminal
+) -> None:
     async with at(desk, urn=FOLLOWING) as reader:
         await reader.sees("documented")
         undocumented = [
@@ -109,7 +115,9 @@ async def test_saving_goes_on_to_the_next_column_without_a_description(desk: Any
     assert sorted(after[path].edited for path in written) == ["First", "Second"]
 
 
-async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk: Any, at: Any) -> None:
+async def test_the_description_of_a_dataset_is_edited_byte_for_byte(
+    desk: Path, at: OpenTerminal
+) -> None:
     text = "# Head\n\n\ttabbed  \n| a | b |\n"
     urn = Urn.dataset("snowflake", "analytics.marts.fct_payments")
     async with at(desk, urn=urn) as reader:
@@ -124,7 +132,7 @@ async def test_the_description_of_a_dataset_is_edited_byte_for_byte(desk: Any, a
         assert catalog.entity(urn).edited_description == text
 
 
-async def test_what_was_typed_and_not_saved_is_there_again(desk: Any, at: Any) -> None:
+async def test_what_was_typed_and_not_saved_is_there_again(desk: Path, at: OpenTerminal) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
@@ -140,7 +148,7 @@ async def test_what_was_typed_and_not_saved_is_there_again(desk: Any, at: Any) -
 
 
 async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.dim_customers")
     async with at(desk, urn=urn) as reader:
@@ -160,7 +168,9 @@ async def test_a_text_that_somebody_else_changed_meanwhile_is_not_overwritten(
     assert columns_of(desk, urn)[path].edited.endswith(" mine")
 
 
-async def test_relationships_are_followed_and_the_way_back_is_kept(sample: Any, at: Any) -> None:
+async def test_relationships_are_followed_and_the_way_back_is_kept(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("4")
@@ -176,7 +186,7 @@ async def test_relationships_are_followed_and_the_way_back_is_kept(sample: Any, 
         await reader.sees("fct_orders   ")
 
 
-async def test_help_says_the_keys_that_work_here(sample: Any, at: Any) -> None:
+async def test_help_says_the_keys_that_work_here(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("question_mark")
@@ -188,7 +198,7 @@ async def test_help_says_the_keys_that_work_here(sample: Any, at: Any) -> None:
         await reader.sees("documented")
 
 
-async def test_everything_can_be_found_by_name(sample: Any, at: Any) -> None:
+async def test_everything_can_be_found_by_name(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("colon")
@@ -197,13 +207,13 @@ async def test_everything_can_be_found_by_name(sample: Any, at: Any) -> None:
         await reader.sees("made from")
 
 
-async def test_what_is_not_in_the_catalog_is_said(sample: Any, at: Any) -> None:
+async def test_what_is_not_in_the_catalog_is_said(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=Urn.dataset("hive", "never.written")) as reader:
         await reader.sees("Not in the catalog")
 
 
 async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(
-    desk: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
     urn = Urn.dataset("snowflake", "analytics.marts.fct_sessions")
@@ -225,7 +235,7 @@ async def test_a_draft_is_not_shared_with_a_terminal_that_is_open_beside_it(
         await first.press("ctrl+r", "escape")
 
 
-async def test_going_back_finds_the_tab_that_was_left(sample: Any, at: Any) -> None:
+async def test_going_back_finds_the_tab_that_was_left(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("Columns·")
         await reader.press("4")
@@ -236,7 +246,7 @@ async def test_going_back_finds_the_tab_that_was_left(sample: Any, at: Any) -> N
         await reader.sees("fct_orders   ", "made from")
 
 
-async def test_reverting_can_be_undone(desk: Any, at: Any) -> None:
+async def test_reverting_can_be_undone(desk: Path, at: OpenTerminal) -> None:
     urn = Urn.dataset("snowflake", "analytics.marts.dim_products")
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")

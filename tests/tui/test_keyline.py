@@ -10,6 +10,7 @@ from explorer.client import AsyncCatalog
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.widgets.bars import KeyLine
+from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +18,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 CHART = Urn.parse("urn:li:chart:(looker,dashboard_elements.104)")
 
 
-def last_line(reader: Any) -> Any:
+def last_line(reader: Reader) -> Any:
     return reader.screen().splitlines()[-1]
 
 
@@ -34,7 +35,7 @@ DIALOGS = {
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10)])
 async def test_over_a_page_the_keys_told_are_those_of_what_is_over_it(
-    sample: Any, at: Any, size: Any
+    sample: Path, at: OpenTerminal, size: Any
 ) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("order_id")
@@ -51,7 +52,7 @@ async def test_over_a_page_the_keys_told_are_those_of_what_is_over_it(
             assert last_line(reader) == below, key
 
 
-async def test_the_search_boxs_own_dialogs_tell_their_keys(sample: Any, at: Any) -> None:
+async def test_the_search_boxs_own_dialogs_tell_their_keys(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.sees("results")
         await reader.press("slash", "f1")
@@ -63,7 +64,7 @@ async def test_the_search_boxs_own_dialogs_tell_their_keys(sample: Any, at: Any)
 
 
 async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
-    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with at(sample, urn=ORDERS) as reader:
@@ -74,7 +75,7 @@ async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
 
 
 async def test_trying_again_is_offered_only_when_something_was_not_answered(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     class Failing(AsyncCatalog):
         """A client whose searches fail for as long as it is told to."""
@@ -103,7 +104,7 @@ async def test_trying_again_is_offered_only_when_something_was_not_answered(
 
 
 async def test_the_keys_of_a_page_are_told_when_it_is_there(
-    sample: Any, at: Any, slow: Any
+    sample: Path, at: OpenTerminal, slow: SlowCatalog
 ) -> None:
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")

@@ -14,6 +14,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
 from explorer.tui.screens.labels.choice import LabelChoice, LabelTarget
 from explorer.tui.screens.labels.picker import LabelSource, write_labels
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +23,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
 @pytest.fixture
-def thing(desk: Any) -> Any:
+def thing(desk: Path) -> Any:
     """Makes a dataset of its own for a test."""
 
     def make(name: Any) -> Any:
@@ -35,7 +36,7 @@ def thing(desk: Any) -> Any:
     return make
 
 
-def read(directory: Any, urn: Any) -> Any:
+def read(directory: Path, urn: str | Urn) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn)
 
@@ -45,13 +46,13 @@ def names(urns: Any) -> Any:
 
 
 @contextmanager
-def somebody_else(directory: Any) -> Iterator[Any]:
+def somebody_else(directory: Path) -> Iterator[Any]:
     with Catalog(data_dir=directory) as catalog:
         yield catalog
 
 
 async def test_tags_are_typed_put_on_taken_off_and_taken_back(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.tagged")
     async with at(desk, urn=urn) as reader:
@@ -90,7 +91,7 @@ async def test_tags_are_typed_put_on_taken_off_and_taken_back(
 
 
 async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn, tag = thing("labels.earlier"), "urn:li:tag:made for undo"
     async with at(desk, urn=urn) as reader:
@@ -129,7 +130,9 @@ async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
     assert names(read(desk, urn).tags) == ["made for undo"]
 
 
-async def test_leaving_asks_only_where_something_was_chosen(desk: Any, at: Any, thing: Any) -> None:
+async def test_leaving_asks_only_where_something_was_chosen(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.left")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -151,7 +154,9 @@ async def test_leaving_asks_only_where_something_was_chosen(desk: Any, at: Any, 
     assert names(read(desk, urn).tags) == ["Legacy"]
 
 
-async def test_a_tag_that_is_not_there_is_made_after_asking(desk: Any, at: Any, thing: Any) -> None:
+async def test_a_tag_that_is_not_there_is_made_after_asking(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.made")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -171,7 +176,7 @@ async def test_a_tag_that_is_not_there_is_made_after_asking(desk: Any, at: Any, 
     assert tag in read(desk, urn).tags
 
 
-async def test_a_column_has_tags_and_terms_of_its_own(desk: Any, at: Any) -> None:
+async def test_a_column_has_tags_and_terms_of_its_own(desk: Path, at: OpenTerminal) -> None:
     before = read(desk, PAYMENTS)
     path = before.schema.columns[0].path.raw
     async with at(desk, urn=PAYMENTS) as reader:
@@ -194,7 +199,7 @@ async def test_a_column_has_tags_and_terms_of_its_own(desk: Any, at: Any) -> Non
 
 
 async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.ingested")
     field = {
@@ -221,7 +226,7 @@ async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(
         await reader.sees("taken off where the schema comes from", "No changes yet")
 
 
-async def test_owners_are_of_a_kind(desk: Any, at: Any, thing: Any) -> None:
+async def test_owners_are_of_a_kind(desk: Path, at: OpenTerminal, thing: Any) -> None:
     urn = thing("labels.owned")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "nobody")
@@ -251,7 +256,7 @@ async def test_owners_are_of_a_kind(desk: Any, at: Any, thing: Any) -> None:
 
 
 async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.domain")
     async with at(desk, urn=urn) as reader:
@@ -271,7 +276,7 @@ async def test_a_domain_that_somebody_else_changed_is_not_overwritten_unasked(
 
 
 async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.contested")
     async with at(desk, urn=urn) as reader:
@@ -292,7 +297,7 @@ async def test_tags_that_somebody_else_changed_are_shown_before_any_is_written(
 
 
 async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
-    desk: Any, thing: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Path, thing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urn, tag = thing("labels.same"), "urn:li:tag:made-twice"
     choice = LabelChoice(("urn:li:tag:Legacy",))
@@ -301,7 +306,7 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
     async with AsyncCatalog(data_dir=desk) as catalog:
         stored = catalog._stored
 
-        async def too_early(urn: Any, *aspects: Any) -> Any:
+        async def too_early(urn: Urn, *aspects: Any) -> Any:
             try:
                 return await stored(urn, *aspects)
             finally:
@@ -317,7 +322,9 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
     assert read(desk, tag).raw("tagProperties") == theirs
 
 
-async def test_what_the_server_refuses_stays_chosen(desk: Any, at: Any, thing: Any) -> None:
+async def test_what_the_server_refuses_stays_chosen(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.refused")
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Overview", "Legacy")
@@ -332,7 +339,7 @@ async def test_what_the_server_refuses_stays_chosen(desk: Any, at: Any, thing: A
 
 
 async def test_a_change_that_was_changed_again_is_not_taken_back(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.overtaken")
     async with at(desk, urn=urn) as reader:
@@ -351,7 +358,7 @@ async def test_a_change_that_was_changed_again_is_not_taken_back(
 
 
 async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("labels.rewritten")
     async with at(desk, urn=urn) as reader:
@@ -372,7 +379,9 @@ async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(
     assert not read(desk, urn).edited_description
 
 
-async def test_a_description_is_taken_back_as_well(desk: Any, at: Any, thing: Any) -> None:
+async def test_a_description_is_taken_back_as_well(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.described")
     with somebody_else(desk) as catalog:
         catalog.describe(urn, "what it was")
@@ -389,7 +398,9 @@ async def test_a_description_is_taken_back_as_well(desk: Any, at: Any, thing: An
     assert read(desk, urn).edited_description == "what it was"
 
 
-async def test_what_others_call_a_tag_is_only_text(desk: Any, at: Any, thing: Any) -> None:
+async def test_what_others_call_a_tag_is_only_text(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.hostile")
     name = "\x1b]52;c;aGk=\x07[/x] [@click=app.quit]zz\u202ehostile"
     with somebody_else(desk) as catalog:
@@ -408,7 +419,7 @@ async def test_what_others_call_a_tag_is_only_text(desk: Any, at: Any, thing: An
 
 
 async def test_nothing_is_chosen_where_nothing_is_written(
-    sample: Any, monkeypatch: pytest.MonkeyPatch, at: Any
+    sample: Path, monkeypatch: pytest.MonkeyPatch, at: OpenTerminal
 ) -> None:
     from explorer.client import AsyncCatalog
     from explorer.tui import session
@@ -424,7 +435,9 @@ async def test_nothing_is_chosen_where_nothing_is_written(
             assert "Nothing is written here" not in reader.screen()
 
 
-async def test_leaving_while_it_is_written_is_no_trouble(desk: Any, at: Any, thing: Any) -> None:
+async def test_leaving_while_it_is_written_is_no_trouble(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
     urn = thing("labels.left")
 
     class Silent(AsyncCatalog):
@@ -445,7 +458,7 @@ async def test_leaving_while_it_is_written_is_no_trouble(desk: Any, at: Any, thi
 
 
 async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
-    desk: Any, at: Any, thing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, thing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     urn = thing("labels.both")
@@ -464,7 +477,7 @@ async def test_what_was_taken_back_here_is_not_done_again_by_the_command(
 
 
 async def test_what_is_taken_before_it_is_found_is_taken_while_the_next_is_typed(
-    desk: Any, at: Any, thing: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, thing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matching = LabelSource.matching
 

@@ -1,18 +1,20 @@
 """What is deprecated says so, what is hidden says how to bring it back."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def thing(desk: Any) -> Any:
+def thing(desk: Path) -> Any:
     """Makes a dataset of its own for a test, made from another and read by a third."""
 
     def make(name: Any) -> Any:
@@ -29,18 +31,18 @@ def thing(desk: Any) -> Any:
     return make
 
 
-def deprecation(directory: Any, urn: Any) -> Any:
+def deprecation(directory: Path, urn: Urn) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return catalog.entity(urn).raw("deprecation") or {}
 
 
-def is_found(directory: Any, urn: Any) -> Any:
+def is_found(directory: Path, urn: Urn) -> Any:
     with Catalog(data_dir=directory) as catalog:
         return urn in [hit.urn for hit in catalog.search(urn.name, entity="dataset")]
 
 
 async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("life.old_orders")
     thing("life.new_orders")
@@ -86,7 +88,7 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
 
 
 async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("life.contested")
     async with at(desk, urn=urn) as reader:
@@ -106,7 +108,7 @@ async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(
 
 
 async def test_hiding_says_what_happens_and_is_undone_by_the_same_key(
-    desk: Any, at: Any, thing: Any
+    desk: Path, at: OpenTerminal, thing: Any
 ) -> None:
     urn = thing("life.hidden")
     assert is_found(desk, urn)

@@ -16,6 +16,7 @@ from explorer.tui import key_queue
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity import overview, tabs
 from explorer.tui.screens.entity.tabs import LazyHistoryTab
+from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +39,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     let.set()
 
 
-async def turn(reader: Any, times: int = 20) -> None:
+async def turn(reader: Reader, times: int = 20) -> None:
     """Let the program go on for a moment, whatever is under way."""
     for _ in range(times):
         await asyncio.sleep(0.01)
@@ -46,7 +47,7 @@ async def turn(reader: Any, times: int = 20) -> None:
 
 
 async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(
-    sample: Any, at: Any, disk: Any
+    sample: Path, at: OpenTerminal, disk: Any
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -62,7 +63,7 @@ async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(
 
 
 async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(
-    sample: Any, at: Any, disk: Any
+    sample: Path, at: OpenTerminal, disk: Any
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -74,7 +75,9 @@ async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(
         assert reader.box.has_focus
 
 
-async def test_what_is_asked_for_twice_is_opened_once(sample: Any, at: Any, disk: Any) -> None:
+async def test_what_is_asked_for_twice_is_opened_once(
+    sample: Path, at: OpenTerminal, disk: Any
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         page = reader.app._entity_view
@@ -86,7 +89,9 @@ async def test_what_is_asked_for_twice_is_opened_once(sample: Any, at: Any, disk
         assert len(reader.app.screen_stack) == 2
 
 
-async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample: Any, at: Any) -> None:
+async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         tab = reader.app.query_one(LazyHistoryTab)
@@ -96,14 +101,14 @@ async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(sample: Any, 
             asyncio.get_running_loop().call_soon(tab.focus_content)
             return mount(*widgets)
 
-        tab.mount = mount_and_go_there_again
+        monkeypatch.setattr(tab, "mount", mount_and_go_there_again)
         await reader.press("7")
         await reader.sees("13 aspects")
         assert len(tab.children) == 1
 
 
 async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def upgraded_meanwhile(module: Any) -> None:
         raise ImportError(module)
@@ -125,7 +130,7 @@ async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
 
 
 async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when_it_is(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
     summaries = AsyncCatalog.summaries
@@ -149,7 +154,7 @@ async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when
 
 
 async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_at_again(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, told = threading.Event(), overview._told
 
@@ -174,7 +179,7 @@ SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 
 
 async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
-    sample: Any, at: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, slow: SlowCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may take longer than keys are usually held for a page.
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 5)
@@ -194,7 +199,7 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
 
 
 async def test_what_was_open_before_is_not_left_under_another_name(
-    sample: Any, at: Any, slow: Any
+    sample: Path, at: OpenTerminal, slow: SlowCatalog
 ) -> None:
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -209,7 +214,7 @@ async def test_what_was_open_before_is_not_left_under_another_name(
 
 
 async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(
-    sample: Any, at: Any, slow: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, slow: SlowCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.5)
     async with at(sample, client=lambda: slow) as reader:

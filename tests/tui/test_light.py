@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.tui.conftest import OpenTerminal
 
 HEAVY = ("textual", "pandas", "plotly", "networkx", "httpx", "starlette", "graphql", "IPython")
 PROBE = """
@@ -58,10 +61,14 @@ def test_what_is_not_on_the_first_screen_is_not_imported_for_it(late: Any) -> No
 
 
 @pytest.mark.anyio
-async def test_the_first_screen_wears_the_colours_of_its_theme(at: Any, sample: Any) -> None:
+async def test_the_first_screen_wears_the_colours_of_its_theme(
+    at: OpenTerminal, sample: Path
+) -> None:
     async with at(sample) as reader:
         app = reader.app
-        assert app.screen.styles.background.hex == app.current_theme.background.upper()
+        ground = app.current_theme.background
+        assert ground is not None
+        assert app.screen.styles.background.hex == ground.upper()
 
 
 LATER = (

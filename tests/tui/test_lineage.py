@@ -9,7 +9,9 @@ from textual.widgets import Input
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
+from explorer.tui.screens.entity.page import EntityView
 from explorer.tui.screens.lineage.map import LineageMap
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +19,7 @@ SALES = Urn.dataset("snowflake", "analytics.marts.fct_store_sales")
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
-async def test_a_reader_walks_along_the_lineage_and_back(sample: Any, at: Any) -> None:
+async def test_a_reader_walks_along_the_lineage_and_back(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -34,7 +36,7 @@ async def test_a_reader_walks_along_the_lineage_and_back(sample: Any, at: Any) -
 
 
 async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_list(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
@@ -44,7 +46,7 @@ async def test_owners_and_domains_have_their_names_under_the_drawing_and_in_the_
         await reader.sees("owner Finance · domain Sales")
 
 
-async def test_hops_and_directions_are_asked_for(sample: Any, at: Any) -> None:
+async def test_hops_and_directions_are_asked_for(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -64,7 +66,9 @@ async def test_hops_and_directions_are_asked_for(sample: Any, at: Any) -> None:
         await reader.sees("all 5 shown")
 
 
-async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample: Any, at: Any) -> None:
+async def test_a_filter_narrows_and_steps_over_what_is_left_out(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3", "f")
@@ -97,7 +101,7 @@ async def test_a_filter_narrows_and_steps_over_what_is_left_out(sample: Any, at:
             await reader.sees("all 8 shown")
 
 
-async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Any, at: Any) -> None:
+async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -116,7 +120,7 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Any, at: Any
         assert "━" not in reader.screen()
 
 
-async def test_the_other_end_of_a_path_is_named(sample: Any, at: Any) -> None:
+async def test_the_other_end_of_a_path_is_named(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -131,7 +135,7 @@ async def test_the_other_end_of_a_path_is_named(sample: Any, at: Any) -> None:
         assert "━" in shown
 
 
-async def test_lineage_opens_with_what_fits(sample: Any, at: Any) -> None:
+async def test_lineage_opens_with_what_fits(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS, size=(100, 30)) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -169,7 +173,7 @@ class GatedLineage(AsyncCatalog):
     ],
 )
 async def test_keys_before_the_first_answer_count_from_what_it_will_show(
-    sample: Any, at: Any, keys: tuple[str, ...], shown: str
+    sample: Path, at: OpenTerminal, keys: tuple[str, ...], shown: str
 ) -> None:
     client = GatedLineage(sample)
     async with at(sample, urn=ORDERS, size=(100, 30), client=lambda: client) as reader:
@@ -181,7 +185,7 @@ async def test_keys_before_the_first_answer_count_from_what_it_will_show(
         await reader.sees(shown)
 
 
-async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:
+async def test_the_overview_covers_no_name(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -193,6 +197,7 @@ async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:
             map_ = reader.app.query_one(LineageMap)
             if "╭──────────────────╮" not in reader.screen():
                 continue
+            assert map_.drawing is not None
             left, top = map_._offset()
             size = map_.scrollable_content_region
             rows = [map_.render_line(y).text for y in range(size.height)]
@@ -202,7 +207,7 @@ async def test_the_overview_covers_no_name(sample: Any, at: Any) -> None:
                     assert map_.drawing.hood.nodes[node].name[:11] in rows[y], node
 
 
-async def test_what_depends_on_it_is_a_list_of_groups(sample: Any, at: Any) -> None:
+async def test_what_depends_on_it_is_a_list_of_groups(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3")
@@ -216,10 +221,10 @@ async def test_what_depends_on_it_is_a_list_of_groups(sample: Any, at: Any) -> N
         await reader.sees("datasets · ")
         await reader.press("enter")
         await reader.settle()
-        assert reader.app.query_one("EntityView").urn != ORDERS
+        assert reader.app.query_one(EntityView).urn != ORDERS
 
 
-async def test_a_column_is_followed_alone(sample: Any, at: Any) -> None:
+async def test_a_column_is_followed_alone(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("down", "down", "3")
@@ -232,7 +237,7 @@ async def test_a_column_is_followed_alone(sample: Any, at: Any) -> None:
 
 
 async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked(
-    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with at(sample, urn=SALES, size=(160, 36)) as reader:
@@ -272,7 +277,7 @@ async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked
 
 
 async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     root = Urn.dataset("hive", "wide.root")
     stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -318,7 +323,7 @@ async def test_a_large_drawing_has_an_overview_and_is_seen_whole_at_a_key(
         assert "wide.t_" in reader.screen()
 
 
-async def test_a_hub_is_unfolded_by_a_key(desk: Any, at: Any) -> None:
+async def test_a_hub_is_unfolded_by_a_key(desk: Path, at: OpenTerminal) -> None:
     hub = Urn.dataset("hive", "lineage.hub")
     with Catalog(data_dir=desk) as catalog:
         stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -337,7 +342,7 @@ async def test_a_hub_is_unfolded_by_a_key(desk: Any, at: Any) -> None:
         await reader.sees("+18 more")
 
 
-async def test_what_has_no_lineage_says_so(desk: Any, at: Any) -> None:
+async def test_what_has_no_lineage_says_so(desk: Path, at: OpenTerminal) -> None:
     lone = Urn.dataset("hive", "lineage.lone")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest_batch([Proposal(lone, "datasetProperties", {"name": "lone"})])
@@ -347,7 +352,9 @@ async def test_what_has_no_lineage_says_so(desk: Any, at: Any) -> None:
         await reader.sees("No lineage is known of this one")
 
 
-async def test_an_entity_that_data_cannot_flow_through_has_no_lineage(sample: Any, at: Any) -> None:
+async def test_an_entity_that_data_cannot_flow_through_has_no_lineage(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=Urn.parse("urn:li:corpuser:jdoe")) as reader:
         shown = await reader.sees("Overview")
         assert "3 Lineage" not in shown

@@ -1,6 +1,6 @@
 """A list that gets more or less room does what that asks for once, its cursor in view."""
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +9,13 @@ from explorer.client.folders import TypesSource
 from explorer.tui.screens.browse import FolderRows
 from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.widgets.rows import Rows
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_resized_list_follows_its_cursor_once(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed: list[Rows] = []
     follow = Rows._follow
@@ -40,7 +41,7 @@ async def test_a_resized_list_follows_its_cursor_once(
         assert f"· {first + 1}–{last + 1} ·" in reader.screen()
 
 
-async def test_the_types_are_narrowed_at_hand(sample: Any) -> None:
+async def test_the_types_are_narrowed_at_hand(sample: Path) -> None:
     async with AsyncCatalog(data_dir=sample) as catalog:
         source = TypesSource()
         known = (await source.read(catalog, 0, 100)).entries

@@ -10,6 +10,7 @@ from explorer.client import AsyncCatalog, Exchange
 from explorer.client.transport import Retry
 from explorer.errors import InvalidInput
 from explorer.tui.request_log import KEPT, RequestLog, request_line
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +55,7 @@ class Wire:
 
 
 async def test_what_the_program_asks_is_written_to_the_file_it_was_given(
-    at: Any, tmp_path: Path
+    at: OpenTerminal, tmp_path: Path
 ) -> None:
     file = tmp_path / "log"
     async with at(None, transport=Wire(), exchanges=RequestLog(file)) as reader:
@@ -62,7 +63,7 @@ async def test_what_the_program_asks_is_written_to_the_file_it_was_given(
     assert "GET /config 200" in file.read_text()
 
 
-async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: Any) -> None:
+async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: OpenTerminal) -> None:
     def make() -> Any:
         return AsyncCatalog(transport=Wire(), token="a-token-nobody-sees", retry=Retry(tries=1))
 

@@ -16,6 +16,7 @@ from explorer.tui.settings import Appearance, Settings, SettingsRead
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import Rows
+from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -29,13 +30,13 @@ def look(theme: str = "", **settings: Any) -> Any:
     return Appearance(SettingsRead(Settings(**settings)), theme)
 
 
-def segments(reader: Any) -> Any:
+def segments(reader: Reader) -> Any:
     """What is sent to the terminal, with its style."""
     app = reader.app
     update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     return [
         segment
-        for segment in app.console.render(update)
+        for segment in app.console.render(update or "")
         if segment.style is not None and segment.control is None
     ]
 
@@ -54,7 +55,7 @@ def luminance(colour: Any) -> Any:
     )
 
 
-def faint(reader: Any) -> Any:
+def faint(reader: Reader) -> Any:
     """The texts that have too little contrast with what is behind them."""
     found = {}
     for segment in segments(reader):
@@ -71,7 +72,7 @@ def faint(reader: Any) -> Any:
     return found
 
 
-async def until(reader: Any, so: Any) -> None:
+async def until(reader: Reader, so: Any) -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + 40
     while not so():
@@ -81,7 +82,7 @@ async def until(reader: Any, so: Any) -> None:
 
 
 async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, urn=ORDERS, look=look("contrast")) as reader:
         await reader.sees("documented")
@@ -99,7 +100,9 @@ async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
         assert faint(reader) == {}
 
 
-async def test_of_the_other_themes_the_plain_text_can_be_read_too(sample: Any, at: Any) -> None:
+async def test_of_the_other_themes_the_plain_text_can_be_read_too(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         for theme in ("catalog", "light", "colour-blind"):
@@ -109,7 +112,7 @@ async def test_of_the_other_themes_the_plain_text_can_be_read_too(sample: Any, a
             assert contrast(style.color, style.bgcolor) > AT_LEAST, theme
 
 
-async def test_the_sixteen_colours_are_the_terminals_own(sample: Any, at: Any) -> None:
+async def test_the_sixteen_colours_are_the_terminals_own(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS, look=look("ansi")) as reader:
         await reader.sees("documented")
         for key in ("j", "3", "1", "question_mark", "escape", "ctrl+o", "escape", "slash"):
@@ -124,7 +127,7 @@ async def test_the_sixteen_colours_are_the_terminals_own(sample: Any, at: Any) -
 
 
 async def test_without_colours_attributes_say_where_one_is(
-    sample: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with at(sample, urn=ORDERS) as reader:
@@ -145,7 +148,7 @@ async def test_without_colours_attributes_say_where_one_is(
 
 
 async def test_colours_are_tried_on_kept_and_found_again(
-    sample: Any, at: Any, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:
     file = tmp_path / "state.json"
     async with at(sample, urn=ORDERS, remembered=TerminalState(file)) as reader:
@@ -166,7 +169,7 @@ async def test_colours_are_tried_on_kept_and_found_again(
 
 @pytest.mark.parametrize("theme", ["high-contrast", "terminal"])
 async def test_colours_are_tried_on_with_the_page_in_sight(
-    sample: Any, at: Any, theme: str
+    sample: Path, at: OpenTerminal, theme: str
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -177,7 +180,7 @@ async def test_colours_are_tried_on_with_the_page_in_sight(
 
 
 async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     read = SettingsRead(
         Settings(theme="light", keys={"app.quit": "ctrl+i"}), ("line 3: no such thing",)
@@ -187,11 +190,13 @@ async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(
         assert reader.app.theme == "light"
 
 
-async def test_keys_that_were_set_work_and_are_shown_everywhere(sample: Any, at: Any) -> None:
+async def test_keys_that_were_set_work_and_are_shown_everywhere(
+    sample: Path, at: OpenTerminal
+) -> None:
     keys = {"schema.next-undocumented": "ctrl+y, N", "app.help": "f12"}
     async with at(sample, urn=ORDERS, look=look(keys=keys)) as reader:
         await reader.sees("documented", "^y next undocumented")
-        rows = reader.app.focused
+        rows = reader.rows
         await reader.press("u")
         assert rows.cursor == 0
         await reader.press("N")
@@ -203,7 +208,7 @@ async def test_keys_that_were_set_work_and_are_shown_everywhere(sample: Any, at:
         await reader.sees(" ^y N  ")
 
 
-async def test_help_narrows_and_does_what_stands_there(sample: Any, at: Any) -> None:
+async def test_help_narrows_and_does_what_stands_there(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("question_mark")
@@ -223,7 +228,9 @@ async def test_help_narrows_and_does_what_stands_there(sample: Any, at: Any) -> 
         await reader.sees("made from")
 
 
-async def test_the_palette_has_what_works_around_the_focus_too(sample: Any, at: Any) -> None:
+async def test_the_palette_has_what_works_around_the_focus_too(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         # Open beside the page; the focus is in the folders.
@@ -235,8 +242,8 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample: Any, at: 
         # The list goes, the focus comes, then it is done: each is a turn of its own, and on a
         # machine that is busy they are not all over when pilot thinks that nothing happens.
         await until(reader, lambda: isinstance(reader.app.focused, Rows))
-        await until(reader, lambda: reader.app.focused.cursor > 0)
-        assert reader.app.focused.has_pseudo_class("focus")
+        await until(reader, lambda: reader.rows.cursor > 0)
+        assert reader.rows.has_pseudo_class("focus")
         await reader.press("colon")
         await reader.sees("Everything", "type to filter")
         # Letters in their order are enough.
@@ -247,7 +254,7 @@ async def test_the_palette_has_what_works_around_the_focus_too(sample: Any, at: 
 
 
 async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
-    desk: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(desk, urn=ORDERS) as reader:
@@ -276,7 +283,7 @@ async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
         await reader.sees("platform:kafka", "results")
 
 
-async def test_a_letter_jumps_to_anything_on_the_screen(sample: Any, at: Any) -> None:
+async def test_a_letter_jumps_to_anything_on_the_screen(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         before = reader.app.focused
@@ -295,14 +302,16 @@ async def test_a_letter_jumps_to_anything_on_the_screen(sample: Any, at: Any) ->
         assert reader.app.screen is reader.app._desk
 
 
-async def test_a_pane_fills_the_screen_until_it_is_left(sample: Any, at: Any) -> None:
+async def test_a_pane_fills_the_screen_until_it_is_left(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented", "snowflake")
         await reader.press("f10")
         shown = reader.screen()
         assert "1 Over" not in shown
         assert "order_id" in shown or "order_number" in shown
-        assert reader.app._desk.maximized.region.width == 120
+        pane = reader.app._desk.maximized
+        assert pane is not None
+        assert pane.region.width == 120
         await reader.press("f10")
         await reader.sees("1 Over")
         await reader.press("f10", "slash")
@@ -311,7 +320,7 @@ async def test_a_pane_fills_the_screen_until_it_is_left(sample: Any, at: Any) ->
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10), (300, 80)])
-async def test_the_frame_is_whole_at_every_size(sample: Any, at: Any, size: Any) -> None:
+async def test_the_frame_is_whole_at_every_size(sample: Path, at: OpenTerminal, size: Any) -> None:
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities" if size[0] > 40 else "documented")
         last = reader.screen().splitlines()[-1]
@@ -335,7 +344,7 @@ async def test_the_frame_is_whole_at_every_size(sample: Any, at: Any, size: Any)
 
 
 async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         shown = (await reader.sees("documented", "4 Rel")).splitlines()
@@ -368,7 +377,7 @@ async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(
 
 
 async def test_newcomers_are_greeted_until_they_have_found_something(
-    sample: Any, at: Any, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:
     file = tmp_path / "state.json"
     async with at(sample, size=(80, 24), remembered=TerminalState(file)) as reader:
@@ -400,7 +409,7 @@ def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_bl
     ("word", "found"), [("theme", "Choose the colours"), ("export", "Write what is shown")]
 )
 async def test_the_palette_knows_actions_by_the_words_of_the_settings_too(
-    sample: Any, at: Any, word: str, found: str
+    sample: Path, at: OpenTerminal, word: str, found: str
 ) -> None:
     async with at(sample) as reader:
         await reader.sees("results")

@@ -3,9 +3,12 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_look_screens.py` writes them anew.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.tui.conftest import Matches, OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +25,7 @@ def framed(screen: Any, title: Any) -> Any:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 async def test_the_frames_look_as_they_were_found_good(
-    sample: Any, at: Any, size: Any, matches: Any
+    sample: Path, at: OpenTerminal, size: Any, matches: Matches
 ) -> None:
     async with at(sample, size=size) as reader:
         await reader.sees("Welcome", "results")

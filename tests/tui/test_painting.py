@@ -1,5 +1,6 @@
 """What a reader sees after a walk with keys is what the screen would show if drawn from scratch."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from textual._compositor import CompositorUpdate
 
 from explorer.metadata import Urn
 from explorer.tui.terminal import shortened
+from tests.tui.conftest import Cells, OpenTerminal, ShownCells
 
 pytestmark = pytest.mark.anyio
 
@@ -26,13 +28,13 @@ def _told(differing: Any, expected: Any, seen: Any) -> str:
 
 
 async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_would_change(
-    sample: Any, at: Any, cells: Any
+    sample: Path, at: OpenTerminal, cells: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders = Urn.dataset("snowflake", "analytics.marts.fct_orders")
     async with at(sample, urn=orders) as reader:
         await reader.sees("documented")
         app = reader.app
-        seen: dict[Any, Any] = {}
+        seen: ShownCells = {}
 
         def display(screen: Any, update: Any) -> None:
             if isinstance(update, CompositorUpdate) and screen is app.screen:
@@ -40,14 +42,17 @@ async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_woul
                 _, left = cells(shortened(told), seen)
                 assert left == cells("")[1]
 
-        app._display = display
+        monkeypatch.setattr(app, "_display", display)
         app.screen.refresh()
         await reader.settle()
         for at_key, key in enumerate(WALK.split()):
             await reader.press(key)
+            expected: ShownCells = {}
+            differing: set[tuple[int, int]] = set()
             for _ in range(40):
                 whole = app.screen._compositor.render_update(full=True)
-                expected, _ = cells(whole.render_segments(app.console))
+                assert isinstance(whole, CompositorUpdate)
+                expected = cells(whole.render_segments(app.console))[0]
                 assert len(expected) > 4_000
                 differing = {place for place, cell in expected.items() if seen.get(place) != cell}
                 if not differing:

@@ -10,6 +10,7 @@ from rich.color import Color, ColorSystem
 from rich.style import Style
 
 from explorer.tui.terminal import shortened
+from tests.tui.conftest import Cells
 
 TRUE = ColorSystem.TRUECOLOR
 STYLED = re.compile(r"\x1b\[[\d;]*m")
@@ -40,7 +41,7 @@ PIECES = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=1, max_size=3))
-def test_what_is_shortened_looks_the_same_in_every_cell(cells: Any, writes: Any) -> None:
+def test_what_is_shortened_looks_the_same_in_every_cell(cells: Cells, writes: Any) -> None:
     # Whatever others left there before, where anything is styled at all.
     left = ["\x1b[0;5;41m" if STYLED.search(text) else "\x1b[0m" for text in writes]
     told = "".join(before + shortened(text) for before, text in zip(left, writes, strict=True))
@@ -48,7 +49,7 @@ def test_what_is_shortened_looks_the_same_in_every_cell(cells: Any, writes: Any)
     assert cells(told)[0] == cells(meant)[0]
 
 
-def test_every_weight_is_put_on_and_taken_off(cells: Any) -> None:
+def test_every_weight_is_put_on_and_taken_off(cells: Cells) -> None:
     some = [set(one) for count in range(4) for one in combinations(KINDS[:4], count)]
     for one, other in product(some, some):
         styles = [style("#d8d8d2", "#16181b", kinds) for kinds in (one, other)]

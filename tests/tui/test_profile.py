@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
+from tests.tui.conftest import Matches, OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +45,7 @@ def profile(day: Any, *fields: Any, rows: int = 1_000, **more: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def profiled(desk: Any) -> Any:
+def profiled(desk: Path) -> Any:
     """A table profiled over twelve days of 2025 with three missing, in which a column loses its
     values."""
     counts = [{"value": "paid", "frequency": 700}, {"value": "[/b]\x1b[2Jopen", "frequency": 300}]
@@ -62,13 +64,15 @@ def profiled(desk: Any) -> Any:
     return desk
 
 
-async def open_all(reader: Any) -> None:
+async def open_all(reader: Reader) -> None:
     await reader.sees("profiled")
     await reader.press("6", "greater_than_sign", "greater_than_sign")
     await reader.sees("[all]", "1,440 rows")
 
 
-async def test_the_profile_shows_rows_over_time_and_every_column(sample: Any, at: Any) -> None:
+async def test_the_profile_shows_rows_over_time_and_every_column(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, size=(160, 40), urn=CUSTOMERS) as reader:
         await reader.sees("documented")
         await reader.press("6")
@@ -78,14 +82,16 @@ async def test_the_profile_shows_rows_over_time_and_every_column(sample: Any, at
         assert "11.8%" in marked[0]
 
 
-async def test_a_table_without_new_rows_is_noticed(sample: Any, at: Any) -> None:
+async def test_a_table_without_new_rows_is_noticed(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=SHIPMENTS) as reader:
         await reader.sees("documented")
         await reader.press("6")
         await reader.sees("! rows the same since")
 
 
-async def test_a_column_opens_with_its_values_and_its_history(profiled: Any, at: Any) -> None:
+async def test_a_column_opens_with_its_values_and_its_history(
+    profiled: Any, at: OpenTerminal
+) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("down", "enter")
@@ -99,7 +105,7 @@ async def test_a_column_opens_with_its_values_and_its_history(profiled: Any, at:
         await reader.sees("zip · share of nulls", "! nulls 8.0%", "Samples", "20095")
 
 
-async def test_every_measure_of_a_column_can_be_drawn(profiled: Any, at: Any) -> None:
+async def test_every_measure_of_a_column_can_be_drawn(profiled: Any, at: OpenTerminal) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("enter")
@@ -113,7 +119,7 @@ async def test_every_measure_of_a_column_can_be_drawn(profiled: Any, at: Any) ->
         await reader.sees("30 mean")
 
 
-async def test_a_column_over_time_is_a_table_too(profiled: Any, at: Any) -> None:
+async def test_a_column_over_time_is_a_table_too(profiled: Any, at: OpenTerminal) -> None:
     async with at(profiled, urn=PROFILED) as reader:
         await open_all(reader)
         await reader.press("t")
@@ -123,7 +129,7 @@ async def test_a_column_over_time_is_a_table_too(profiled: Any, at: Any) -> None
         await reader.sees("measured", "36.5%", "2025-03-14")
 
 
-async def test_days_without_a_profile_break_the_line(profiled: Any, at: Any) -> None:
+async def test_days_without_a_profile_break_the_line(profiled: Any, at: OpenTerminal) -> None:
     async with at(profiled, size=(80, 24), urn=PROFILED) as reader:
         await open_all(reader)
         shown = reader.screen()
@@ -135,7 +141,7 @@ async def test_days_without_a_profile_break_the_line(profiled: Any, at: Any) -> 
 
 
 async def test_times_are_of_here_or_of_utc(
-    profiled: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    profiled: Any, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
@@ -150,7 +156,7 @@ async def test_times_are_of_here_or_of_utc(
         time.tzset()
 
 
-async def test_what_was_never_profiled_says_so(sample: Any, at: Any) -> None:
+async def test_what_was_never_profiled_says_so(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=UNPROFILED) as reader:
         await reader.sees("documented")
         await reader.press("6")
@@ -160,7 +166,7 @@ async def test_what_was_never_profiled_says_so(sample: Any, at: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
-async def test_it_can_be_read_at_any_size(profiled: Any, at: Any, size: Any) -> None:
+async def test_it_can_be_read_at_any_size(profiled: Any, at: OpenTerminal, size: Any) -> None:
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("profiled")
         await reader.press("6", "greater_than_sign", "greater_than_sign")
@@ -178,7 +184,7 @@ async def test_it_can_be_read_at_any_size(profiled: Any, at: Any, size: Any) -> 
     ids=["columns", "column", "table"],
 )
 async def test_the_screen_looks_as_it_was_found_good(
-    profiled: Any, at: Any, name: str, keys: Any, size: Any, matches: Any
+    profiled: Any, at: OpenTerminal, name: str, keys: Any, size: Any, matches: Matches
 ) -> None:
     async with at(profiled, size=size, urn=PROFILED) as reader:
         await reader.sees("entities", "profiled")

@@ -1,5 +1,6 @@
 """A reader looks at what is stored as it is stored."""
 
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
 from explorer.tui.screens.raw import FOUND_LIMIT, JsonNode, JsonTree, RawTab, find_keys, formatted
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +78,7 @@ def test_a_value_that_the_fast_way_cannot_write_is_written_all_the_same() -> Non
     assert formatted("as it is") == "as it is"
 
 
-async def test_every_aspect_is_there_and_unfolds(sample: Any, at: Any) -> None:
+async def test_every_aspect_is_there_and_unfolds(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8")
@@ -88,7 +90,7 @@ async def test_every_aspect_is_there_and_unfolds(sample: Any, at: Any) -> None:
         await reader.press("space")
 
 
-async def test_an_aspect_and_a_value_are_copied(sample: Any, at: Any) -> None:
+async def test_an_aspect_and_a_value_are_copied(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "y")
@@ -102,7 +104,9 @@ async def test_an_aspect_and_a_value_are_copied(sample: Any, at: Any) -> None:
         assert reader.app.clipboard == value["paths"][0]
 
 
-async def test_the_points_of_a_timeseries_are_read_when_asked_for(sample: Any, at: Any) -> None:
+async def test_the_points_of_a_timeseries_are_read_when_asked_for(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "G", "k", "k", "y")
@@ -115,7 +119,7 @@ async def test_the_points_of_a_timeseries_are_read_when_asked_for(sample: Any, a
         assert times == sorted(times, reverse=True)
 
 
-async def test_only_keys_with_a_text_in_them_are_shown(sample: Any, at: Any) -> None:
+async def test_only_keys_with_a_text_in_them_are_shown(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8", "f")
@@ -128,7 +132,7 @@ async def test_only_keys_with_a_text_in_them_are_shown(sample: Any, at: Any) -> 
 
 
 async def test_aspects_nobody_knows_and_large_ones_are_shown_all_the_same(
-    desk: Any, at: Any
+    desk: Path, at: OpenTerminal
 ) -> None:
     urn = Urn.dataset("hive", "large.one")
     text = "x" * 1_000_000

@@ -3,12 +3,12 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from explorer.metadata import Urn
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +93,7 @@ def test_the_way_back_leads_into_the_run_before_and_the_last_two_take_turns() ->
 
 
 async def test_a_reader_goes_back_to_what_was_open_before_the_restart(
-    sample: Any, at: Any, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:
     file = tmp_path / "state.json"
     async with at(sample, urn=FIRST, server="s", remembered=TerminalState(file)) as reader:
@@ -115,7 +115,7 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(
 
 
 async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(
-    sample: Any, at: Any
+    sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, urn=Urn.dataset("snowflake", "analytics.marts.fct_orders")) as reader:
         await reader.sees("documented")

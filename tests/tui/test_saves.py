@@ -22,6 +22,7 @@ from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.app import CatalogApp
 from explorer.tui.screens.editor.editor import EditorScreen
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -161,7 +162,7 @@ class Found:
 
 
 @asynccontextmanager
-async def opened(network: Any, urn: Any) -> AsyncIterator[Any]:
+async def opened(network: Any, urn: Urn) -> AsyncIterator[Any]:
     """The editor on the first column of a table, over a network."""
     app = CatalogApp(lambda: AsyncCatalog(transport=network), urn=urn)
     async with app.run_test(size=(120, 36)) as pilot:
@@ -186,7 +187,7 @@ async def until(happens: Any, seconds: float = 60) -> Any:
 
 
 async def write_a_table(
-    desk: Any, name: Any, seed: Any, *, longest_seconds: Any, longest_pause: Any, count: int = 6
+    desk: Path, name: Any, seed: Any, *, longest_seconds: Any, longest_pause: Any, count: int = 6
 ) -> Any:
     """One round: a table of columns written blindly over a network; what went wrong with it."""
     dice = random.Random(seed)
@@ -263,7 +264,7 @@ def check(typist: Any, network: Any, theirs: Any, kept: Any, failed: Any) -> Ite
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     found = await write_a_table(
@@ -273,7 +274,7 @@ async def test_every_column_gets_the_text_typed_for_it_or_keeps_a_draft(
 
 
 async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draft_back(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     removing, may_remove = threading.Event(), threading.Event()
@@ -303,7 +304,7 @@ async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draf
 
 
 async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     columns = ["alpha", "bravo", "charlie"]
@@ -321,7 +322,7 @@ async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
 
 
 async def test_a_text_from_below_is_taken_for_every_column_however_fast(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     columns = [f"offered_{number}" for number in range(5)]
@@ -339,7 +340,7 @@ async def test_a_text_from_below_is_taken_for_every_column_however_fast(
 
 
 async def test_nothing_typed_after_the_last_column_is_a_command(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: OpenTerminal
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
@@ -356,7 +357,9 @@ async def test_nothing_typed_after_the_last_column_is_a_command(
         assert "^s save" not in await reader.sees("All done", "⏎ next table")
         for text in BLIND:
             await reader.type(text)
-        reader.app.screen.focused.post_message(events.Paste("q\ny\n"))
+        focused = reader.app.screen.focused
+        assert focused is not None
+        focused.post_message(events.Paste("q\ny\n"))
         await reader.sees("All done")
         await reader.press("f2", "escape")
         await reader.sees("✎ Ends the quarter")
@@ -367,7 +370,7 @@ async def test_nothing_typed_after_the_last_column_is_a_command(
 
 
 async def test_after_the_last_column_enter_goes_on_to_the_next_table(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: OpenTerminal
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
@@ -397,7 +400,7 @@ async def test_after_the_last_column_enter_goes_on_to_the_next_table(
 
 
 async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: Any
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: OpenTerminal
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
@@ -431,7 +434,7 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+q"])
 async def test_a_save_that_is_on_its_way_goes_on_when_the_editor_is_left(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
@@ -453,7 +456,7 @@ async def test_a_save_that_is_on_its_way_goes_on_when_the_editor_is_left(
 
 
 async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:
@@ -471,7 +474,7 @@ async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
 
 
 async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_changed(
-    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     with Catalog(data_dir=desk) as catalog:

@@ -3,11 +3,13 @@
 `UPDATE_SCREENS=1 pytest tests/tui/test_screens.py` writes them anew.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.metadata import Urn
+from tests.tui.conftest import Matches, OpenTerminal, Steady
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +37,7 @@ SCREENS = {
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
 async def test_the_screen_looks_as_it_was_found_good(
-    sample: Any, at: Any, steady: Any, name: Any, size: Any, matches: Any
+    sample: Path, at: OpenTerminal, steady: Steady, name: Any, size: Any, matches: Matches
 ) -> None:
     urn, keys = SCREENS[name]
     async with at(sample, size=size, urn=urn) as reader:
@@ -48,7 +50,7 @@ async def test_the_screen_looks_as_it_was_found_good(
     matches(f"{name}-{size[0]}x{size[1]}", shown)
 
 
-def test_ci_writes_no_screens(matches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ci_writes_no_screens(matches: Matches, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UPDATE_SCREENS", "1")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(AssertionError, match="for a person"):

@@ -10,6 +10,7 @@ from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
 from explorer.tui.screens.servers import known_servers
 from explorer.tui.session import Opening
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +19,7 @@ TOKEN = "a-token-nobody-sees"
 
 
 @pytest.fixture
-def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Any, desk: Any) -> None:
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Path, desk: Path) -> None:
     monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("CATALOG_DATA_DIR", str(sample))
     by_name = {
@@ -39,7 +40,7 @@ def test_profiles_this_machine_and_what_the_environment_names_are_listed(
 
 
 async def test_a_reader_turns_to_another_server_and_back(
-    profiles: Any, at: Any, sample: Any, desk: Any
+    profiles: Any, at: OpenTerminal, sample: Path, desk: Path
 ) -> None:
     here = Opening(data_dir=sample)
     async with at(None, client=here.maker(), server=here.found().identity, urn=ORDERS) as reader:
@@ -60,7 +61,7 @@ async def test_a_reader_turns_to_another_server_and_back(
 
 
 async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(
-    profiles: Any, at: Any, sample: Any
+    profiles: Any, at: OpenTerminal, sample: Path
 ) -> None:
     async with at(None, client=lambda: AsyncCatalog(data_dir=sample)) as reader:
         await reader.sees("results")
@@ -82,7 +83,7 @@ async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(
 
 
 async def test_a_damaged_file_of_profiles_is_told_of_in_the_list(
-    profiles: Any, at: Any, sample: Any
+    profiles: Any, at: OpenTerminal, sample: Path
 ) -> None:
     config.profiles_file().write_text("[profiles.x]\nurl = 3\n")
     async with at(None, client=lambda: AsyncCatalog(data_dir=sample)) as reader:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,7 +102,7 @@ def test_another_site_cannot_open_a_line(served: Any) -> None:
     assert ask(port, "/ws", **upgrade, Origin="http://evil.example")[0] == 403
 
 
-def test_a_page_shows_the_program(served: Any, sample: Any) -> None:
+def test_a_page_shows_the_program(served: Any, sample: Path) -> None:
     del sample
     port, said = served
     cookie = cookie_of(said)

@@ -1,10 +1,11 @@
 """Every size is used: nothing is cut without a mark, and what there is room for is seen."""
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from explorer.tui.widgets.bars import KeyLine
+from tests.tui.conftest import Matches, OpenTerminal, Steady
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +19,9 @@ WALK = (
 )
 
 
-async def test_a_large_terminal_is_filled(sample: Any, at: Any, steady: Any, matches: Any) -> None:
+async def test_a_large_terminal_is_filled(
+    sample: Path, at: OpenTerminal, steady: Steady, matches: Matches
+) -> None:
     shown = {}
     async with at(sample, size=(200, 60)) as reader:
         await reader.sees("entities", "results")
@@ -31,7 +34,9 @@ async def test_a_large_terminal_is_filled(sample: Any, at: Any, steady: Any, mat
         matches(f"{name}-200x60", text)
 
 
-async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(sample: Any, at: Any) -> None:
+async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, size=(40, 10)) as reader:
         await reader.sees("results", "platform:snowflake,… │")
         # Steps of the introduction are not broken, and a letter is no key where one types.

@@ -92,7 +92,7 @@ def terminal() -> Iterator[Any]:
         one.end()
 
 
-def program(directory: Any, settings: str = "COLORTERM=truecolor") -> str:
+def program(directory: Path, settings: str = "COLORTERM=truecolor") -> str:
     return (
         f"env {settings} TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
         f"{sys.executable} -m explorer.tui --data-dir {directory}"
@@ -101,7 +101,7 @@ def program(directory: Any, settings: str = "COLORTERM=truecolor") -> str:
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 def test_a_stranger_documents_a_column_quits_and_finds_it_again(
-    desk: Any, terminal: Any, size: Any
+    desk: Path, terminal: Any, size: Any
 ) -> None:
     said = f"Documented at {size[0]} columns"
     first = terminal(*size)
@@ -140,7 +140,7 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(
     ids=["120x36", "80x24", "no-colour"],
 )
 def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
-    desk: Any, terminal: Any, tmp_path: Path, size: Any, settings: str
+    desk: Path, terminal: Any, tmp_path: Path, size: Any, settings: str
 ) -> None:
     said = f"Put right at {size[0]} {settings[:4]}"
     stranger = terminal(*size)
@@ -188,7 +188,7 @@ def _first_column(screen: Any) -> Any:
     return lines[head + 1].split("│")[-1].split()[0]
 
 
-def _most_used(directory: Any) -> Any:
+def _most_used(directory: Path) -> Any:
     with Catalog(data_dir=directory) as catalog:
         windows = catalog.usage(SALES, days=30).usage()
     counted: Counter[str] = Counter()
@@ -204,7 +204,7 @@ def _is_coloured(raw: Any) -> Any:
 
 
 def test_keys_that_come_all_at_once_go_where_the_ones_before_led(
-    sample: Any, terminal: Any
+    sample: Path, terminal: Any
 ) -> None:
     quick = terminal(80, 24)
     quick.start(program(sample))

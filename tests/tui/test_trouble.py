@@ -8,6 +8,7 @@ import pytest
 
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -92,7 +93,9 @@ class Wire:
 
 
 @pytest.mark.parametrize("size", [(120, 36), (40, 10), (300, 80)])
-async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at: Any, size: Any) -> None:
+async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(
+    at: OpenTerminal, size: Any
+) -> None:
     wire = Wire(HOSTILE)
     async with at(None, size=size, transport=wire, query="e") as reader:
         for keys in (
@@ -110,7 +113,7 @@ async def test_hostile_text_is_shown_and_never_obeyed_on_any_screen(at: Any, siz
         assert reader.app.is_running
 
 
-async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at: Any) -> None:
+async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at: OpenTerminal) -> None:
     wire = Wire()
     wire.failing = Unreachable("no catalog answers at http://nowhere; is it running?")
     async with at(None, transport=wire) as reader:
@@ -121,7 +124,7 @@ async def test_a_server_that_does_not_answer_is_told_in_one_sentence(at: Any) ->
         await reader.sees("1 result", "●")
 
 
-async def test_a_save_that_fails_keeps_the_text_and_the_editor(at: Any) -> None:
+async def test_a_save_that_fails_keeps_the_text_and_the_editor(at: OpenTerminal) -> None:
     wire = Wire()
     async with at(None, transport=wire, urn=URN) as reader:
         await reader.sees("1 of 1 documented")
@@ -136,7 +139,9 @@ async def test_a_save_that_fails_keeps_the_text_and_the_editor(at: Any) -> None:
     assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
 
 
-async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at: Any) -> None:
+async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(
+    at: OpenTerminal,
+) -> None:
     wire = Wire()
     async with at(None, transport=wire) as reader:
         await reader.sees("1 result")
@@ -148,7 +153,7 @@ async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(at: A
         assert "catalog-tui.log" in "".join(line.strip() for line in shown.splitlines())
 
 
-async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at: Any) -> None:
+async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at: OpenTerminal) -> None:
     import asyncio
 
     class Slow(Wire):
@@ -172,7 +177,7 @@ async def test_the_last_question_wins_over_a_slow_answer_to_an_older_one(at: Any
 
 
 async def test_a_draft_that_cannot_be_kept_stops_neither_typing_nor_saving(
-    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
@@ -191,7 +196,7 @@ async def test_a_draft_that_cannot_be_kept_stops_neither_typing_nor_saving(
 
 
 async def test_a_fault_that_leaves_no_trace_is_still_told(
-    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "a-file"
     blocked.write_text("")
@@ -203,7 +208,7 @@ async def test_a_fault_that_leaves_no_trace_is_still_told(
 
 
 async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(
-    at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(None, transport=Wire(), urn=URN) as reader:
@@ -215,7 +220,9 @@ async def test_ctrl_q_leaves_the_editor_with_the_draft_kept(
     assert [file for file in tmp_path.rglob("*.json") if "plainxyz" in file.read_text()]  # noqa: ASYNC240
 
 
-async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(at: Any) -> None:
+async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(
+    at: OpenTerminal,
+) -> None:
     async with at(None, transport=Wire(), urn=URN, read_only=True) as reader:
         await reader.sees("1 of 1 documented", "read only")
         await reader.press("e")

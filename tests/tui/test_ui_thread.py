@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.tui.conftest import OpenTerminal
+
 anyio = pytest.mark.anyio
 
 # What the reader does to look at the screen is not done by the terminal.
@@ -104,7 +106,7 @@ def noted(call: Any, name: Any) -> Any:
 
 
 @anyio
-async def test_no_screen_blocks_the_loop(at: Any, desk: Any, watched: Any) -> None:
+async def test_no_screen_blocks_the_loop(at: OpenTerminal, desk: Path, watched: Any) -> None:
     with watched() as calls:
         async with at(desk) as reader:
             await reader.sees("fct_orders", "datasets")

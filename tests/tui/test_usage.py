@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from explorer.metadata import Urn
 from explorer.metadata.proposal import Proposal
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.widgets.charts import ChartWidget
+from tests.tui.conftest import Matches, OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +37,7 @@ def window(day: Any, count: Any, **more: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def metered(desk: Any) -> Any:
+def metered(desk: Path) -> Any:
     """A table that was used on three of five days of 2025, on one of them not at all."""
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(METERED, "status", {"removed": False}))
@@ -49,7 +51,7 @@ def metered(desk: Any) -> Any:
     return desk
 
 
-async def test_the_use_is_told_day_by_day_and_by_whom(sample: Any, at: Any) -> None:
+async def test_the_use_is_told_day_by_day_and_by_whom(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
@@ -66,17 +68,21 @@ async def test_the_use_is_told_day_by_day_and_by_whom(sample: Any, at: Any) -> N
         await reader.sees(f"{today - timedelta(days=1)} UTC")
 
 
-async def test_choosing_a_used_column_shows_it_among_the_columns(sample: Any, at: Any) -> None:
+async def test_choosing_a_used_column_shows_it_among_the_columns(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
         await reader.sees("14 of 27 used")
         await reader.press("down", "down", "down", "enter")
         await reader.sees("documented")
-        assert reader.app.query_one(ColumnsView).current.name == "status"
+        column = reader.app.query_one(ColumnsView).current
+        assert column is not None
+        assert column.name == "status"
 
 
-async def test_a_query_unfolds_in_place(sample: Any, at: Any) -> None:
+async def test_a_query_unfolds_in_place(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, size=(120, 50), urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("5")
@@ -88,13 +94,13 @@ async def test_a_query_unfolds_in_place(sample: Any, at: Any) -> None:
         assert "▾ " not in (await reader.sees("▸ ")).split("Queries")[1]
 
 
-async def test_the_time_looked_at_is_asked_for_once(sample: Any, at: Any) -> None:
+async def test_the_time_looked_at_is_asked_for_once(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         asked = []
         usage = AsyncCatalog.usage
 
-        async def counting(self: AsyncCatalog, urn: Any, **how: Any) -> Any:
+        async def counting(self: AsyncCatalog, urn: Urn, **how: Any) -> Any:
             asked.append(how["days"])
             return await usage(self, urn, **how)
 
@@ -110,7 +116,9 @@ async def test_the_time_looked_at_is_asked_for_once(sample: Any, at: Any) -> Non
         assert asked == [30, 7]
 
 
-async def test_an_older_time_is_found_by_looking_further_back(metered: Any, at: Any) -> None:
+async def test_an_older_time_is_found_by_looking_further_back(
+    metered: Any, at: OpenTerminal
+) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5")
@@ -119,14 +127,16 @@ async def test_an_older_time_is_found_by_looking_further_back(metered: Any, at: 
         await reader.sees("[all]", "1,212 queries", "by 1 user", "on 3 days measured")
 
 
-async def test_what_was_never_used_says_so(sample: Any, at: Any) -> None:
+async def test_what_was_never_used_says_so(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=UNUSED) as reader:
         await reader.sees("documented")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
         await reader.sees("No use was ever measured of this one.")
 
 
-async def test_a_day_that_was_not_measured_is_no_day_without_use(metered: Any, at: Any) -> None:
+async def test_a_day_that_was_not_measured_is_no_day_without_use(
+    metered: Any, at: OpenTerminal
+) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign", "t")
@@ -139,7 +149,7 @@ async def test_a_day_that_was_not_measured_is_no_day_without_use(metered: Any, a
         ]
 
 
-async def test_text_of_queries_and_columns_stays_text(metered: Any, at: Any) -> None:
+async def test_text_of_queries_and_columns_stays_text(metered: Any, at: OpenTerminal) -> None:
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
@@ -151,7 +161,7 @@ async def test_text_of_queries_and_columns_stays_text(metered: Any, at: Any) -> 
 
 
 async def test_days_that_begin_at_another_hour_here_say_so_until_utc_is_chosen(
-    metered: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    metered: Any, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
@@ -168,12 +178,12 @@ async def test_days_that_begin_at_another_hour_here_say_so_until_utc_is_chosen(
         time.tzset()
 
 
-async def test_a_server_that_fails_is_told_and_asked_again(sample: Any, at: Any) -> None:
+async def test_a_server_that_fails_is_told_and_asked_again(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         with pytest.MonkeyPatch.context() as patched:
 
-            async def broken(self: AsyncCatalog, urn: Any, **how: Any) -> Any:
+            async def broken(self: AsyncCatalog, urn: Urn, **how: Any) -> Any:
                 return await usage(self, "urn:li:nonsense:x", **how)
 
             usage = AsyncCatalog.usage
@@ -185,7 +195,7 @@ async def test_a_server_that_fails_is_told_and_asked_again(sample: Any, at: Any)
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
-async def test_it_can_be_read_at_any_size(metered: Any, at: Any, size: Any) -> None:
+async def test_it_can_be_read_at_any_size(metered: Any, at: OpenTerminal, size: Any) -> None:
     async with at(metered, size=size, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
@@ -197,7 +207,7 @@ async def test_it_can_be_read_at_any_size(metered: Any, at: Any, size: Any) -> N
     ("name", "keys"), [("usage", ["left"]), ("usage-table", ["t"])], ids=["chart", "table"]
 )
 async def test_the_screen_looks_as_it_was_found_good(
-    metered: Any, at: Any, name: str, keys: Any, size: Any, matches: Any
+    metered: Any, at: OpenTerminal, name: str, keys: Any, size: Any, matches: Matches
 ) -> None:
     async with at(metered, size=size, urn=METERED) as reader:
         await reader.sees("entities", "metered")

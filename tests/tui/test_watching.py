@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,34 +12,37 @@ from explorer.errors import Gone
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.entity.page import EntityView
 from explorer.tui.widgets.rows import Rows
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
 SHIPMENTS = Urn.dataset("snowflake", "analytics.marts.fct_shipments")
 
 
-async def test_what_a_colleague_writes_appears_where_one_is(desk: Any, at: Any) -> None:
+async def test_what_a_colleague_writes_appears_where_one_is(desk: Path, at: OpenTerminal) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         await reader.press("j", "j", "j")
-        cursor = reader.app.focused.cursor
+        cursor = reader.rows.cursor
         entity = await colleague.entity(SHIPMENTS)
         path = entity.schema.columns[1].path.raw
         await colleague.describe(SHIPMENTS, "Written next door.", column=path)
         shown = await reader.sees("Written next door.", "Column descriptions updated by")
         assert "fct_shipments" in shown
-        assert reader.app.focused.cursor == cursor
+        assert reader.rows.cursor == cursor
         # The results say it, too, where they stood.
         await reader.type("/fct_shipments")
         await reader.press("escape", "escape")
         assert isinstance(reader.app.focused, Rows)
         await reader.sees("fct_shipments", "Table")
-        at_row = reader.app.focused.cursor
+        at_row = reader.rows.cursor
         await colleague.describe(SHIPMENTS, "Told by a colleague.")
         await reader.sees("Told by a colleague.")
-        assert reader.app.focused.cursor == at_row
+        assert reader.rows.cursor == at_row
 
 
-async def test_what_one_is_typing_stays_and_is_not_written_over(desk: Any, at: Any) -> None:
+async def test_what_one_is_typing_stays_and_is_not_written_over(
+    desk: Path, at: OpenTerminal
+) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         entity = await colleague.entity(SHIPMENTS)
         path = entity.schema.columns[2].path.raw
@@ -58,7 +62,7 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(desk: Any, at: A
 
 
 async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
-    desk: Any, at: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = EntityView.refresh_entity
 
@@ -86,7 +90,7 @@ async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
     assert not [what for what in said if "; refreshed" in what]
 
 
-async def test_what_is_told_of_ones_own_doing_is_not_covered(desk: Any, at: Any) -> None:
+async def test_what_is_told_of_ones_own_doing_is_not_covered(desk: Path, at: OpenTerminal) -> None:
     async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
         await reader.sees("documented")
         reader.app._session.say("This is what became of it.")
@@ -100,7 +104,7 @@ async def test_what_is_told_of_ones_own_doing_is_not_covered(desk: Any, at: Any)
 class Forgetful(AsyncCatalog):
     """A client whose change log has lost what it was to go on from, as soon as `lose` is set."""
 
-    def __init__(self, directory: Any) -> None:
+    def __init__(self, directory: Path) -> None:
         super().__init__(data_dir=directory)
         self.lose = asyncio.Event()
 
@@ -112,7 +116,7 @@ class Forgetful(AsyncCatalog):
             yield change
 
 
-async def test_changes_that_were_not_heard_are_read_again(desk: Any, at: Any) -> None:
+async def test_changes_that_were_not_heard_are_read_again(desk: Path, at: OpenTerminal) -> None:
     forgetful = Forgetful(desk)
     reading = at(desk, urn=SHIPMENTS, client=lambda: forgetful)
     async with AsyncCatalog(data_dir=desk) as colleague, reading as reader:
@@ -125,7 +129,9 @@ async def test_changes_that_were_not_heard_are_read_again(desk: Any, at: Any) ->
         await reader.sees("Written while nobody listened.", "Updated while no changes were heard")
 
 
-async def test_a_change_heard_when_the_screens_are_gone_is_dropped(sample: Any, at: Any) -> None:
+async def test_a_change_heard_when_the_screens_are_gone_is_dropped(
+    sample: Path, at: OpenTerminal
+) -> None:
     async with at(sample) as reader:
         await reader.sees("results")
     assert not reader.app.screen_stack

@@ -10,6 +10,7 @@ import pytest
 
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +28,7 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
-    sample: Any, at: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far_east: Any
+    sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far_east: Any
 ) -> None:
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
     async with at(sample, urn=ORDERS) as reader:
@@ -55,7 +56,7 @@ async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
 
 
 async def test_a_tab_that_is_not_looked_at_follows_when_it_is(
-    sample: Any, at: Any, far_east: Any
+    sample: Path, at: OpenTerminal, far_east: Any
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
