@@ -28,7 +28,7 @@ from explorer.client.display import visible
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.key_queue import KeyQueue, import_first
+from explorer.tui.key_queue import KeyQueue, import_first, start_worker
 from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity.tabs import Tab
@@ -330,7 +330,7 @@ class CatalogApp(App[None]):
             self._open(self._first_urn)
         elif not self._first_query:
             self.begin()
-        self.run_worker(self._furnish(), group="furnish")
+        start_worker(self, self._furnish, group="furnish")
         self.look_for_drafts(tell=True)
 
     @work(exclusive=True, group="drafts-noted", description="which drafts there are")
@@ -424,7 +424,7 @@ class CatalogApp(App[None]):
                     await asyncio.wait_for(self._editing.ready_to_quit(0), _END_SECONDS)
             self.exit(return_code=status)
 
-        self.run_worker(keep_and_leave(), group="end")
+        start_worker(self, keep_and_leave, group="end")
 
     async def on_unmount(self) -> None:
         """Close the connection, and write what is remembered; a signal now ends the program at

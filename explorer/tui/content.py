@@ -151,9 +151,9 @@ def marked(text: Text, query: str, style: str = "bold underline") -> Text:
     return text
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number of things, in the plural unless it is one."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def padded(text: Text, width: int) -> Text:

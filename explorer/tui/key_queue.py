@@ -10,7 +10,7 @@ is held.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
 from weakref import WeakSet
@@ -22,7 +22,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 
-__all__ = ["CLOSING", "LEADING", "KeyDone", "KeyQueue", "import_first"]
+__all__ = ["CLOSING", "LEADING", "KeyDone", "KeyQueue", "import_first", "start_worker"]
 
 LEADING = "leading"
 """The name of a worker at whose end the reader is elsewhere."""
@@ -41,6 +41,20 @@ _DROPPED_SECONDS = 1.0
 
 _IMPORTED: set[str] = set()
 _PAUSE_SECONDS = 0.01
+
+
+def start_worker(
+    node: DOMNode,
+    do: Callable[[], Coroutine[None, None, object]],
+    name: str = "",
+    *,
+    group: str,
+    exclusive: bool = False,
+) -> Worker[object]:
+    """Run a coroutine function as a worker of a node. It is called when the worker starts: the
+    coroutine itself would never be awaited where the worker is cancelled before that."""
+    work: WorkType[object] = do
+    return node.run_worker(work, name, group, exclusive=exclusive)
 
 
 def import_first(
@@ -62,7 +76,6 @@ def import_first(
     if module in _IMPORTED:
         go_on()
     else:
-        # Given as it is, for it may be told to end before it has begun.
         leading: WorkType[None] = lead_on
         node.run_worker(leading, LEADING, "import", module, exclusive=True)
 

@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from explorer.client.display import block
-from explorer.tui.content import markdown, preview, said
+from explorer.tui.content import counted, markdown, preview, said
 
 JOINED = {
     "family \U0001f468\u200d\U0001f469\u200d\U0001f467": "family \U0001f468\U0001f469\U0001f467",
@@ -159,3 +159,12 @@ def test_no_word_between_tags_is_lost(text: Any) -> None:
     words = [word for word in text.split() if word.isdecimal()]
     shown = drawn(text, 400)
     assert [word for word in words if word not in shown] == []
+
+
+def test_one_of_a_thing_is_in_the_singular() -> None:
+    assert [counted(number, "time") for number in (0, 1, 1_200)] == [
+        "0 times",
+        "1 time",
+        "1,200 times",
+    ]
+    assert [counted(number, "query", "queries") for number in (1, 2)] == ["1 query", "2 queries"]

@@ -1,6 +1,7 @@
 """What is read late comes once, for who still waits for it, and says what went wrong."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,6 +14,7 @@ from textual import events
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
 from explorer.tui import key_queue
+from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity import overview, tabs
 from explorer.tui.screens.entity.tabs import LazyHistoryTab
@@ -105,6 +107,22 @@ async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(
         await reader.press("7")
         await reader.sees("13 aspects")
         assert len(tab.children) == 1
+
+
+async def test_a_worker_that_is_cancelled_before_it_starts_leaves_nothing_behind(
+    sample: Path, at: OpenTerminal
+) -> None:
+    began = []
+
+    async def do() -> None:
+        began.append(True)
+
+    async with at(sample) as reader:
+        start_worker(reader.app, do, group="test").cancel()
+        await reader.settle()
+        gc.collect()
+    # A coroutine that is never awaited is a warning, and warnings are errors.
+    assert not began
 
 
 async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(

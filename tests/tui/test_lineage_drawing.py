@@ -62,6 +62,16 @@ def test_what_is_not_in_the_catalog_or_deleted_has_a_sign() -> None:
     assert "✗ c" in text
 
 
+def test_a_platform_that_tells_two_of_one_name_apart_is_said_once() -> None:
+    hive, kafka = (
+        f"urn:li:dataset:(urn:li:dataPlatform:{one},a,PROD)" for one in ("hive", "kafka")
+    )
+    told = {one: {"name": "a", "kind": "Table", "type": "dataset"} for one in (hive, kafka)}
+    told[hive]["platform"], told[kafka]["platform"] = "hive", "kafka"
+    nodes = choose_nodes(graph_of((hive, kafka), **told), [kafka]).nodes
+    assert [nodes[one].fact for one in (hive, kafka)] == ["hive · Table", "kafka · Table"]
+
+
 def test_any_window_is_the_same_cut_of_the_whole() -> None:
     edges = [(f"a{at % 9}", f"b{at * 7 % 11}") for at in range(30)]
     edges += [(f"b{at % 11}", f"c{at * 5 % 13}") for at in range(30)]

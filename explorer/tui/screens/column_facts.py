@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from rich.text import Text
 
-from explorer.tui.content import Times, join, padded, preview, said
+from explorer.tui.content import Times, counted, join, padded, preview, said
 from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.rows import MARK
 from explorer.views.columns import ColumnMeasurements, ColumnRow, column_measurements
@@ -206,7 +206,8 @@ def _facts(row: ColumnRow) -> Text:
 def _measured(row: ColumnRow) -> Text:
     used = ""
     if row.uses is not None:
-        used = f"used {row.uses:,} times in {DAYS} days" if row.uses else f"not used in {DAYS} days"
+        used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
+        used = f"{used} in {DAYS} days"
     samples = [_cut(said(one), _SAMPLE_WIDTH) for one in row.samples]
     return join(
         [

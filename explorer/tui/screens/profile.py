@@ -251,13 +251,13 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
         at, newest = data.taken[-1]
-        size = newest.size_in_bytes
+        size, columns = newest.size_in_bytes, newest.column_count
         facts = [
             Text(f"{whole(newest.row_count)} rows", "bold"),
             self._moved(data.drift),
             *_cautions(data, newest),
             Text(f"measured {self.said_moment(at)}"),
-            Text("" if newest.column_count is None else f"{newest.column_count:,} columns", "dim"),
+            Text("" if columns is None else counted(columns, "column"), "dim"),
             Text("" if size is None else size_text(size), "dim"),
         ]
         self.show_totals(join(facts))

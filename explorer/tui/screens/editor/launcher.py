@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
-from explorer.tui.key_queue import LEADING
+from explorer.tui.key_queue import LEADING, start_worker
 from explorer.tui.screens.editor.descriptions import (
     DescriptionQueue,
     Descriptions,
@@ -73,7 +73,7 @@ class EditorLauncher:
 
         def left(how: EditorOutcome | None) -> None:
             if how is not None:
-                self._app.run_worker(self._after(how), group="edit")
+                start_worker(self._app, partial(self._after, how), group="edit")
 
         subject = self._subject_of(entity)
         screen = EditorScreen(
@@ -93,9 +93,8 @@ class EditorLauncher:
         """Edit the descriptions of a queue, from one on: one request. `changed` is called when the
         editor is left, and at the end of every save."""
         if not self._session.refuses_to_write():
-            # Given as it is, for it may be told to end before it has begun.
-            opening: WorkType[None] = partial(self._open_queued, queue, urn, path, changed)
-            self._app.run_worker(opening, LEADING, "edit", exclusive=True)
+            opening = partial(self._open_queued, queue, urn, path, changed)
+            start_worker(self._app, opening, LEADING, group="edit", exclusive=True)
 
     async def _open_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
@@ -140,7 +139,8 @@ class EditorLauncher:
         def left(chosen: Draft | None) -> None:
             self._drafts_changed()
             if chosen is not None:
-                self._app.run_worker(self._go_on_with(chosen), LEADING, "edit", exclusive=True)
+                do = partial(self._go_on_with, chosen)
+                start_worker(self._app, do, LEADING, group="edit", exclusive=True)
 
         self._app.push_screen(DraftsScreen(self._session), left)
 
@@ -149,7 +149,7 @@ class EditorLauncher:
 
         def left(changed: bool | None) -> None:
             if changed:
-                self._app.run_worker(self._view().refresh_entity(), group="edit")
+                start_worker(self._app, self._view().refresh_entity, group="edit")
 
         self._app.push_screen(LinksScreen(self._session, entity), left)
 

@@ -15,12 +15,12 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.tui.actions import actions_of
 from explorer.tui.content import markdown, padded, preview, said
+from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.editor.descriptions import DescriptionTarget
 from explorer.tui.widgets.rows import TextRows
 
 if TYPE_CHECKING:
     from rich.segment import Segment
-    from textual.worker import WorkType
 
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
@@ -60,9 +60,7 @@ class Preview(TextRows, can_focus=False):
     def on_resize(self) -> None:
         """Draw it anew at the width there is now."""
         super().on_resize()
-        # Given as it is, for it may be told to end before it has begun.
-        drawing: WorkType[None] = partial(self.show_text, self._text)
-        self.run_worker(drawing, exclusive=True, group="preview")
+        start_worker(self, partial(self.show_text, self._text), group="preview", exclusive=True)
 
 
 def _rendered(text: str, width: int) -> list[Text]:

@@ -18,7 +18,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.desktop import Browser
-from explorer.tui.key_queue import LEADING, import_first
+from explorer.tui.key_queue import LEADING, import_first, start_worker
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.editor.descriptions import is_describable
 from explorer.tui.screens.entity.head import head_mentions, head_text
@@ -373,7 +373,7 @@ class EntityView(Vertical, SizeAware):
     def on_history_tab_restored(self, event: "HistoryTab.DescriptionRestored") -> None:
         """Show the entity as it is after an older version was restored."""
         event.stop()
-        self.run_worker(self.refresh_entity(), group="entity-again")
+        start_worker(self, self.refresh_entity, group="entity-again")
 
     def on_lineage_tab_opened(self, event: "LineageTab.Opened") -> None:
         """Follow an edge of the drawing."""

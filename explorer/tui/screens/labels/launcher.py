@@ -1,12 +1,14 @@
 """Opens the dialogs that change an entity's labels, deprecation and visibility."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
 from explorer.metadata.names import singular
 from explorer.tui.content import line
+from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.labels.choice import (
     LabelChoice,
     LabelKind,
@@ -104,7 +106,7 @@ class LabelLauncher:
         return False
 
     def _after(self, sentence: str) -> None:
-        self._page.run_worker(self._show_again(sentence), group="labelled")
+        start_worker(self._page, partial(self._show_again, sentence), group="labelled")
 
     async def _show_again(self, sentence: str) -> None:
         await self._refresh()

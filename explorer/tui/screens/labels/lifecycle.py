@@ -18,7 +18,7 @@ from explorer.client.display import in_quotes, visible
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import counted, join, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
@@ -177,7 +177,7 @@ def _told_impact(impact: "Impact") -> Text:
 def _told_affected(one: "Affected") -> Text:
     text = said(one.name, "bold")
     if one.queries:
-        text.append(f" ({one.queries:,} queries in 30 days)", "dim")
+        text.append(f" ({counted(one.queries, 'query', 'queries')} in 30 days)", "dim")
     return text
 
 

@@ -155,7 +155,7 @@ def _node(
         state = "ghost"
     elif attributes.get("removed"):
         state = "removed"
-    return LineageNode(urn, name, _BETWEEN.join(one for one in facts if one), state)
+    return LineageNode(urn, name, _BETWEEN.join(filter(None, dict.fromkeys(facts))), state)
 
 
 _T = TypeVar("_T")

@@ -22,7 +22,7 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query import read_filter
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, preview, said
+from explorer.tui.content import counted, join, padded, preview, said
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.screens.export import FileScreen
 from explorer.tui.screens.lineage.drawing import LineageNode, Neighbourhood, unfold
@@ -286,8 +286,8 @@ class ImpactRows(Rows):
         facts = [
             said(entity.platform, "" if entity.distinction else "dim"),
             Text(hop_count(row.hops), "dim"),
-            Text(f"{row.queries:,} queries" if row.queries is not None else ""),
-            Text(f"{row.users:,} people" if row.users else "", "dim"),
+            Text("" if row.queries is None else counted(row.queries, "query", "queries")),
+            Text(counted(row.users, "person", "people") if row.users else "", "dim"),
             *(Text(state, "italic") for state in entity.states),
         ]
         if width >= _WIDE:

@@ -19,6 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Filter
+from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.search.box import (
     MOST_COMPLETIONS,
     DropDown,
@@ -100,7 +101,7 @@ class SearchMemory:
 
     def show(self) -> None:
         """List the saved and the recent searches."""
-        self._view.run_worker(self._show(), group="keeping")
+        start_worker(self._view, self._show, group="keeping")
 
     async def _searches(self) -> SearchStore:
         catalog = await self._session.catalog()
@@ -139,7 +140,8 @@ class SearchMemory:
         said: str = "",
         then: Callable[[], None] | None = None,
     ) -> None:
-        self._view.run_worker(self._changed(doing, change, said, then), group="keeping")
+        do = partial(self._changed, doing, change, said, then)
+        start_worker(self._view, do, group="keeping")
 
     async def _changed(
         self,
