@@ -199,7 +199,7 @@ def matches() -> Matches:
 def _counted(line: str) -> str:
     """A line of a screen, all counts of use masked; what a longer one moves is drawn together."""
     masked = re.sub(
-        r"(?<=\()\d[\d,]*(?= )|\b\d[\d,]*(?= (queries|query|people|person|times)\b)", "#", line
+        r"(?<=\()\d[\d,]*(?= )|\b\d[\d,]*(?= (queries|query|people|person|times?)\b)", "#", line
     )
     return masked if masked == line else re.sub(r" {2,}", "  ", masked)
 

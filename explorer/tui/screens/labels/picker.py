@@ -674,7 +674,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         makes = self._makes()
         if makes is not None:
             self._rows.append(makes)
-        names = (said(tell_label(row.label, self.name_of)).cell_len for row in self._rows)
+        names = (said(self._row_name(row.label)).cell_len for row in self._rows)
         self._name_width = max(_NAME_AT_LEAST, *names, 0)
         rows = self.query_one(LabelRows)
         one, _ = FOUND[self._kind]
@@ -709,6 +709,14 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
             return None
         return _LabelRow(label) if label in self._choice.new else _LabelRow(label, makes=text)
 
+    def _row_name(self, label: str) -> str:
+        """Return a label's name; of an owner with the kind of ownership, unless it is the one that
+        the title says new owners get."""
+        urn, ownership = owner_and_type(label)
+        if ownership == self._ownership and self._choice.state(label) == "off":
+            return self.name_of(urn)
+        return tell_label(label, self.name_of)
+
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
         if row.makes:
@@ -719,7 +727,7 @@ class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
         if state == "fixed":
             about = "came in with the schema"
         name_width = min(self._name_width, width * 2 // 5)
-        name = tell_label(row.label, self.name_of)
+        name = self._row_name(row.label)
         verb = "owns" if self._kind == "owners" else "on"
         used = "" if offer.uses is None else f"{verb} {offer.uses:,}"
         return (draw_label(state, name, about, used, width, name_width),)
