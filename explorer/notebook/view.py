@@ -457,8 +457,10 @@ def _cut(text: str, style: str) -> str:
 
 
 def _is_short(cell: Cell) -> bool:
-    """Whether no line of it is worth breaking, such as a moment or the name of a person."""
-    return not cell.markdown and max(map(len, (cell.text, *cell.below))) <= _SHORT
+    """Whether no line of it is worth breaking, such as a moment or the name of a person; a list
+    is broken after its commas."""
+    lines = (cell.text, *cell.below)
+    return not cell.markdown and all(len(one) <= _SHORT and ", " not in one for one in lines)
 
 
 def _breakable(text: str) -> str:
