@@ -425,8 +425,15 @@ class ColumnLineage(ShownTable):
 
     @cached_property
     def urns(self) -> tuple[str, ...]:
-        """Return everything reached, nearest first, without the column itself."""
-        return nearest(self.graph, self.graph.graph["roots"])
+        """Return everything reached, nearest first, then by table and column, without the column
+        itself."""
+        nodes = self.graph.nodes
+
+        def place(node: str) -> tuple[int, str, str, str]:
+            column = str(nodes[node].get("column") or "")
+            return abs(nodes[node].get("hops") or 0), self._called(node), column, node
+
+        return tuple(sorted(nearest(self.graph, self.graph.graph["roots"]), key=place))
 
     def __len__(self) -> int:
         return len(self.urns)

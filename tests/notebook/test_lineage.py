@@ -110,9 +110,14 @@ def test_impact_of_a_column_says_how_sure_it_is(orders: Any) -> None:
 
 def test_tables_of_one_name_are_told_apart_in_every_row_of_a_columns_lineage(orders: Any) -> None:
     # `revenue_total` is a column of one of them only, `ltv_24m` of both.
-    rows = [row.split() for row in repr(orders.lineage(column="net_amount")).splitlines()]
+    lineage = orders.lineage(column="net_amount")
+    rows = [row.split() for row in repr(lineage).splitlines()]
     marts = {(row[1], row[2]) for row in rows if row[0] == "mart_ltv"}
     assert marts == {("(PROD)", "ltv_24m"), ("(PROD)", "revenue_total"), ("(DEV)", "ltv_24m")}
+    # The same order in every run: sets have another one in each.
+    frame = lineage.df.assign(far=lineage.df["hops"].abs())
+    placed = frame[["far", "table", "column", "urn"]].to_records(index=False).tolist()
+    assert placed == sorted(placed)
 
 
 def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) -> None:
