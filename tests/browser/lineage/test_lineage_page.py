@@ -333,6 +333,13 @@ def test_pictures_and_graphml_are_saved(tree: Any) -> None:
     assert "rgb" in next(drawn.iter(f"{SVG}rect")).attrib["fill"]
     png = saved("Save the picture as PNG")
     assert png.path().read_bytes().startswith(b"\x89PNG")
+    # In a narrow cell the menu's button stands on a line of its own, and its menu within the cell.
+    for width in (660, 600, 520):
+        page.set_viewport_size({"width": width, "height": 760})
+        page.get_by_text("Export", exact=True).click()
+        menu = page.locator(".cx-menu", has_text="GraphML").bounding_box()
+        assert menu["x"] >= page.locator(".catalog-lineage").bounding_box()["x"]
+        page.get_by_text("Export", exact=True).click()
     page.get_by_text("Export", exact=True).click()
     page.get_by_role("button", name="GraphML").click()
     assert tree.sent == [{"kind": "graphml"}]
