@@ -21,8 +21,8 @@ from explorer import config
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import (
-    Column,
     StyledTable,
+    TableColumn,
     note,
     notes,
     print_diff,
@@ -434,11 +434,11 @@ def _urns(what: _What, labels: Iterable[str]) -> list[str]:
 def _table(found: Sequence[_Found], what: _What) -> StyledTable:
     name = "domains" if what == "domain" else what
     columns = [
-        Column("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
-        Column("shown", name, audience="people", folds=True),
-        Column("urn", audience="programs"),
-        Column("column", audience="programs"),
-        Column(name, audience="programs"),
+        TableColumn("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
+        TableColumn("shown", name, audience="people", folds=True),
+        TableColumn("urn", audience="programs"),
+        TableColumn("column", audience="programs"),
+        TableColumn(name, audience="programs"),
     ]
     rows = [
         (place_words(urn, path), part(what, held), str(urn), path, held)

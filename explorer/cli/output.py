@@ -18,14 +18,14 @@ from explorer.client.display import block, line, moment, visible
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Column, Table
+from explorer.views.table import Table, TableColumn
 
 __all__ = [
     "EDITED",
     "Cell",
-    "Column",
     "StyledTable",
     "Table",
+    "TableColumn",
     "as_objects",
     "escaped_json",
     "note",
@@ -164,13 +164,13 @@ _LEAST: Final = 12
 class StyledTable:
     """A table for people, some of whose cells are styled texts."""
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[Cell]]
 
     @classmethod
     def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "StyledTable":
         """Return a table whose columns have these names and nothing else."""
-        return cls([Column(name) for name in names], rows)
+        return cls([TableColumn(name) for name in names], rows)
 
     def plain(self) -> Table:
         """Return the table without styles, for programs."""
@@ -239,7 +239,7 @@ def print_exactly(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _shown(value: Cell, column: Column) -> Text:
+def _shown(value: Cell, column: TableColumn) -> Text:
     match value:
         case None:
             return Text()

@@ -193,7 +193,7 @@ def _table(
         )
         for entry in entries
     ]
-    return output.StyledTable([output.Column(name) for name in columns], rows)
+    return output.StyledTable([output.TableColumn(name) for name in columns], rows)
 
 
 def _cell(held: object) -> output.Cell:

@@ -31,7 +31,7 @@ from explorer.views.history import (
     version_label,
 )
 from explorer.views.parts import Difference, Part, Say, Title
-from explorer.views.table import Column, Table, to_frame
+from explorer.views.table import Table, TableColumn, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,11 @@ class Runs(ShownTable, tuple[Run, ...]):
 
     def parts(self) -> Iterator[Part]:
         yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
-        heads = (Column("run", style="bold"), Column("time", "wrote last"), Column("rows left"))
+        heads = (
+            TableColumn("run", style="bold"),
+            TableColumn("time", "wrote last"),
+            TableColumn("rows left"),
+        )
         rows = [(one.run_id, one.at, one.rows) for one in self]
         yield from table_parts(Table(heads, rows))
 

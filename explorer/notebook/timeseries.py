@@ -23,7 +23,7 @@ from explorer.views.chart import Bar, Bars, Line, Lines, with_gaps, written
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Part, Say, Title
 from explorer.views.profile import Profiles, read_profiles
-from explorer.views.table import Column
+from explorer.views.table import TableColumn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,10 +275,10 @@ class TopUsers(ShownTable):
     def table(self) -> values.Table:
         """All of them."""
         columns = (
-            Column("user", audience="programs", dtype="string"),
-            Column("name", "user", style="bold", dtype="string"),
-            Column("queries", dtype="int64"),
-            Column("windows", audience="programs", dtype="int64"),
+            TableColumn("user", audience="programs", dtype="string"),
+            TableColumn("name", "user", style="bold", dtype="string"),
+            TableColumn("queries", dtype="int64"),
+            TableColumn("windows", audience="programs", dtype="int64"),
         )
         return values.Table(columns, self.rows)
 
@@ -312,8 +312,8 @@ class TopQueries(ShownTable):
     def table(self) -> values.Table:
         """All of them."""
         columns = (
-            Column("query", dtype="string"),
-            Column("windows", "times among the top", dtype="int64"),
+            TableColumn("query", dtype="string"),
+            TableColumn("windows", "times among the top", dtype="int64"),
         )
         return values.Table(columns, self.rows)
 

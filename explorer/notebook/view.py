@@ -36,7 +36,7 @@ from explorer.views.parts import (
     with_names,
 )
 from explorer.views.table import Cell as Value
-from explorer.views.table import Column, Row, Table
+from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,7 +181,7 @@ def table_parts(
     yield from grid_parts(headers, table.rows, cells, numbers=numbers, most=most, rest=rest)
 
 
-def _table_cell(value: Value, column: Column, detail: str, link: str) -> Cell:
+def _table_cell(value: Value, column: TableColumn, detail: str, link: str) -> Cell:
     tone = _TONES_OF_STYLES.get(column.style, "plain")
     match value:
         case None | "":

@@ -26,7 +26,7 @@ from explorer.views.parts import (
     Value,
     Web,
 )
-from explorer.views.table import Column, Table
+from explorer.views.table import Table, TableColumn
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -385,11 +385,11 @@ def health_parts(health: "Health") -> Iterator[Part]:
 def health_table(health: "Health") -> Table:
     """Return a row for each failed assertion and active incident of an entity."""
     columns = (
-        Column("state", "", style="bold"),
-        Column("urn", audience="programs"),
-        Column("what", detail="urn"),
-        Column("since"),
-        Column("found"),
+        TableColumn("state", "", style="bold"),
+        TableColumn("urn", audience="programs"),
+        TableColumn("what", detail="urn"),
+        TableColumn("since"),
+        TableColumn("found"),
     )
     rows = [
         (
@@ -405,10 +405,10 @@ def health_table(health: "Health") -> Table:
 def links_table(links: Iterable["Link"], names: ActorNames) -> Table:
     """Return a row for each documentation link of an entity."""
     columns = (
-        Column("url", audience="programs", dtype="string"),
-        Column("description", "link", link="url", dtype="string"),
-        Column("actor", audience="programs", dtype="string"),
-        Column("added", audience="people", style="dim"),
+        TableColumn("url", audience="programs", dtype="string"),
+        TableColumn("description", "link", link="url", dtype="string"),
+        TableColumn("actor", audience="programs", dtype="string"),
+        TableColumn("added", audience="people", style="dim"),
     )
     rows = [
         (

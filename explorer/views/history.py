@@ -10,7 +10,7 @@ from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
-from explorer.views.table import Audience, Cell, Column, Table
+from explorer.views.table import Audience, Cell, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.client import entity
@@ -242,9 +242,9 @@ def old_column_description(
 
 
 _STAMP: Final = (
-    Column("time", "when", folds=True, missing="not known", dtype="datetime64[ms, UTC]"),
-    Column("actor", audience="programs", dtype="string"),
-    Column("who", max_width=20, folds=True, dtype="string"),
+    TableColumn("time", "when", folds=True, missing="not known", dtype="datetime64[ms, UTC]"),
+    TableColumn("actor", audience="programs", dtype="string"),
+    TableColumn("who", max_width=20, folds=True, dtype="string"),
 )
 
 _STAMP_AND_RUN: Final = (*_STAMP[:2], replace(_STAMP[2], detail="run"))
@@ -257,11 +257,11 @@ def history_table(
     audience: Audience = "programs" if of_one_aspect else "everyone"
     columns = (
         *_STAMP_AND_RUN,
-        Column("aspect", audience=audience, max_width=28, folds=True),
-        Column("version", "no", dtype="int64"),
-        Column("run", audience="programs", dtype="string"),
-        Column("summary", "what it changed", folds=True, dtype="string"),
-        Column("changes", audience="programs"),
+        TableColumn("aspect", audience=audience, max_width=28, folds=True),
+        TableColumn("version", "no", dtype="int64"),
+        TableColumn("run", audience="programs", dtype="string"),
+        TableColumn("summary", "what it changed", folds=True, dtype="string"),
+        TableColumn("changes", audience="programs"),
     )
     rows = [
         (
@@ -280,13 +280,13 @@ def history_table(
 def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames) -> Table:
     """Return a row for each entry of the change log, in the order given."""
     columns = (
-        Column("offset"),
+        TableColumn("offset"),
         *_STAMP,
-        Column("urn", audience="programs"),
-        Column("name", "what", style="bold", detail="urn"),
-        Column("type", audience="programs"),
-        Column("aspect"),
-        Column("kind"),
+        TableColumn("urn", audience="programs"),
+        TableColumn("name", "what", style="bold", detail="urn"),
+        TableColumn("type", audience="programs"),
+        TableColumn("aspect"),
+        TableColumn("kind"),
     )
     rows = [
         (
@@ -319,10 +319,10 @@ def blame_table(
         written = (None,) * 6 if change is None else (*_change(change, names), change.after)
         rows.append((column.path.raw, column.path.simple, *written))
     heads = (
-        Column("path", audience="programs"),
-        Column("name", "column", max_width=36, folds=True, style="bold"),
+        TableColumn("path", audience="programs"),
+        TableColumn("name", "column", max_width=36, folds=True, style="bold"),
         *_CHANGE,
-        Column("description", folds=True, markdown=True),
+        TableColumn("description", folds=True, markdown=True),
     )
     return Table(heads, rows, title)
 
@@ -330,12 +330,12 @@ def blame_table(
 def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: ActorNames) -> Table:
     """Return a row for each change of a column's description, in the order given."""
     columns = (
-        Column("path", audience="programs"),
-        Column("name", "column", style="bold"),
+        TableColumn("path", audience="programs"),
+        TableColumn("name", "column", style="bold"),
         *_CHANGE,
-        Column("version", audience="programs"),
-        Column("before", audience="programs"),
-        Column("after", "description", markdown=True, missing="taken away"),
+        TableColumn("version", audience="programs"),
+        TableColumn("before", audience="programs"),
+        TableColumn("after", "description", markdown=True, missing="taken away"),
     )
     rows = [
         (
@@ -351,7 +351,7 @@ def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: A
     return Table(columns, rows, title)
 
 
-_CHANGE: Final = (*_STAMP_AND_RUN, Column("origin"), Column("run", audience="programs"))
+_CHANGE: Final = (*_STAMP_AND_RUN, TableColumn("origin"), TableColumn("run", audience="programs"))
 
 
 def _change(change: "ColumnChange", names: ActorNames) -> Sequence[Cell]:

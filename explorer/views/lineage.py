@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from explorer.client.display import line
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
-from explorer.views.table import Column, Row, Table
+from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -436,7 +436,7 @@ class ImpactView:
 
 
 _AFFECTED: Final = tuple(
-    Column(name)
+    TableColumn(name)
     for name in (
         *("urn", "name", "type", "kind", "platform", "hops", "queries", "users", "certainty"),
         *("columns", "owners", "domain", "exists", "removed", "deprecated"),

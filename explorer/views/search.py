@@ -9,7 +9,7 @@ from explorer.client.display import line
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name, singular
 from explorer.metadata.urn import Urn
-from explorer.views.table import Column, Table
+from explorer.views.table import Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -342,12 +342,12 @@ def folder_table(page: "BrowsePage") -> Table:
     """Return a row for each folder and entity on a page of a folder, folders first; `count` is the
     number of entities in and below a folder."""
     columns = (
-        Column("name", audience="programs", dtype="string"),
-        Column("label", "name", audience="people", style="bold", detail="urn"),
-        Column("kind", dtype="string"),
-        Column("count", "holds", dtype="Int64"),
-        Column("urn", audience="programs", dtype="string"),
-        Column("path", audience="programs", dtype="string"),
+        TableColumn("name", audience="programs", dtype="string"),
+        TableColumn("label", "name", audience="people", style="bold", detail="urn"),
+        TableColumn("kind", dtype="string"),
+        TableColumn("count", "holds", dtype="Int64"),
+        TableColumn("urn", audience="programs", dtype="string"),
+        TableColumn("path", audience="programs", dtype="string"),
     )
     above = page.path.rstrip("/")
     folders = [

@@ -7,7 +7,7 @@ every value under a stable name.
 from typing import TYPE_CHECKING, Final
 
 from explorer.metadata.fieldpath import FieldPath
-from explorer.views.table import Column, Row, Table
+from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.changeset import Change, Changeset
@@ -64,12 +64,12 @@ def coverage_page(coverage: "Coverage") -> Table:
     description, or without groups one for tables and one for columns."""
     if coverage.by is None:
         sums = (
-            Column("part", "", style="bold"),
-            Column("total"),
-            Column("documented"),
-            Column("percent", "%"),
-            Column("edited", "by people"),
-            Column("ingested", "by ingestion"),
+            TableColumn("part", "", style="bold"),
+            TableColumn("total"),
+            TableColumn("documented"),
+            TableColumn("percent", "%"),
+            TableColumn("edited", "by people"),
+            TableColumn("ingested", "by ingestion"),
         )
         counts = ((part, coverage.of(part)) for part in PARTS)
         rows: list[Row] = [
@@ -78,13 +78,13 @@ def coverage_page(coverage: "Coverage") -> Table:
         ]
         return Table(sums, rows, "Coverage")
     columns = (
-        Column("name", coverage.by, folds=True, style="bold"),
+        TableColumn("name", coverage.by, folds=True, style="bold"),
         *(
-            Column(f"{part}_{field}", heading)
+            TableColumn(f"{part}_{field}", heading)
             for part in PARTS
             for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
         ),
-        Column("columns_undocumented", "missing"),
+        TableColumn("columns_undocumented", "missing"),
     )
     rows = []
     for group in coverage.groups:
@@ -113,14 +113,14 @@ def worklist_page(worklist: "Worklist") -> Table:
     from explorer.graph.nodes import named_apart
 
     columns = (
-        Column("weight"),
-        Column("used"),
-        Column("used_of", "of", style="dim"),
-        Column("downstream"),
-        Column("urn", audience="programs"),
-        Column("table", folds=True, style="bold", detail="urn"),
-        Column("column", folds=True),
-        Column("type", max_width=12, style="dim"),
+        TableColumn("weight"),
+        TableColumn("used"),
+        TableColumn("used_of", "of", style="dim"),
+        TableColumn("downstream"),
+        TableColumn("urn", audience="programs"),
+        TableColumn("table", folds=True, style="bold", detail="urn"),
+        TableColumn("column", folds=True),
+        TableColumn("type", max_width=12, style="dim"),
     )
     tables = named_apart((item.urn, {"name": item.table}) for item in worklist.items)
     rows = [_item_row(item, tables[item.urn]["name"]) for item in worklist.items]

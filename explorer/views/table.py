@@ -18,9 +18,9 @@ __all__ = [
     "FILE_FORMATS",
     "Audience",
     "Cell",
-    "Column",
     "Row",
     "Table",
+    "TableColumn",
     "require_parquet",
     "to_csv",
     "to_frame",
@@ -42,7 +42,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     `name` is the key in JSON and the header in CSV; `heading` is what people read, by default the
@@ -81,7 +81,7 @@ class Table:
     reads them, a page at a time. `exact`, where it is set, is written as JSON instead of the rows.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Row]
     title: str = ""
     total: int | None = None
@@ -91,7 +91,7 @@ class Table:
     @classmethod
     def of(cls, title: str, names: Iterable[str], rows: Sequence[Row], **rest: Any) -> "Table":
         """Return a table whose columns have these names and nothing else."""
-        return cls(tuple(Column(name) for name in names), rows, title, **rest)
+        return cls(tuple(TableColumn(name) for name in names), rows, title, **rest)
 
 
 def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:

@@ -137,11 +137,11 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
 
         done = go_through(urns, read)
     columns = [
-        output.Column("urn", audience="everyone" if len(urns) > 1 else "programs", folds=True),
-        output.Column("label", max_width=36, folds=True, style="bold"),
-        output.Column("url", folds=True),
-        output.Column("by", audience="programs"),
-        output.Column("at_millis", audience="programs"),
+        output.TableColumn("urn", audience="everyone" if len(urns) > 1 else "programs", folds=True),
+        output.TableColumn("label", max_width=36, folds=True, style="bold"),
+        output.TableColumn("url", folds=True),
+        output.TableColumn("by", audience="programs"),
+        output.TableColumn("at_millis", audience="programs"),
     ]
     table = output.StyledTable(columns, rows)
     match shown_as:

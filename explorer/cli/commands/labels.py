@@ -353,8 +353,8 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
         print_json([{"urn": str(entity.urn), "deprecation": held} for entity, held in found])
     elif found:
         columns = [
-            output.Column("name", max_width=56, folds=True, style="bold"),
-            output.Column("deprecation", folds=True),
+            output.TableColumn("name", max_width=56, folds=True, style="bold"),
+            output.TableColumn("deprecation", folds=True),
         ]
         rows = [(entity.urn.name, part("deprecation", held)) for entity, held in found]
         output.print_table(output.StyledTable(columns, rows))

@@ -171,13 +171,13 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
         for row in shown
     ]
     columns = (
-        output.Column("column", max_width=36, folds=True),
-        output.Column("type", max_width=12),
-        output.Column("facts", ""),
-        output.Column(
+        output.TableColumn("column", max_width=36, folds=True),
+        output.TableColumn("type", max_width=12),
+        output.TableColumn("facts", ""),
+        output.TableColumn(
             "labels", "tags, terms", folds=True, audience="everyone" if labelled else "programs"
         ),
-        output.Column("description", folds=True),
+        output.TableColumn("description", folds=True),
     )
     return output.StyledTable(columns, rows)
 

@@ -11,8 +11,8 @@ from explorer.cli import output
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Cell,
-    Column,
     StyledTable,
+    TableColumn,
     as_objects,
     note,
     print_csv,
@@ -302,11 +302,11 @@ def print_as_table(found: LineageReport) -> None:
     if not found.shown:
         return
     columns = (
-        Column("name", max_width=48, folds=True, style="bold"),
-        Column("type"),
-        Column("hops"),
-        Column("side"),
-        Column("state", style="italic"),
+        TableColumn("name", max_width=48, folds=True, style="bold"),
+        TableColumn("type"),
+        TableColumn("hops"),
+        TableColumn("side"),
+        TableColumn("state", style="italic"),
     )
     nodes = found.whole.nodes
     entities = views.lineage_entities((urn, nodes[urn]) for urn in found.shown)
@@ -318,7 +318,7 @@ def print_as_table(found: LineageReport) -> None:
     _print_used(columns, rows)
 
 
-def _print_used(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) -> None:
     """Print a table without the columns that are empty in every row."""
     used = [
         at for at in range(len(columns)) if any(row[at] not in (None, "", 0, ()) for row in rows)
@@ -500,15 +500,15 @@ def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: i
     wide = width >= (_WIDEST if narrowed else _WIDE)
     counted = not narrowed or width >= _WIDE
     columns = (
-        Column("name", max_width=36, folds=True, style="bold"),
-        Column("type"),
-        Column("queries"),
-        Column("users"),
-        Column("hops"),
-        Column("columns", max_width=20, folds=True),
-        Column("known", folds=True),
-        Column("owners", max_width=24, style="dim"),
-        Column("state", style="italic"),
+        TableColumn("name", max_width=36, folds=True, style="bold"),
+        TableColumn("type"),
+        TableColumn("queries"),
+        TableColumn("users"),
+        TableColumn("hops"),
+        TableColumn("columns", max_width=20, folds=True),
+        TableColumn("known", folds=True),
+        TableColumn("owners", max_width=24, style="dim"),
+        TableColumn("state", style="italic"),
     )
     rows: list[tuple[Cell, ...]] = []
     for one in affected:
@@ -754,9 +754,9 @@ def _print_relationship_groups(found: Related) -> None:
         shown = [entities[str(urn)] for urn in group.shown]
         rows = [(one.full_name, one.type, one.state) for one in shown]
         columns = (
-            Column("name", max_width=60, folds=True),
-            Column("type", style="dim"),
-            Column("state", style="italic"),
+            TableColumn("name", max_width=60, folds=True),
+            TableColumn("type", style="dim"),
+            TableColumn("state", style="italic"),
         )
         print_table(StyledTable(columns, rows), headings=False)
         if len(group.shown) < group.count:
@@ -823,4 +823,4 @@ def _rows(found: Related) -> StyledTable:
                     about.get("exists"),
                 )
             )
-    return StyledTable([Column(name) for name in names], rows)
+    return StyledTable([TableColumn(name) for name in names], rows)

@@ -37,7 +37,7 @@ __all__ = [
 _KEPT_LINES: Final = 4
 _LEAST: Final = 10
 _MOST_PIPED: Final = 1_000
-_TREE: Final = tuple(map(output.Column, ("path", "name", "type", "depth", "entities")))
+_TREE: Final = tuple(map(output.TableColumn, ("path", "name", "type", "depth", "entities")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +195,13 @@ def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Style
             [found.path, str(named.urn), entity, name, kind, None, _shortened_description(summary)]
         )
     columns = (
-        output.Column("path", audience="programs"),
-        output.Column("urn", audience="programs"),
-        output.Column("type", audience="programs"),
-        output.Column("name", max_width=44, folds=True, style="bold"),
-        output.Column("kind", "type", max_width=16),
-        output.Column("entities", audience="everyone" if found.folders else "programs"),
-        output.Column(
+        output.TableColumn("path", audience="programs"),
+        output.TableColumn("urn", audience="programs"),
+        output.TableColumn("type", audience="programs"),
+        output.TableColumn("name", max_width=44, folds=True, style="bold"),
+        output.TableColumn("kind", "type", max_width=16),
+        output.TableColumn("entities", audience="everyone" if found.folders else "programs"),
+        output.TableColumn(
             "description", audience="everyone" if found.entities else "programs", style="dim"
         ),
     )
@@ -319,7 +319,7 @@ def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     for row in result_rows(page, summaries):
         values = _as_json(row) | {"matched": list(row.matched_fields)}
         rows.append([values[name] for name in _CSV])
-    output.print_csv(output.StyledTable([output.Column(name) for name in _CSV], rows))
+    output.print_csv(output.StyledTable([output.TableColumn(name) for name in _CSV], rows))
     _say_how_many(page)
 
 

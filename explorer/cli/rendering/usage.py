@@ -109,8 +109,8 @@ def print_column(
             (_when(point), point.row_count, *(column[name] for name in _SHOWN))
             for point, column in found
         ]
-        columns = [output.Column("measured"), output.Column("rows")]
-        columns += [output.Column(name, max_width=14) for name in _SHOWN]
+        columns = [output.TableColumn("measured"), output.TableColumn("rows")]
+        columns += [output.TableColumn(name, max_width=14) for name in _SHOWN]
         output.print_table(output.StyledTable(columns, shown))
     _say_how_many(series, len(found), period)
 
@@ -154,13 +154,13 @@ def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
         ]
         shown.append([*row, *(column[name] for name in _VALUES), _samples(column)])
     heads = [
-        output.Column("column", max_width=36, folds=True, style="bold"),
-        output.Column("nulls"),
-        output.Column("distinct"),
+        output.TableColumn("column", max_width=36, folds=True, style="bold"),
+        output.TableColumn("nulls"),
+        output.TableColumn("distinct"),
     ]
     if wide:
-        heads += [output.Column(name, max_width=14) for name in _VALUES]
-        heads.append(output.Column("samples", style="dim"))
+        heads += [output.TableColumn(name, max_width=14) for name in _VALUES]
+        heads.append(output.TableColumn("samples", style="dim"))
         output.print_table(output.StyledTable(heads, shown))
         return
     first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in shown)
@@ -276,7 +276,7 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     console.print()
     more = f"  {len(shown):,} of {len(counted):,}" if len(shown) < len(counted) else ""
     console.print(Text(title, "bold") + Text(more, "dim"))
-    columns = (output.Column("name", max_width=50), output.Column("count"))
+    columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
     rows = [(Text("  ") + said(name), count) for name, count in shown]
     output.print_table(output.StyledTable(columns, rows), headings=False)
 
