@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
@@ -41,14 +40,73 @@ _log = logging.getLogger(__name__)
 _Read = Callable[["AsyncCatalog"], Coroutine[Any, Any, Any]]
 
 
-@dataclass(eq=False)
-class _Job:
-    said: str
-    key: str
-    read: _Read
-    then: Callable[[Any], None]
-    dropped: bool = False
-    tasks: list[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]] = field(default_factory=list)
+_T = TypeVar("_T")
+
+_LONGEST_SENTENCE = 400
+
+
+class _Cancellable:
+    """Work on a client's thread that may be dropped at any time, from any thread."""
+
+    def __init__(self, lock: threading.Condition) -> None:
+        """`lock` is held by whoever calls `drop`."""
+        self.dropped = False
+        self._lock = lock
+        self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def run(self, begin: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Return the result of the coroutine that `begin` makes. Raises `Superseded` where it was
+        dropped."""
+        task = asyncio.ensure_future(begin())
+        with self._lock:
+            self._tasks.append((asyncio.get_running_loop(), task))
+            if self.dropped:
+                task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if self.dropped:
+                raise Superseded("what was asked for is no longer wanted") from None
+            raise
+        finally:
+            with self._lock:
+                self._tasks.clear()
+
+    def drop(self) -> None:
+        """Cancel what is under way; what begins later is cancelled at once."""
+        self.dropped = True
+        for loop, task in self._tasks:
+            # A client that was closed has ended its loop, and with it the task.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(task.cancel)
+
+
+def _guard(do: Callable[[], None], failed: Callable[[str], None]) -> None:
+    """Do something for the reader, and show what goes wrong: nothing else would."""
+    try:
+        do()
+    except CatalogError as error:
+        failed(line(str(error), _LONGEST_SENTENCE))
+    # The outermost edge: what nobody foresaw would be seen nowhere else.
+    except Exception as error:
+        _log.debug("a callback of a widget failed", exc_info=True)
+        failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
+
+
+class _Job(_Cancellable):
+    """A question of the lineage widget."""
+
+    def __init__(
+        self,
+        lock: threading.Condition,
+        said: str,
+        key: str,
+        read: _Read,
+        then: Callable[[Any], None],
+    ) -> None:
+        super().__init__(lock)
+        self.said, self.key, self.read, self.then = said, key, read, then
 
 
 class LineageRequests:
@@ -87,7 +145,7 @@ class LineageRequests:
             if self._ended:
                 return
             self._drop(key, everything=alone)
-            self._queue.append(_Job(said, key, read, then))
+            self._queue.append(_Job(self._lock, said, key, read, then))
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="catalog-lineage", daemon=True
@@ -109,23 +167,13 @@ class LineageRequests:
 
     def guarded(self, do: Callable[[], None]) -> None:
         """Do something for the reader, and show what goes wrong: nothing else would."""
-        try:
-            do()
-        except CatalogError as error:
-            self._failed(line(str(error)))
-        except Exception as error:
-            _log.debug("a callback of the lineage widget failed", exc_info=True)
-            self._failed(line(f"{type(error).__name__}: {error}", 300))
+        _guard(do, self._failed)
 
     def _drop(self, key: str, *, everything: bool) -> None:
         jobs = [*self._queue, *([self._now] if self._now else [])]
         for job in jobs:
             if everything or (key and job.key == key):
-                job.dropped = True
-                for loop, task in job.tasks:
-                    # A client that was closed has ended its loop, and with it the task.
-                    with suppress(RuntimeError):
-                        loop.call_soon_threadsafe(task.cancel)
+                job.drop()
         self._queue = deque(job for job in self._queue if not job.dropped)
 
     def _run(self) -> None:
@@ -144,7 +192,7 @@ class LineageRequests:
 
     def _do(self, job: _Job) -> None:
         try:
-            answer = self._catalog.wait(self._stoppable(job))
+            answer = self._catalog.wait(job.run(lambda: job.read(self._catalog.core)))
         except CatalogError:
             if job.dropped:
                 return
@@ -152,74 +200,42 @@ class LineageRequests:
         if not job.dropped:
             job.then(answer)
 
-    async def _stoppable(self, job: _Job) -> Any:
-        task = asyncio.ensure_future(job.read(self._catalog.core))
-        with self._lock:
-            job.tasks.append((asyncio.get_running_loop(), task))
-            if job.dropped:
-                task.cancel()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            task.cancel()
-            if job.dropped:
-                raise Superseded("what was asked for is no longer wanted") from None
-            raise
-        finally:
-            with self._lock:
-                job.tasks.clear()
-
-
-_T = TypeVar("_T")
 
 Kind = Literal["search", "measures", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
-_LONGEST_SENTENCE = 400
 
 
-@dataclass(eq=False)
-class _Question:
-    said: str
-    read: Callable[[NotebookCatalog], Any]
-    then: Callable[[Any], None]
-    failed: Callable[[Exception], bool] | None
-    firm: bool
-    dropped: bool = False
-    tasks: list[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]] = field(default_factory=list)
+class _Question(_Cancellable):
+    """A question of the explorer; one that is `firm` is never dropped."""
+
+    def __init__(
+        self,
+        lock: threading.Condition,
+        said: str,
+        read: Callable[[NotebookCatalog], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[Exception], bool] | None,
+        *,
+        firm: bool,
+    ) -> None:
+        super().__init__(lock)
+        self.said, self.read, self.then, self.failed = said, read, then, failed
+        self.firm = firm
 
 
 class _Asked(NotebookCatalog):
     """The same catalog for the length of one question, which hangs up when that is dropped."""
 
-    def __init__(
-        self, whole: NotebookCatalog, question: _Question, lock: threading.Condition
-    ) -> None:
+    def __init__(self, whole: NotebookCatalog, question: _Question) -> None:
         self.__dict__.update(vars(whole))
         # Kept, for a catalog that nobody has any more ends its thread.
-        self._whole, self._question, self._lock = whole, question, lock
+        self._whole, self._question = whole, question
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # What was read with it outlives the question.
         return self._whole.__reduce_ex__(protocol)
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        return super().wait(self._stoppable(work))
-
-    async def _stoppable(self, work: Coroutine[Any, Any, _T]) -> _T:
-        question, task = self._question, asyncio.ensure_future(work)
-        with self._lock:
-            question.tasks.append((asyncio.get_running_loop(), task))
-            if question.dropped:
-                task.cancel()
-        try:
-            return await task
-        except asyncio.CancelledError:
-            task.cancel()
-            if question.dropped:
-                raise Superseded("what was asked for is no longer wanted") from None
-            raise
-        finally:
-            with self._lock:
-                question.tasks.clear()
+        return super().wait(self._question.run(lambda: work))
 
 
 class ExplorerRequests:
@@ -268,7 +284,7 @@ class ExplorerRequests:
                 self._drop(kind)
             firm = kind in ("draft", "save")
             self._waiting.setdefault(kind, deque()).append(
-                _Question(said, read, then, failed, firm)
+                _Question(self._lock, said, read, then, failed, firm=firm)
             )
             if kind not in self._threads:
                 thread = threading.Thread(
@@ -298,14 +314,7 @@ class ExplorerRequests:
 
     def guarded(self, do: Callable[[], None]) -> None:
         """Do something for the reader, and show what goes wrong: nothing else would."""
-        try:
-            do()
-        except CatalogError as error:
-            self._failed(line(str(error), _LONGEST_SENTENCE))
-        # The outermost edge: what nobody foresaw would be seen nowhere else.
-        except Exception as error:
-            _log.debug("the explorer failed", exc_info=True)
-            self._failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
+        _guard(do, self._failed)
 
     def _drop(self, kind: Kind) -> None:
         waiting = self._waiting.get(kind, deque())
@@ -313,11 +322,7 @@ class ExplorerRequests:
         for question in (*waiting, *([now] if now else [])):
             if question.firm:
                 continue
-            question.dropped = True
-            for loop, task in question.tasks:
-                # A client that was closed has ended its loop, and with it the task.
-                with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(task.cancel)
+            question.drop()
         self._waiting[kind] = deque(one for one in waiting if not one.dropped)
 
     def _run(self, kind: Kind) -> None:
@@ -336,7 +341,7 @@ class ExplorerRequests:
 
     def _do(self, question: _Question) -> None:
         try:
-            answer = question.read(_Asked(self._catalog, question, self._lock))
+            answer = question.read(_Asked(self._catalog, question))
         except Exception as error:
             with self._lock:
                 if question.dropped or (question.failed is not None and question.failed(error)):
