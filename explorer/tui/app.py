@@ -295,13 +295,13 @@ class CatalogApp(App[None]):
         self._desk.query_one(SearchView).focus_results()
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys go to their widgets one after another, all else as it comes."""
+        """Queue keys, so that they are dispatched one after another; handle all else at once."""
         if not await self._keys.takes(event):
             await super().on_event(event)
 
     async def on_key_done(self) -> None:
-        """What a key led to is done."""
-        await self._keys.came_home()
+        """Dispatch the keys that were held while the last one was under way."""
+        await self._keys.on_idle()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every drawn line goes through: the theme's filters before Textual's, and

@@ -1,10 +1,10 @@
-"""A queue of keys: the next key is dispatched when everything that the one before led to is done.
+"""A queue of keys: the next key is dispatched once everything that the one before caused is done.
 
 A key is dispatched to the focused widget, bubbles up to the application, and often moves the focus
-by a message. Whoever types fast, pastes or runs a script has pressed the next key by then;
+by a message. Somebody who types fast, pastes or runs a script has pressed the next key by then;
 dispatched at once, it would go where the focus was. So it is held while a message of the one before
-waits anywhere, or a worker runs whose name says that it moves the focus. Nothing runs while no key
-is held.
+is queued anywhere, or a worker runs whose name says that it moves the focus. Nothing runs while no
+key is held.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 __all__ = ["CLOSING", "LEADING", "KeyDone", "KeyQueue", "import_first", "start_worker"]
 
 LEADING = "leading"
-"""The name of a worker at whose end the reader is elsewhere."""
+"""Name of workers that change the focus; key dispatch waits for them."""
 
 CLOSING = "closing"
-"""The name of a worker that closes a screen for the key that was pressed last, and holds no keys:
-what is pressed meanwhile keeps the screen open."""
+"""Name of workers that close a screen for the key that was pressed last. Key dispatch does not wait
+for them: a key that is pressed meanwhile keeps the screen open."""
 
-# A widget that is gone, or waits for something for so long, holds up nobody. The clock alone does
-# not tell: where the machine is busy, a key may be under way for longer. So the loop has to have
-# turned as often as no way is long; with nothing else to do, that takes a few milliseconds.
-_PATIENCE_SECONDS = 1.0
+# A key is held for so long at most. On a busy machine the dispatch of a key may take longer, so the
+# event loop has to have turned so often as well, which takes a few milliseconds with nothing else
+# to do, and is more than any dispatch takes.
+_MAX_HELD_SECONDS = 1.0
 _TURNS = 500
 
 _DROPPED_SECONDS = 1.0
@@ -60,10 +60,10 @@ def start_worker(
 def import_first(
     node: DOMNode, module: str, go_on: Callable[[], object], reporting: AbstractContextManager[None]
 ) -> None:
-    """Call `go_on` once a module is imported, at once where it was. It is read beside the thread of
-    the screen, and what is pressed meanwhile goes to where `go_on` leads; who has gone elsewhere
-    all the same is left alone. `node` is what it is for, the application or a widget of it, and
-    what goes wrong is told by `reporting`."""
+    """Call `go_on` once a module is imported, at once where it was before. It is imported in a
+    thread, and keys that are pressed meanwhile are dispatched after `go_on`, which is not called
+    where the focus has moved by other means. `node` is the application or a widget, whose worker
+    it is; `reporting` shows errors."""
     screen, focused = node.app.screen, node.app.focused
 
     async def lead_on() -> None:
@@ -81,87 +81,87 @@ def import_first(
 
 
 class KeyDone(Message, bubble=False, verbose=True):
-    """To the application: what the last key led to is done, the next one can be sent."""
+    """To the application: the last key is done with, and the next one can be dispatched."""
 
 
 class KeyQueue:
-    """The keys of an application. `send` gives one on to the widget that it is meant for."""
+    """The keys of an application. `send` dispatches one to the widget with the focus."""
 
     def __init__(self, app: App[None], send: Callable[[Event], Awaitable[None]]) -> None:
         self._app = app
         self._send = send
-        self._waiting: deque[Event] = deque()
+        self._queued: deque[Event] = deque()
         self._kept: Callable[[], Iterable[Event]] | None = None
         self._target: Widget | None = None
         self._is_held = False
-        self._tired_of: WeakSet[Worker[object]] = WeakSet()
+        self._too_slow: WeakSet[Worker[object]] = WeakSet()
         self._drops_until = 0.0
         self._sent_at = 0.0
 
     async def takes(self, event: Event) -> bool:
-        """Whether an event is a key that somebody pressed, or a paste; it is sent in its turn."""
+        """Return whether an event is a key or a paste; if so, it is queued."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             return False
         if time.monotonic() < self._drops_until:
             return True
-        self._waiting.append(event)
+        self._queued.append(event)
         if not self._is_held:
             await self._go_on()
         return True
 
     def note_closed(self) -> None:
-        """A screen was closed. Where that was not done by a key, what is typed is still meant for
-        that screen: what waits and what comes within a second is dropped.
+        """Note that a screen was closed. Unless a key closed it, keys that are queued and those of
+        the next second were meant for that screen and are dropped.
 
-        A key closes a screen in its own handler, or within a second through a worker that is named
-        for it. All else closes it at a moment that the reader does not know.
+        A key closes a screen in its own handler, or within a second through a worker named
+        `LEADING` or `CLOSING`.
         """
         try:
             worker = get_current_worker()
         except NoActiveWorker:
             return
         now = time.monotonic()
-        is_named = worker.name in (LEADING, CLOSING) and worker not in self._tired_of
-        if not is_named or now > self._sent_at + _PATIENCE_SECONDS:
-            self._waiting.clear()
+        is_named = worker.name in (LEADING, CLOSING) and worker not in self._too_slow
+        if not is_named or now > self._sent_at + _MAX_HELD_SECONDS:
+            self._queued.clear()
             self._drops_until = now + _DROPPED_SECONDS
 
     @property
     def drops_until(self) -> float:
-        """Up to when keys are dropped, by the monotonic clock."""
+        """Return until when keys are dropped, by the monotonic clock."""
         return self._drops_until
 
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
-        """Have keys that somebody kept sent before all that wait: those that `take` gives, called
-        when what is under way is done."""
+        """Dispatch the keys that `take` returns before those that are queued; it is called once the
+        last key is done with."""
         self._kept = take
         if not self._is_held:
             await self._go_on()
 
-    async def came_home(self) -> None:
-        """What the last key led to is done, or waited for no longer."""
+    async def on_idle(self) -> None:
+        """Dispatch the next keys: the last one is done with, or is waited for no longer."""
         self._is_held = False
-        await self._go_on(is_home=True)
+        await self._go_on(is_idle=True)
 
-    async def _go_on(self, *, is_home: bool = False) -> None:
-        """Send what waits, one after another, up to one that has to be held."""
-        while self._waiting or self._kept is not None:
-            if not is_home and self._is_under_way():
+    async def _go_on(self, *, is_idle: bool = False) -> None:
+        """Dispatch queued keys one after another, up to one that has to be held."""
+        while self._queued or self._kept is not None:
+            if not is_idle and self._is_under_way():
                 self._is_held = True
-                self._look(time.monotonic() + _PATIENCE_SECONDS, _TURNS)
+                self._look(time.monotonic() + _MAX_HELD_SECONDS, _TURNS)
                 return
-            is_home = False
+            is_idle = False
             if self._kept is not None:
                 kept, self._kept = self._kept, None
-                self._waiting.extendleft(reversed(list(kept())))
-            if self._waiting:
+                self._queued.extendleft(reversed(list(kept())))
+            if self._queued:
                 self._target = self._app.focused or self._app.screen
                 self._sent_at = time.monotonic()
-                await self._send(self._waiting.popleft())
+                await self._send(self._queued.popleft())
 
     def _is_under_way(self) -> bool:
-        """Whether anything waits to be heard by the widget that the last key went to, by the one
-        that the next would go to, or by those around them."""
+        """Return whether messages are queued for the widget that the last key went to, for the one
+        that the next would go to, or for their ancestors."""
         if self._app.message_queue_size:
             return True
         if any(self._leading()):
@@ -177,21 +177,21 @@ class KeyQueue:
         )
 
     def _leading(self) -> Iterator[Worker[object]]:
-        """What leads elsewhere and was not waited for in vain before."""
+        """Yield the workers that change the focus, but those that took too long before."""
         for worker in self._app.workers:
             is_led = worker.name == LEADING and not worker.is_finished
-            if is_led and worker not in self._tired_of:
+            if is_led and worker not in self._too_slow:
                 yield worker
 
     def _look(self, deadline: float, turns: int) -> None:
-        """Look whether it is done, every time that the loop turns."""
+        """Check at every turn of the event loop whether the last key is done with."""
         if not self._app.is_running:
-            # On leaving there is soon no screen left to look at.
+            # When the application ends there is soon no screen.
             return
         is_late = turns <= 0 and time.monotonic() >= deadline
         if is_late or not self._is_under_way():
-            # What takes longer than anybody is patient holds up one key, not each of them.
-            self._tired_of.update(self._leading())
+            # A worker that takes too long holds up one key, not each of them.
+            self._too_slow.update(self._leading())
             self._app.post_message(KeyDone())
             return
         loop = asyncio.get_running_loop()

@@ -46,7 +46,7 @@ async def test_a_key_that_is_long_under_way_is_waited_for(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As on a machine so busy that every way takes longer than anybody is patient.
-    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0)
     async with at(sample, urn=ORDERS) as reader:
         box = reader.app.query_one(SearchBox)
         for word in ("visit046", "visit047", "fct_orders"):
@@ -85,13 +85,13 @@ class Small(App[None]):
             await super().on_event(event)
 
     async def on_key_done(self) -> None:
-        await self.keys.came_home()
+        await self.keys.on_idle()
 
 
 async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0.05)
     app = Small()
     async with app.run_test() as pilot:
         stuck = app.query_one(Stuck)

@@ -200,7 +200,7 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
     sample: Path, at: OpenTerminal, slow: SlowCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may take longer than keys are usually held for a page.
-    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 5)
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 5)
     async with at(sample, client=lambda: slow, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("3", "x")
@@ -234,7 +234,7 @@ async def test_what_was_open_before_is_not_left_under_another_name(
 async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(
     sample: Path, at: OpenTerminal, slow: SlowCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_queue, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0.5)
     async with at(sample, client=lambda: slow) as reader:
         await reader.sees("results")
         slow.gate.clear()
