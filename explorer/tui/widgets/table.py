@@ -102,7 +102,8 @@ def _shown(cell: Cell) -> str:
         case int():
             return f"{cell:,}"
         case float():
-            return f"{cell:g}"
+            # Shares: one decimal each, so that they stand below one another.
+            return f"{cell:,.1f}"
         case str():
             return line(cell)
         case _:
