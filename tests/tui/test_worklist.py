@@ -16,6 +16,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship import Stewardship
 from explorer.tui.screens.worklist import WorklistScreen
 from explorer.views.stewardship import percent_of
+from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +50,7 @@ def listed(worklist: WorklistScreen) -> list[object]:
 
 
 async def test_twenty_columns_of_five_tables_are_written_with_one_key_more_than_their_texts(
-    at: Any, desk: Path
+    at: OpenTerminal, desk: Path
 ) -> None:
     names = [f"twenty_{letter}" for letter in "abcde"]
     with Catalog(data_dir=desk) as catalog:
@@ -75,7 +76,7 @@ async def test_twenty_columns_of_five_tables_are_written_with_one_key_more_than_
     assert written == [f"t{number}" for number in range(20)]
 
 
-async def test_what_others_documented_meanwhile_drops_out(at: Any, desk: Path) -> None:
+async def test_what_others_documented_meanwhile_drops_out(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = make_table(catalog, "meanwhile", ["a", "b", "c"])
         async with at(desk) as reader:
@@ -113,7 +114,7 @@ class Failing:
         await self._wire.close()
 
 
-async def test_what_could_not_be_saved_stays_on_the_list(at: Any, desk: Path) -> None:
+async def test_what_could_not_be_saved_stays_on_the_list(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = make_table(catalog, "failing", ["a", "b"])
     async with at(desk, transport=Failing(desk)) as reader:
@@ -133,7 +134,7 @@ async def test_what_could_not_be_saved_stays_on_the_list(at: Any, desk: Path) ->
         assert texts_of(catalog, urn) == {"a": "", "b": ""}
 
 
-async def test_a_column_is_passed_over_and_gone_back_to(at: Any, desk: Path) -> None:
+async def test_a_column_is_passed_over_and_gone_back_to(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urns = [make_table(catalog, f"passed_{one}", ["a"]) for one in "xy"]
     async with at(desk) as reader:
@@ -158,7 +159,7 @@ async def test_a_column_is_passed_over_and_gone_back_to(at: Any, desk: Path) -> 
 
 
 async def test_a_table_is_opened_from_the_worklist_and_a_wrong_filter_is_told(
-    at: Any, sample: Path
+    at: OpenTerminal, sample: Path
 ) -> None:
     async with at(sample, size=(80, 24)) as reader:
         await reader.press("W", "f")
@@ -176,7 +177,7 @@ async def test_a_table_is_opened_from_the_worklist_and_a_wrong_filter_is_told(
         assert len(reader.app.screen_stack) == 1
 
 
-async def test_the_worklist_is_what_the_client_ranks(at: Any, sample: Path) -> None:
+async def test_the_worklist_is_what_the_client_ranks(at: OpenTerminal, sample: Path) -> None:
     with Catalog(data_dir=sample) as catalog:
         ranked = Stewardship(catalog).worklist(top=500)
     async with at(sample) as reader:
@@ -188,7 +189,9 @@ async def test_the_worklist_is_what_the_client_ranks(at: Any, sample: Path) -> N
 
 
 @pytest.mark.parametrize("by", ["platform", "tag", "domain", "folder", "owner"])
-async def test_coverage_leads_to_what_is_missing_in_a_group(at: Any, sample: Path, by: str) -> None:
+async def test_coverage_leads_to_what_is_missing_in_a_group(
+    at: OpenTerminal, sample: Path, by: str
+) -> None:
     with Catalog(data_dir=sample) as catalog:
         coverage = Stewardship(catalog).coverage(by=by)  # type: ignore[arg-type]
     group = coverage.groups[0]
@@ -207,7 +210,9 @@ async def test_coverage_leads_to_what_is_missing_in_a_group(at: Any, sample: Pat
         await reader.until(lambda: len(reader.app.screen_stack) == 1)
 
 
-async def test_nothing_is_written_where_the_catalog_is_read_only(at: Any, sample: Path) -> None:
+async def test_nothing_is_written_where_the_catalog_is_read_only(
+    at: OpenTerminal, sample: Path
+) -> None:
     address = HttpTransport(instance.ensure(sample).address, 30)
     async with at(None, transport=address, read_only=True) as reader:
         await reader.press("W")
@@ -217,7 +222,7 @@ async def test_nothing_is_written_where_the_catalog_is_read_only(at: Any, sample
         assert isinstance(reader.app.screen, WorklistScreen)
 
 
-async def test_a_server_that_does_not_count_is_counted_here(at: Any, desk: Path) -> None:
+async def test_a_server_that_does_not_count_is_counted_here(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         make_table(catalog, "uncounted", ["a", "b"])
         known = catalog.abilities()
