@@ -439,7 +439,7 @@ def _between(older: VersionStep, newer: VersionStep) -> Diff:
 
 _FIRST = 5
 _PAGE = 20
-_BESIDE_FROM = 96
+_BESIDE_FROM = 120
 _BOTH_FROM = 8
 _FAILED = "It could not be read; r tries again."
 
