@@ -120,4 +120,4 @@ def test_a_screen_that_changed_is_told_and_only_that(copied: Any) -> None:
 def test_a_name_that_is_none_is_told(copied: Any) -> None:
     ran = checked(copied, "nothing")
     assert ran.returncode == 2
-    assert "no nothing; there are welcome, find" in ran.stderr
+    assert "no nothing; there are worklist, coverage" in ran.stderr
