@@ -104,7 +104,13 @@ def test_over_a_whole_sample_the_numbers_are_those_of_counting_one_by_one(sample
     assert seen[-1] == (len(urns), len(urns))
 
 
-FIELDS = {"platform": "platform", "owner": "owners", "domain": "domains", "tag": "tags"}
+FIELDS = {
+    "platform": "platform",
+    "owner": "owners",
+    "domain": "domains",
+    "tag": "tags",
+    "folder": "browsePaths",
+}
 
 
 @pytest.mark.parametrize("by", FIELDS)

@@ -210,6 +210,27 @@ async def test_coverage_leads_to_what_is_missing_in_a_group(
         await reader.until(lambda: len(reader.app.screen_stack) == 1)
 
 
+async def test_a_group_of_a_filtered_coverage_and_what_one_owns_there_are_narrowed_together(
+    at: OpenTerminal, sample: Path
+) -> None:
+    with Catalog(data_dir=sample) as catalog:
+        steward = Stewardship(catalog)
+        (group, *_) = steward.coverage(
+            narrowed_by="platform:kafka OR platform:s3", by="folder"
+        ).groups
+    async with at(sample) as reader:
+        await reader.press("C", "f")
+        await reader.type("platform:kafka OR platform:s3")
+        await reader.press("enter", "left", "left")
+        await reader.sees("by folder", group.key)
+        await reader.press("enter")
+        missing = group.columns.undocumented + group.tables.undocumented
+        await reader.sees(f"{missing:,} undocumented", group.key)
+        await reader.press("m")
+        await reader.sees("owned by you")
+        assert "give datasets" not in reader.screen()
+
+
 async def test_nothing_is_written_where_the_catalog_is_read_only(
     at: OpenTerminal, sample: Path
 ) -> None:

@@ -12,11 +12,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion
 from explorer.stewardship.coverage import GROUPINGS, Coverage, Group, Grouping
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
-from explorer.tui.screens.search.query import condition_text
+from explorer.tui.screens.search.query import Query, condition_text
 from explorer.tui.screens.worklist import DatasetQuestion, read_question
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -39,6 +40,7 @@ __all__ = ["CoverageScreen"]
 
 _FIELDS: Final[dict[Grouping, str]] = {
     "domain": "domains",
+    "folder": "browsePaths",
     "owner": "owners",
     "platform": "platform",
     "tag": "tags",
@@ -153,18 +155,16 @@ class CoverageScreen(ModalScreen[None]):
         return groups[at] if at < len(groups) else None
 
     def _question_of(self, group: Group, registry: "Registry") -> DatasetQuestion:
-        name = f"{self._by} {group_name(group, self._by)}"
-        if self._by == "folder":
-            # Datasets in no folder stand in the root.
-            return DatasetQuestion(self._question.text, group.key or "/", title=name)
         field = _FIELDS[self._by]
         criterion = (
             Criterion(field, (group.key,))
             if group.key
             else Criterion(field, condition="EXISTS", negated=True)
         )
-        text = f"{self._question.text} {condition_text(criterion, registry)}".strip()
-        return DatasetQuestion(text, title=name)
+        query = Query.split(self._question.text, guide_to(registry))
+        name = f"{self._by} {group_name(group, self._by)}"
+        title = " · ".join(filter(None, (self._question.text, name)))
+        return DatasetQuestion(query.narrowed(condition_text(criterion, registry)), title=title)
 
     @work(exclusive=True, group="coverage")
     async def _read(self) -> None:
@@ -175,14 +175,13 @@ class CoverageScreen(ModalScreen[None]):
             catalog = await self._session.catalog()
             self._registry = catalog.registry
             try:
-                text, narrowed_by, folder = await read_question(catalog, question)
+                text, narrowed_by = await read_question(catalog, question)
             except FilterSyntax as error:
                 self._show(None, f"The filter cannot be read: {error}")
                 return
             coverage = await AsyncStewardship(catalog).coverage(
                 text=text,
                 narrowed_by=narrowed_by,
-                folder=folder,
                 by=by,
                 progress=self._told_progress,
             )

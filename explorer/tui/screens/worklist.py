@@ -1,6 +1,6 @@
 """The worklist: what is worth documenting next, written one after another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -44,24 +44,21 @@ _HINT = "words, platform:snowflake, owner:…, tags:PII, domain:… ; what is wo
 
 @dataclass(frozen=True, slots=True)
 class DatasetQuestion:
-    """Which datasets are meant: a search as it is typed, those in a `folder` of browse paths, those
-    that the user owns. `title` says it where neither the text nor the folder does."""
+    """Which datasets are meant: those that a search finds, as it is typed, or with `is_mine` the
+    ones among them that the user owns. `title` is shown in the place of the text."""
 
     text: str = ""
-    folder: str | None = None
     is_mine: bool = False
     title: str = ""
 
     def words(self) -> str:
         """Return it in words; nothing for the whole catalog."""
-        parts = [f"in {self.folder}" if self.folder else "", self.title or self.text]
-        return " · ".join(filter(None, (*parts, "owned by you" if self.is_mine else "")))
+        owned = "owned by you" if self.is_mine else ""
+        return " · ".join(filter(None, (self.title or self.text, owned)))
 
 
-async def read_question(
-    catalog: "AsyncCatalog", question: DatasetQuestion
-) -> "tuple[str, Filter, str | None]":
-    """Return text, filter and folder as stewardship takes them. Raises `FilterSyntax` for a filter
+async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "tuple[str, Filter]":
+    """Return words and filter as stewardship takes them. Raises `FilterSyntax` for a filter
     that cannot be read, and `InvalidInput` where the server does not say who the user is."""
     query = Query.split(question.text, guide_to(catalog.registry))
     narrowed_by = query.filter(catalog.registry)
@@ -70,7 +67,7 @@ async def read_question(
         if user is None:
             raise InvalidInput("this server does not say who you are; filter by owner:NAME instead")
         narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", (str(user),))))
-    return query.words or "*", narrowed_by, question.folder
+    return query.words or "*", narrowed_by
 
 
 class WorklistRows(Rows):
@@ -83,8 +80,8 @@ class WorklistScreen(ModalScreen[Urn]):
     """Lists undocumented tables and columns, the most used first. The editor that is opened from it
     goes from one to the next across tables. Gives the table to be opened, where one is.
 
-    `edit` opens the editor: of a queue, from a description of an entity on, and calls back when it
-    is left.
+    `edit` opens the editor at one description of a queue; it calls back after every save and when
+    the editor is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("worklist")
@@ -153,10 +150,7 @@ class WorklistScreen(ModalScreen[Urn]):
 
     def action_mine(self) -> None:
         """List only what the user owns, or all."""
-        question = self._question
-        self._turn_to(
-            DatasetQuestion(question.text, question.folder, not question.is_mine, question.title)
-        )
+        self._turn_to(replace(self._question, is_mine=not self._question.is_mine))
 
     def action_reload(self) -> None:
         """Read the list again."""
@@ -189,7 +183,7 @@ class WorklistScreen(ModalScreen[Urn]):
     def _typed(self, event: Input.Submitted) -> None:
         event.stop()
         self._put_line_away()
-        self._turn_to(DatasetQuestion(event.value.strip(), None, self._question.is_mine))
+        self._turn_to(DatasetQuestion(event.value.strip(), self._question.is_mine))
 
     @on(AskLine.Left)
     def _put_line_away(self) -> None:
@@ -217,7 +211,7 @@ class WorklistScreen(ModalScreen[Urn]):
         with self._session.reporting("reading the worklist", self._fail, self._read):
             catalog = await self._session.catalog()
             try:
-                text, narrowed_by, folder = await read_question(catalog, question)
+                text, narrowed_by = await read_question(catalog, question)
             except FilterSyntax as error:
                 self._show(f"The filter cannot be read: {error}")
                 return
@@ -227,7 +221,6 @@ class WorklistScreen(ModalScreen[Urn]):
                 worklist = await AsyncStewardship(catalog).worklist(
                     text=text,
                     narrowed_by=narrowed_by,
-                    folder=folder,
                     top=most,
                     days=_DAYS,
                     progress=self._told_progress,
@@ -242,8 +235,9 @@ class WorklistScreen(ModalScreen[Urn]):
             self._show(f"measuring use and reach: {done:,} of {total:,} tables …")
 
     def _fail(self, sentence: str) -> bool:
+        """Show a sentence in the place of the list; return whether it is seen there."""
         self._show(sentence)
-        return True
+        return not self._shown
 
     @work(group="documented")
     async def _look_again(self, keys: list[tuple[str, str | None]]) -> None:
