@@ -3,7 +3,7 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 
 import orjson
 
@@ -300,8 +300,10 @@ class SqliteReads(ABC):
                 f"WHERE {where} ORDER BY {order} LIMIT ?",
                 (*given, limit),
             )
-            for row in rows:
-                yield StoredDocument(*row)
+            # Ended before somebody else has the connection: an open statement holds its moment.
+            with closing(rows):
+                for row in rows:
+                    yield StoredDocument(*row)
 
     def edges(
         self,
