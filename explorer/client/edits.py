@@ -104,13 +104,20 @@ class EditMethods(ConditionalWrites):
         self._journal, self._journal_path = None, path
 
     async def _kept_journal(self) -> Journal | None:
-        """Return the journal in use, opened where it was only named."""
-        path, self._journal_path = self._journal_path, None
-        if path is not None:
-            try:
-                self._journal = await asyncio.to_thread(Journal, path)
-            except StorageFault as error:
+        """Return the journal in use, opened where it was only named. Edits that are made at once
+        may open it together, which does no harm; none of them goes on without it."""
+        path = self._journal_path
+        if path is None:
+            return self._journal
+        try:
+            journal = await asyncio.to_thread(Journal, path)
+        except StorageFault as error:
+            if self._journal_path == path:
+                self._journal_path = None
                 self._connection.warned(f"edits cannot be taken back: {error}")
+        else:
+            if self._journal_path == path:
+                self._journal, self._journal_path = journal, None
         return self._journal
 
     async def describe(

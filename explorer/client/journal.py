@@ -43,20 +43,30 @@ _UNDONE: Final = "undone.jsonl"
 class _Saving:
     id: str
     undoes: tuple[str, ...] = ()
+    proposed_by: str = ""
+    approved_by: str = ""
 
 
 _SAVING: ContextVar[_Saving | None] = ContextVar("saving", default=None)
 
 
 @contextmanager
-def one_save(save_id: str = "", *, undoes: Iterable[str] = ()) -> Iterator[str]:
+def one_save(
+    save_id: str = "",
+    *,
+    undoes: Iterable[str] = (),
+    proposed_by: str = "",
+    approved_by: str = "",
+) -> Iterator[str]:
     """Journal all edits made inside as one save, which is undone at once. Yields its id.
 
     `save_id` continues an earlier save. Inside another save this one is a part of it. `undoes`
-    names the entries of the journal that the edits undo.
+    names the entries of the journal that the edits undo. Of edits that were reviewed, `proposed_by`
+    and `approved_by` say by whom.
     """
     outer = _SAVING.get()
-    saving = _Saving(outer.id if outer else save_id or _new_id(), tuple(undoes))
+    number = outer.id if outer else save_id or _new_id()
+    saving = _Saving(number, tuple(undoes), proposed_by, approved_by)
     token = _SAVING.set(saving)
     try:
         yield saving.id
@@ -67,7 +77,8 @@ def one_save(save_id: str = "", *, undoes: Iterable[str] = ()) -> Iterator[str]:
 class JournalEntry(msgspec.Struct, frozen=True):
     """One line: an edit, its id, when it was applied, and the address of the server.
 
-    `save` is the id of its save, `undoes` the ids of the entries that it undoes.
+    `save` is the id of its save, `undoes` the ids of the entries that it undoes. `proposed_by` and
+    `approved_by` are empty for edits that were not reviewed.
     """
 
     id: str
@@ -80,6 +91,8 @@ class JournalEntry(msgspec.Struct, frozen=True):
     column: str | None = None
     save: str = ""
     undoes: tuple[str, ...] = ()
+    proposed_by: str = ""
+    approved_by: str = ""
 
     @property
     def edit(self) -> Edit:
@@ -156,6 +169,8 @@ class Journal:
             edit.column,
             saving.id,
             saving.undoes,
+            saving.proposed_by,
+            saving.approved_by,
         )
         line = msgspec.json.encode(entry) + b"\n"
         try:
