@@ -8,12 +8,9 @@ where only the tables are known to be connected and the columns have the same na
 they were ingested, `transform`, `confidence` and `via` (URN of the job or query).
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import networkx as nx
 
@@ -22,6 +19,12 @@ from explorer.client.records import Flow
 from explorer.errors import UnknownName
 from explorer.graph.lineage import read_lineage
 from explorer.graph.nodes import identity
+from explorer.metadata.column_lineage import (
+    ColumnPaths,
+    column_edges,
+    column_urn,
+    split_column,
+)
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
@@ -38,54 +41,11 @@ __all__ = [
     "split_column",
 ]
 
-_PREFIX = "urn:li:schemaField:("
-_SAID_IN = ("upstreamLineage", "dataJobInputOutput")
+_LINEAGE_ASPECTS = ("upstreamLineage", "dataJobInputOutput")
+_NO_COLUMNS = ColumnPaths()
 
-COLUMN_ASPECTS = (*_SAID_IN, "schemaMetadata", "inputFields")
+COLUMN_ASPECTS = (*_LINEAGE_ASPECTS, "schemaMetadata", "inputFields")
 """The aspects that column lineage is read from."""
-
-
-def column_urn(dataset: str | Urn, path: str) -> str:
-    """Return the URN of a column with that exact path."""
-    return f"{_PREFIX}{dataset},{path})"
-
-
-def split_column(urn: str) -> tuple[str, str] | None:
-    """Return the dataset and the path in the URN of a column; None for another URN. A path may
-    hold commas and parentheses: it is what follows the dataset's closing parenthesis."""
-    if not urn.startswith(_PREFIX) or not urn.endswith(")"):
-        return None
-    inside = urn[len(_PREFIX) : -1]
-    depth = 0
-    for at, char in enumerate(inside):
-        if char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        elif char == "," and depth == 0:
-            return (inside[:at], inside[at + 1 :]) if inside[at + 1 :] else None
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnPaths:
-    """The columns of a dataset, by exact path and by name."""
-
-    paths: frozenset[str]
-    by_name: Mapping[str, tuple[str, ...]]
-
-    def exact(self, path: str) -> str:
-        """Return the path as the schema has it; some sources percent-encode reserved characters."""
-        if path in self.paths:
-            return path
-        decoded = unquote(path)
-        if decoded in self.paths:
-            return decoded
-        alike = self.by_name.get(FieldPath(decoded).simple.casefold(), ())
-        return alike[0] if len(alike) == 1 else path
-
-
-_NO_SCHEMA = _ColumnPaths(frozenset(), {})
 
 
 def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.DiGraph":
@@ -96,7 +56,7 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
     columns of equal path (ignoring case) are connected, and marked as a guess.
     `graph.graph["told"]` lists the pairs of datasets for which column lineage was ingested.
     """
-    schemas = {str(urn): _schema(entity) for urn, entity in entities.items()}
+    schemas = {str(urn): _columns_of(entity) for urn, entity in entities.items()}
     graph = nx.DiGraph()
     ingested: set[tuple[str, str]] = set()
     for entity in entities.values():
@@ -110,7 +70,7 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
     for upper, lower, via in _connected(tables):
         if (upper, lower) in ingested:
             continue
-        both = (schemas.get(upper, _NO_SCHEMA), schemas.get(lower, _NO_SCHEMA))
+        both = (schemas.get(upper, _NO_COLUMNS), schemas.get(lower, _NO_COLUMNS))
         for above, below in _alike(*both):
             source, target = column_urn(upper, above), column_urn(lower, below)
             for node in (source, target):
@@ -152,7 +112,7 @@ async def columns_along(
     )
     entities = await catalog.entities(Urn.parse_all(tables.nodes), COLUMN_ASPECTS)
     whole = column_graph(tables, entities)
-    known = _schema(entities[start]) if start in entities else _NO_SCHEMA
+    known = _columns_of(entities[start]) if start in entities else _NO_COLUMNS
     roots = _roots(start, column, known, whole)
     way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
     sign = 1 if direction == "DOWNSTREAM" else -1
@@ -180,9 +140,9 @@ def certain_columns(columns: "nx.DiGraph") -> set[str]:
     return found
 
 
-def _roots(start: Urn, column: str | None, known: _ColumnPaths, graph: "nx.DiGraph") -> set[str]:
+def _roots(start: Urn, column: str | None, known: ColumnPaths, graph: "nx.DiGraph") -> set[str]:
     if column is None:
-        prefix = f"{_PREFIX}{start},"
+        prefix = column_urn(start, "").removesuffix(")")
         return {node for node in graph if node.startswith(prefix)}
     path = known.exact(column)
     root = column_urn(start, path)
@@ -194,51 +154,37 @@ def _roots(start: Urn, column: str | None, known: _ColumnPaths, graph: "nx.DiGra
 
 def _ingested_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the edges between columns in an entity's aspects, with their attributes."""
-    for name in _SAID_IN:
-        for fine in _dicts((entity.raw(name) or {}).get("fineGrainedLineages")):
+    for name in _LINEAGE_ASPECTS:
+        for edge in column_edges(entity.raw(name)):
             attributes = {
-                key: fine[field]
+                key: edge.stated[field]
                 for key, field in (
                     ("transform", "transformOperation"),
                     ("confidence", "confidenceScore"),
                     ("via", "query"),
                 )
-                if fine.get(field) is not None
+                if edge.stated.get(field) is not None
             }
             if entity.entity_type == "dataJob":
                 attributes.setdefault("via", str(entity.urn))
-            for up in _texts(fine.get("upstreams")):
-                for down in _texts(fine.get("downstreams")):
-                    if split_column(up) and split_column(down):
-                        yield up, down, attributes
-    for used in _dicts((entity.raw("inputFields") or {}).get("fields")):
-        source = used.get("schemaFieldUrn")
+            yield edge.upstream, edge.downstream, attributes
+    used = (entity.raw("inputFields") or {}).get("fields")
+    for field in used if isinstance(used, list) else ():
+        source = field.get("schemaFieldUrn") if isinstance(field, dict) else None
         if isinstance(source, str) and split_column(source):
             yield source, str(entity.urn), {}
 
 
-def _dicts(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items or () if isinstance(item, dict)] if _is_list(items) else []
-
-
-def _texts(items: Any) -> list[str]:
-    return [item for item in items if isinstance(item, str)] if _is_list(items) else []
-
-
-def _is_list(items: Any) -> bool:
-    return isinstance(items, list)
-
-
-def _end(urn: str, schemas: Mapping[str, _ColumnPaths]) -> tuple[str, str]:
+def _end(urn: str, schemas: Mapping[str, ColumnPaths]) -> tuple[str, str]:
     """Return a node with its path as the schema has it, and the entity it belongs to."""
     parts = split_column(urn)
     if parts is None:
         return urn, urn
     dataset, path = parts
-    return column_urn(dataset, schemas.get(dataset, _NO_SCHEMA).exact(path)), dataset
+    return column_urn(dataset, schemas.get(dataset, _NO_COLUMNS).exact(path)), dataset
 
 
-def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, _ColumnPaths]) -> None:
+def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, ColumnPaths]) -> None:
     if node in graph:
         return
     attributes = _column_attributes(node)
@@ -278,7 +224,7 @@ def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
                         yield upper, lower, below
 
 
-def _alike(upper: _ColumnPaths, lower: _ColumnPaths) -> Iterator[tuple[str, str]]:
+def _alike(upper: ColumnPaths, lower: ColumnPaths) -> Iterator[tuple[str, str]]:
     """Yield the columns whose name occurs once on each side, by path."""
     for name, sources in upper.by_name.items():
         targets = lower.by_name.get(name, ())
@@ -286,10 +232,5 @@ def _alike(upper: _ColumnPaths, lower: _ColumnPaths) -> Iterator[tuple[str, str]
             yield sources[0], targets[0]
 
 
-def _schema(entity: Entity) -> _ColumnPaths:
-    fields = _dicts((entity.raw("schemaMetadata") or {}).get("fields"))
-    paths = [field["fieldPath"] for field in fields if isinstance(field.get("fieldPath"), str)]
-    by_name: dict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        by_name[FieldPath(path).simple.casefold()].append(path)
-    return _ColumnPaths(frozenset(paths), {name: tuple(held) for name, held in by_name.items()})
+def _columns_of(entity: Entity) -> ColumnPaths:
+    return ColumnPaths.of_schema(entity.raw("schemaMetadata"))

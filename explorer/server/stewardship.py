@@ -140,7 +140,9 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     if not (ingested or edited):
         lacking.append(Lacking("", kind, 0, *use.of_table()))
     total, described, by_people, by_ingestion = 0, 0, 0, 0
-    for place, field, text in _columns(stored):
+    fields = _decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields
+    annotated = _decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
+    for place, field, text in _columns(fields, annotated):
         total += 1
         told, written = _is_text(field.text), _is_text(text)
         by_ingestion += told
@@ -160,27 +162,23 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
         tuple(lacking),
         _texts(values["ownership"].get("owners"), "owner"),
         _texts(values["domains"].get("domains")),
-        _tags(values["globalTags"], stored),
+        _tags(values["globalTags"], (*fields, *annotated)),
         _texts(values["browsePaths"].get("paths")) or _newer_path(values["browsePathsV2"]),
         use.oldest_millis,
     )
 
 
-def _tags(labels: Mapping[str, Any], stored: Mapping[str, bytes]) -> tuple[str, ...]:
+def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...]:
     """The tags of a dataset and of its columns, each once."""
-    fields = (
-        *_decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields,
-        *_decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields,
-    )
     all_labels = (labels, *(field.tags for field in fields if field.tags))
     found = (tag for one in all_labels for tag in _texts(one.get("tags"), "tag"))
     return tuple(dict.fromkeys(found))
 
 
-def _columns(stored: Mapping[str, bytes]) -> Iterator[tuple[int, _Field, str | None]]:
+def _columns(
+    fields: tuple[_Field, ...], edited: Iterable[_Field]
+) -> Iterator[tuple[int, _Field, str | None]]:
     """The columns in the order of the tree, each with its place and what people wrote of it."""
-    fields = _decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields
-    edited = _decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
     written = {one.path: one.text for one in edited}
     ordered = list(_in_tree_order(fields))
     # A path that is listed twice stands where it is listed last.

@@ -1,4 +1,4 @@
-"""Caring for what a catalog says: documentation as files, coverage, and what to write next."""
+"""Documentation of a catalog: as files, its coverage, what to write next, and proposed texts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,22 @@ if TYPE_CHECKING:
         ChangeFailure,
         Changeset,
         Kind,
+        StagedOutcome,
         compare,
+        stage_changes,
     )
+    from explorer.stewardship.concepts import Concept, ConceptColumn, Variant, stage_concept
     from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
+    from explorer.stewardship.propagation import KnownColumn, KnownTable, propose
+    from explorer.stewardship.staging import (
+        ReviewItem,
+        ReviewState,
+        StagedChangeset,
+        StagedEdit,
+        TextSource,
+    )
     from explorer.stewardship.worklist import Item, Reach, TableUse, Worklist, rank
 
 __all__ = [
@@ -24,6 +35,8 @@ __all__ = [
     "Change",
     "ChangeFailure",
     "Changeset",
+    "Concept",
+    "ConceptColumn",
     "Count",
     "Coverage",
     "Entry",
@@ -32,18 +45,30 @@ __all__ = [
     "Grouping",
     "Item",
     "Kind",
+    "KnownColumn",
+    "KnownTable",
     "Reach",
+    "ReviewItem",
+    "ReviewState",
     "Row",
+    "StagedChangeset",
+    "StagedEdit",
+    "StagedOutcome",
     "Stewardship",
     "TableUse",
+    "TextSource",
+    "Variant",
     "Worklist",
     "compare",
     "cover",
     "digest_of",
     "format_of",
+    "propose",
     "rank",
     "read_rows",
     "rows_of",
+    "stage_changes",
+    "stage_concept",
     "write_report",
     "write_rows",
 ]
@@ -51,10 +76,22 @@ __all__ = [
 # Imported at the first use: front ends that only keep drafts need nothing else of this package.
 _NAMES = {
     "api": ("AsyncStewardship", "Stewardship"),
-    "changeset": ("Applied", "Change", "ChangeFailure", "Changeset", "Kind", "compare"),
+    "changeset": (
+        "Applied",
+        "Change",
+        "ChangeFailure",
+        "Changeset",
+        "Kind",
+        "StagedOutcome",
+        "compare",
+        "stage_changes",
+    ),
+    "concepts": ("Concept", "ConceptColumn", "Variant", "stage_concept"),
     "coverage": ("Count", "Coverage", "Group", "Grouping", "cover"),
     "documentation": ("Entry", "Row", "digest_of", "rows_of"),
     "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),
+    "propagation": ("KnownColumn", "KnownTable", "propose"),
+    "staging": ("TextSource", "ReviewItem", "ReviewState", "StagedChangeset", "StagedEdit"),
     "worklist": ("Item", "Reach", "TableUse", "Worklist", "rank"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -1,7 +1,8 @@
-"""AsyncStewardship and Stewardship: documentation, coverage, worklist and changesets."""
+"""AsyncStewardship and Stewardship: documentation, coverage, worklist, changesets, proposals."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
@@ -12,15 +13,22 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import (
     apply_changes,
+    apply_staged,
     read_changeset,
     read_documentation,
 )
+from explorer.stewardship.concepts import read_concept
 from explorer.stewardship.coverage import Coverage, Grouping, ask_coverage, read_coverage
 from explorer.stewardship.documentation import Progress, Row, named_datasets, select_datasets
+from explorer.stewardship.propagation import propose_descriptions
+from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
 from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from explorer.client import AsyncCatalog, Catalog
+    from explorer.stewardship.dbt import Project, ProjectChanges, ProjectPlan, Property
 
 __all__ = ["AsyncStewardship", "Stewardship"]
 
@@ -42,6 +50,27 @@ class AsyncStewardship:
     datasets = of_catalog(select_datasets)
     changeset = of_catalog(read_changeset)
     apply = of_catalog(apply_changes)
+    apply_staged = of_catalog(apply_staged)
+    concept = of_catalog(read_concept)
+
+    async def stage(
+        self, edits: Iterable[StagedEdit], title: str, path: "Path | None" = None
+    ) -> StagedChangeset:
+        """Return a new changeset of these edits, proposed by whoever works here, in a new file:
+        `path`, or one in the directory of changesets that is named after the title. One request;
+        raises as `StagedChangeset.create`.
+
+        Example: `steward.stage(steward.propose_descriptions([urn]), "Texts from upstream")`
+        """
+        user = await self._catalog.me()
+        return await asyncio.to_thread(
+            StagedChangeset.create,
+            path or new_path(title, datetime.now(UTC)),
+            edits,
+            title=title,
+            server=self._catalog.address,
+            proposed_by=str(user) if user is not None else "",
+        )
 
     async def documentation(
         self,
@@ -109,6 +138,64 @@ class AsyncStewardship:
         )
         return await read_worklist(self._catalog, chosen, top=top, days=days, progress=progress)
 
+    async def propose_descriptions(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        most_hops: int = 5,
+        progress: Progress | None = None,
+    ) -> tuple[StagedEdit, ...]:
+        """Return a proposed description for each undocumented column for which one is found, along
+        lineage or by its name; see `explorer.stewardship.propagation.propose_descriptions`.
+
+        Example: `steward.propose_descriptions([urn], most_hops=2)`
+        """
+        chosen = await select_datasets(
+            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+        )
+        return await propose_descriptions(
+            self._catalog, chosen, most_hops=most_hops, progress=progress
+        )
+
+    async def dbt_plan(
+        self,
+        project: "Project",
+        urns: Sequence[Urn],
+        *,
+        properties: "Iterable[Property]" = ("description",),
+        force_conflicts: bool = False,
+        progress: Progress | None = None,
+    ) -> "ProjectPlan":
+        """See `explorer.stewardship.dbt.read_plan`."""
+        from explorer.stewardship.dbt import read_plan
+
+        return await read_plan(
+            self._catalog,
+            project,
+            urns,
+            properties=properties,
+            force_conflicts=force_conflicts,
+            progress=progress,
+        )
+
+    async def dbt_changes(
+        self,
+        project: "Project",
+        urns: Sequence[Urn],
+        *,
+        properties: "Iterable[Property]" = ("description",),
+        progress: Progress | None = None,
+    ) -> "ProjectChanges":
+        """See `explorer.stewardship.dbt.read_project_changes`."""
+        from explorer.stewardship.dbt import read_project_changes
+
+        return await read_project_changes(
+            self._catalog, project, urns, properties=properties, progress=progress
+        )
+
 
 class Stewardship(SharedThreadFace):
     """The blocking face of `AsyncStewardship`: `Stewardship(catalog).coverage()`. It runs on the
@@ -127,8 +214,14 @@ class Stewardship(SharedThreadFace):
     documentation = blocking(AsyncStewardship.documentation)
     changeset = blocking(AsyncStewardship.changeset)
     apply = blocking(AsyncStewardship.apply)
+    apply_staged = blocking(AsyncStewardship.apply_staged)
+    stage = blocking(AsyncStewardship.stage)
+    dbt_plan = blocking(AsyncStewardship.dbt_plan)
+    dbt_changes = blocking(AsyncStewardship.dbt_changes)
     coverage = blocking(AsyncStewardship.coverage)
     worklist = blocking(AsyncStewardship.worklist)
+    propose_descriptions = blocking(AsyncStewardship.propose_descriptions)
+    concept = blocking(AsyncStewardship.concept)
 
 
 async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:

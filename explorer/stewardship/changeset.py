@@ -1,9 +1,10 @@
-"""What a file would change, beside the catalog's text, and writing it into the catalog."""
+"""What a file would change, beside the catalog's text, and writing changes into the catalog."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.editable import TextConflict
@@ -16,6 +17,7 @@ from explorer.errors import (
     Forbidden,
     InvalidUrn,
     ReadOnly,
+    StorageFault,
 )
 from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import (
@@ -26,6 +28,7 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
+from explorer.stewardship.staging import StagedChangeset, StagedEdit, TextSource
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -38,10 +41,13 @@ __all__ = [
     "ChangeFailure",
     "Changeset",
     "Kind",
+    "StagedOutcome",
     "apply_changes",
+    "apply_staged",
     "compare",
     "read_changeset",
     "read_documentation",
+    "stage_changes",
 ]
 
 Kind = Literal[
@@ -280,41 +286,164 @@ async def apply_changes(
     nothing of its own.
     """
     work = list(changes)
-    lanes: dict[str, list[int]] = {}
-    for at, change in enumerate(work):
-        lanes.setdefault(change.urn, []).append(at)
     done: dict[int, Edit] = {}
-    failed: dict[int, str] = {}
-    ends: list[CatalogError] = []
+
+    async def write(at: int) -> None:
+        done[at] = await _write(catalog, work[at])
+
+    with one_save():
+        outcome = await _write_each([change.urn for change in work], write, progress)
+    failed = outcome.failed
+    return Applied(
+        tuple((change, done[at]) for at, change in enumerate(work) if at in done),
+        tuple(
+            ChangeFailure(change, str(failed[at])) for at, change in enumerate(work) if at in failed
+        ),
+        tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
+        outcome.ended_by,
+    )
+
+
+def stage_changes(changes: Iterable[Change]) -> tuple[StagedEdit, ...]:
+    """Return what a file would change as edits to be staged; of a conflict the text that the line
+    started from, so that it is one still. What fits nowhere or changes nothing is left out."""
+    kinds = _TO_APPLY | {"conflict"}
+    return tuple(
+        StagedEdit(
+            change.urn,
+            change.table or change.urn,
+            change.column,
+            before=change.base or "",
+            text=change.mine,
+            shown=change.entry.row.ingested,
+            sources=(TextSource("file"),),
+        )
+        for change in changes
+        if change.kind in kinds
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StagedOutcome:
+    """What became of the accepted edits of a staged changeset: how many were `applied`, how many
+    the server refused, how many were not come to, and what ended the work early."""
+
+    applied: int = 0
+    failed: int = 0
+    untried: int = 0
+    ended_by: CatalogError | None = None
+
+
+async def apply_staged(
+    catalog: "AsyncCatalog", changeset: StagedChangeset, progress: "Progress | None" = None
+) -> StagedOutcome:
+    """Write the accepted edits of a staged changeset, as `apply_changes` does, and note in its
+    file what became of each.
+
+    A description that somebody changed since it was proposed is not written; their text is noted
+    beside it. What stands there already counts as applied, so that a changeset whose program was
+    killed goes on where it was. All that is ever applied of it is one save. Raises `StorageFault`
+    where the file cannot be written, and nothing else of its own.
+    """
+    items = changeset.of("accepted")
+
+    async def write(at: int) -> None:
+        item = items[at]
+        approved = item.decided_by
+        try:
+            with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
+                await _write_staged(catalog, item.edit)
+        except (Forbidden, *_REFUSALS) as error:
+            theirs = error.theirs if isinstance(error, TextConflict) else None
+            note = partial(changeset.note_outcome, why=str(error), theirs=theirs)
+            await asyncio.to_thread(note, item.number, "failed")
+            raise
+        await asyncio.to_thread(changeset.note_outcome, item.number, "applied")
+
+    outcome = await _write_each([item.edit.urn for item in items], write, progress)
+    if isinstance(outcome.ended_by, StorageFault):
+        raise outcome.ended_by
+    done, failed = outcome.done, len(outcome.failed)
+    return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by)
+
+
+async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
+    urn, column = edit.urn, edit.column
+    match edit.what:
+        case "description":
+            await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
+        case "domain":
+            seen = (edit.before,) if edit.before else ()
+            domain = edit.add[0] if edit.add else None
+            await catalog.set_domain(urn, domain, instead_of=seen)
+        case "owners":
+            for ownership, owners in _by_ownership(edit.remove).items():
+                await catalog.remove_owners(urn, owners, ownership=ownership)
+            for ownership, owners in _by_ownership(edit.add).items():
+                await catalog.add_owners(urn, owners, ownership=ownership)
+        case "tags" | "terms":
+            is_tags = edit.what == "tags"
+            remove = catalog.remove_tags if is_tags else catalog.remove_terms
+            add = catalog.add_tags if is_tags else catalog.add_terms
+            if edit.remove:
+                await remove(urn, edit.remove, column=column)
+            if edit.add:
+                await add(urn, edit.add, column=column)
+
+
+def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
+    """Return owners by the kind of their ownership, out of labels `URN KIND`."""
+    found: dict[str, list[str]] = {}
+    for label in labels:
+        owner, _, ownership = label.rpartition(" ")
+        found.setdefault(ownership, []).append(owner)
+    return found
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How many edits were written, why others were refused, by their place in the order, and what
+    ended the work."""
+
+    done: int = 0
+    failed: dict[int, CatalogError] = field(default_factory=dict)
+    ended_by: CatalogError | None = None
+
+
+async def _write_each(
+    urns: Sequence[str], write: Callable[[int], Awaitable[None]], progress: "Progress | None"
+) -> _Outcome:
+    """Write edits by their places in the order, given whose each is: those of one entity one after
+    the other, a few entities at once. A refusal concerns one edit; what concerns them all ends the
+    work."""
+    outcome = _Outcome()
+    lanes: dict[str, list[int]] = {}
+    for at, urn in enumerate(urns):
+        lanes.setdefault(urn, []).append(at)
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def go_along(lane: list[int]) -> None:
         for at in lane:
             async with turns:
-                if ends:
+                if outcome.ended_by is not None:
                     return
                 try:
-                    done[at] = await _write(catalog, work[at])
+                    await write(at)
+                    outcome.done += 1
                 except ReadOnly as error:
-                    ends.append(error)
+                    outcome.ended_by = error
                     return
                 except (Forbidden, *_REFUSALS) as error:
                     # Rights may be given table by table.
-                    failed[at] = str(error)
+                    outcome.failed[at] = error
                 except CatalogError as error:
-                    ends.append(error)
+                    outcome.ended_by = error
                     return
             if progress is not None:
-                progress(len(done) + len(failed), len(work))
+                progress(outcome.done + len(outcome.failed), len(urns))
 
-    with one_save():
-        await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
-    return Applied(
-        tuple((change, done[at]) for at, change in enumerate(work) if at in done),
-        tuple(ChangeFailure(change, failed[at]) for at, change in enumerate(work) if at in failed),
-        tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
-        ends[0] if ends else None,
-    )
+    await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
+    return outcome
 
 
 async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:

@@ -166,9 +166,9 @@ class WorkQueue:
         ahead = (item.key for item in (*items[at:], *items[: max(at - 1, 0)]))
         return next((one for one in ahead if one not in but and self._is_left(one)), None)
 
-    def place(self, key: Key) -> str:
-        """Return how many are left and were written, in words."""
-        del key
+    @property
+    def progress(self) -> str:
+        """How many are left and were written, in words."""
         return f"{self.left:,} left" + (f", {self.written:,} written" if self._written else "")
 
     def wrote(self, key: Key, text: str) -> None:

@@ -4,19 +4,30 @@ Tables for people have the headings and words that every front end shows; those 
 every value under a stable name.
 """
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, overload
 
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.changeset import Change, Changeset
     from explorer.stewardship.coverage import Count, Coverage, Group, Part
+    from explorer.stewardship.staging import (
+        ReviewItem,
+        ReviewState,
+        StagedChangeset,
+        StagedEdit,
+        TextSource,
+    )
     from explorer.stewardship.worklist import Item, Worklist
 
 __all__ = [
     "COUNTS",
     "PARTS",
+    "STATE_MARKS",
     "WHOLE_TABLE",
     "change_counts",
     "change_place",
@@ -24,8 +35,16 @@ __all__ = [
     "count_sentence",
     "coverage_page",
     "coverage_table",
+    "edit_column",
+    "edit_sentence",
     "group_name",
+    "item_sentences",
     "percent_of",
+    "review_counts",
+    "review_diff",
+    "review_page",
+    "review_table",
+    "source_sentence",
     "worklist_counts",
     "worklist_page",
     "worklist_table",
@@ -40,8 +59,8 @@ WHOLE_TABLE: Final = "(the table itself)"
 
 
 def percent_of(count: "Count") -> str:
-    """Return the documented share in words: `62.5%`."""
-    return "none" if count.percent is None else f"{count.percent:g}%"
+    """Return the documented share in words: `62.5%`, `43.0%`."""
+    return "none" if count.percent is None else f"{count.percent:.1f}%"
 
 
 def count_sentence(count: "Count") -> str:
@@ -67,7 +86,7 @@ def coverage_page(coverage: "Coverage") -> Table:
             TableColumn("part", "", style="bold"),
             TableColumn("total"),
             TableColumn("documented"),
-            TableColumn("percent", "%"),
+            TableColumn("percent", "%", decimals=1),
             TableColumn("edited", "by people"),
             TableColumn("ingested", "by ingestion"),
         )
@@ -80,7 +99,7 @@ def coverage_page(coverage: "Coverage") -> Table:
     columns = (
         TableColumn("name", coverage.by, folds=True, style="bold"),
         *(
-            TableColumn(f"{part}_{field}", heading)
+            TableColumn(f"{part}_{field}", heading, decimals=1)
             for part in PARTS
             for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
         ),
@@ -137,6 +156,14 @@ def _item_row(item: "Item", table: str) -> Row:
     )
 
 
+def item_sentences(item: "Item", days: int) -> tuple[str, str]:
+    """Return how much an item of the worklist was used in some days, and what is made from it."""
+    used = f"used {item.use:,} times in {days} days" if item.use else "no use was measured"
+    of_table = " (its table)" if item.use and item.use_of == "table" and item.column else ""
+    at_least = "at least " if item.at_least else ""
+    return f"{used}{of_table}", f"{at_least}{item.downstream:,} made from its table"
+
+
 def worklist_table(worklist: "Worklist") -> Table:
     """Return the worklist for programs; `column` is the exact path, None for a table itself."""
     names = (
@@ -184,3 +211,172 @@ def change_place(change: "Change") -> tuple[str, str]:
     for the table itself."""
     column = FieldPath(change.column).simple if change.column is not None else ""
     return change.table or change.urn, column
+
+
+STATE_MARKS: "Final[dict[ReviewState, str]]" = {
+    "open": "·",
+    "accepted": "✓",
+    "refused": "✗",
+    "applied": "●",
+    "failed": "!",
+}
+"""What stands before a staged edit, beside the word for its state."""
+
+
+def review_page(items: "Sequence[ReviewItem]") -> Table:
+    """Return staged edits for people: what became of each, what it changes, and into what."""
+    columns = (
+        TableColumn("state", max_width=10),
+        TableColumn("table", folds=True, style="bold"),
+        TableColumn("column", folds=True),
+        TableColumn("change", folds=True),
+        TableColumn("from", max_width=34, style="dim"),
+    )
+    return Table(columns, _ReviewRows(items), "Changes to review")
+
+
+class _ReviewRows(Sequence[Row]):
+    """The rows of staged edits, each made when it is looked at: a list of thousands is shown again
+    after every decision."""
+
+    def __init__(self, items: "Sequence[ReviewItem]") -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice):
+            return _ReviewRows(self._items[at])
+        item = self._items[at]
+        return (
+            f"{STATE_MARKS[item.state]} {item.state}",
+            item.edit.name,
+            edit_column(item.edit),
+            edit_sentence(item.edit),
+            item_source(item),
+        )
+
+
+def review_table(items: "Sequence[ReviewItem]") -> Table:
+    """Return staged edits for programs, all of it text: labels are joined by a space, and owners,
+    which hold one, by a comma. `theirs` is known where somebody wrote there meanwhile."""
+    names = (
+        *("number", "state", "urn", "table", "column", "what", "before", "text", "add", "remove"),
+        *("theirs", "why", "decided_by", "source", "source_urn", "source_column"),
+    )
+    rows: list[Row] = []
+    for item in items:
+        edit = item.edit
+        joint = ", " if edit.what == "owners" else " "
+        first = edit.sources[0] if edit.sources else None
+        known = (
+            (first.found_by, first.urn, first.column) if first is not None else (None, None, None)
+        )
+        rows.append(
+            (
+                *(item.number, item.state, edit.urn, edit.name, edit.column, edit.what),
+                *(edit.before, edit.text, joint.join(edit.add), joint.join(edit.remove)),
+                *(item.theirs, item.why, item.decided_by, *known),
+            )
+        )
+    return Table.of("review", names, rows)
+
+
+def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
+    """Return how many staged edits there are of each state, in words."""
+    return tuple(f"{count:,} {state}" for state, count in changeset.counts().items())
+
+
+def edit_column(edit: "StagedEdit") -> str:
+    """Return the column that a staged edit is about, as people write it."""
+    return FieldPath(edit.column).simple if edit.column is not None else WHOLE_TABLE
+
+
+def edit_sentence(edit: "StagedEdit") -> str:
+    """Return what a staged edit writes, in one line."""
+    if edit.what == "description":
+        return " ".join(edit.text.split()) or "no description any more"
+    named = [f"+{_label(one)}" for one in edit.add] + [f"−{_label(one)}" for one in edit.remove]
+    return f"{edit.what}: {' '.join(named) or 'none'}"
+
+
+def item_source(item: "ReviewItem") -> str:
+    """Return in a few words where a proposed text comes from; nothing where it is not known."""
+    if item.is_changed:
+        return f"changed by {Urn.label(item.decided_by)}"
+    return _source_words(item.edit.sources[0]) if item.edit.sources else ""
+
+
+def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
+    """Return where the proposed text of an edit comes from, how sure that is, and how many columns
+    have it. A column of another name is said to be one: it may have been renamed or computed."""
+    agreeing = f"; {source.agreeing:,} columns have this text" if source.agreeing > 1 else ""
+    whose = ".".join(filter(None, (source.table, _simple(source.column))))
+    hops = "1 hop" if source.hops == 1 else f"{source.hops:,} hops"
+    match source.found_by:
+        case "lineage":
+            found = f"from {whose}, {hops} upstream by the lineage of columns"
+            if edit.column and FieldPath(edit.column).name != FieldPath(source.column).name:
+                found += ", of another name"
+        case "name":
+            found = f"from {whose}, {hops} upstream; a guess, by the name of the column"
+        case "elsewhere":
+            found = f"from {whose}, which is of the same name; a guess"
+        case "file":
+            found = "from a file"
+        case _:
+            found = "drafted by a command"
+    return f"{found}{agreeing}"
+
+
+def review_diff(item: "ReviewItem") -> Diff:
+    """Return a staged edit as lines: where its text comes from, what stands there, and what it
+    would write."""
+    edit = item.edit
+    notes = [source_sentence(one, edit) for one in edit.sources]
+    if item.why:
+        notes.insert(0, f"not written: {item.why}")
+    lines = [DiffLine(note, "note", "") for note in notes]
+    if edit.what != "description":
+        added = [DiffLine(_label(one), "added", "+") for one in edit.add]
+        return (*lines, *added, *(DiffLine(_label(one), "removed", "-") for one in edit.remove))
+    held = edit.before if item.theirs is None else item.theirs
+    if item.theirs is not None:
+        lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
+        lines += [*plain_lines(item.theirs)] or [DiffLine("(no text any more)", "note", "")]
+        lines.append(DiffLine("with the proposed text it becomes:", "place", ""))
+    elif edit.shown and not edit.before:
+        lines.append(DiffLine("the description that came with the metadata:", "place", ""))
+        lines += plain_lines(edit.shown)
+    return (*lines, *text_diff(held, edit.text))
+
+
+def _source_words(source: "TextSource") -> str:
+    where = ".".join(filter(None, (source.table, _simple(source.column))))
+    match source.found_by:
+        case "lineage":
+            return where
+        case "name" | "elsewhere":
+            return f"{where}?"
+        case "file":
+            return "file"
+        case _:
+            return "command"
+
+
+def _simple(column: str) -> str:
+    return FieldPath(column).simple if column else ""
+
+
+def _label(label: str) -> str:
+    """Return a label without the kind of its URN; of an owner the kind of ownership too."""
+    urn, _, ownership = label.partition(" ")
+    name = Urn.label(urn)
+    return f"{name} ({ownership.lower().replace('_', ' ')})" if ownership else name

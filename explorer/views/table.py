@@ -21,6 +21,7 @@ __all__ = [
     "Row",
     "Table",
     "TableColumn",
+    "number_text",
     "require_parquet",
     "to_csv",
     "to_frame",
@@ -52,7 +53,8 @@ class TableColumn:
     `markdown` the values are descriptions. `missing` is what people read where the value is not
     known. `detail` names the column whose value stands below in small print where there is room,
     `link` the column with the address that the text leads to. `dtype` is the type in a data frame;
-    without it, it follows from the values.
+    without it, it follows from the values. `decimals` is how many decimals people read of a number
+    that is no integer; without it, as many as it has, up to six digits.
     """
 
     name: str
@@ -66,11 +68,21 @@ class TableColumn:
     detail: str = ""
     link: str = ""
     dtype: str = ""
+    decimals: int | None = None
 
     @property
     def title(self) -> str:
         """Return the heading that people read."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
+
+
+def number_text(value: float, column: TableColumn) -> str:
+    """Return a number of a column as people read it."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if column.decimals is not None:
+        return f"{value:,.{column.decimals}f}"
+    return f"{value:,.6g}" if value % 1 else f"{value:,.0f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,29 @@
 """A file is compared with the catalog line by line: nothing is lost and nothing is overwritten."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.client import Catalog
 from explorer.client.http import HttpTransport
+from explorer.client.journal import Journal
 from explorer.errors import InvalidInput, Unreachable
-from explorer.stewardship import Entry, Row, Stewardship, read_rows, write_rows
+from explorer.stewardship import (
+    Entry,
+    Row,
+    StagedChangeset,
+    StagedEdit,
+    StagedOutcome,
+    Stewardship,
+    read_rows,
+    stage_changes,
+    write_rows,
+)
 from explorer.stewardship.files import FORMATS
 
 
@@ -198,13 +213,13 @@ class Dying:
     """Carries requests until some texts have been written, then never again."""
 
     def __init__(self, inner: Any, edits: Any) -> None:
-        self._inner, self._edits = inner, edits
+        self._inner, self.edits_left = inner, edits
 
     async def send(self, request: Any) -> Any:
         if "updateDescription" in str(request.body) or "updateDataset" in str(request.body):
-            if not self._edits:
+            if not self.edits_left:
                 raise Unreachable("the server is gone")
-            self._edits -= 1
+            self.edits_left -= 1
         return await self._inner.send(request)
 
     async def close(self) -> None:
@@ -242,3 +257,143 @@ def test_datasets_are_named_searched_or_those_below_a_folder(steward: Any, named
         steward.datasets(["urn:li:tag:x"])
     with pytest.raises(InvalidInput, match="not several"):
         steward.datasets([named("raw")], folder="/")
+
+
+def staged(path: Path, *edits: StagedEdit) -> StagedChangeset:
+    changeset = StagedChangeset.create(
+        path / "orders.changes.jsonl", edits, title="Orders", server="", proposed_by="nina"
+    )
+    for item in changeset.items:
+        changeset.decide(item.number, "accepted", "omar")
+    return changeset
+
+
+def text_of(name: str, column: str | None, text: str, before: str = "") -> StagedEdit:
+    return StagedEdit(name, "a table", column, before=before, text=text)
+
+
+def texts(catalog: Catalog, urn: str) -> dict[str, str]:
+    return {column.path.raw: column.edited or "" for column in catalog.entity(urn).schema}
+
+
+def test_accepted_edits_of_every_kind_are_written_and_no_others(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw, side = named("raw"), named("side")
+    catalog.create("urn:li:tag:PII", "tagProperties", {"name": "PII"})
+    term = "urn:li:glossaryTerm:Raw"
+    catalog.create(term, "glossaryTermInfo", {"definition": "", "termSource": "INTERNAL"})
+    catalog.create("urn:li:corpuser:ann", "corpUserInfo", {"active": True})
+    label = partial(StagedEdit, raw, "raw")
+    changeset = staged(
+        tmp_path,
+        text_of(raw, "id", "The key."),
+        text_of(raw, None, "As it came."),
+        label("body", "tags", add=("urn:li:tag:PII",)),
+        label(None, "terms", add=(term,)),
+        label(None, "owners", add=("urn:li:corpuser:ann DATA_STEWARD",)),
+        label(None, "domain", add=("urn:li:domain:sales",)),
+        text_of(side, "a", "Refused."),
+        text_of(side, "b", "Not decided."),
+    )
+    changeset.decide(7, "refused", "omar")
+    changeset.decide(8, "open", "omar")
+
+    outcome = steward.apply_staged(changeset)
+
+    assert outcome == StagedOutcome(applied=6)
+    assert changeset.counts() == {"open": 1, "refused": 1, "applied": 6}
+    entity = catalog.entity(raw)
+    assert (texts(catalog, raw)["id"], entity.edited_description) == ("The key.", "As it came.")
+    body = entity.schema.column("body")
+    assert body is not None
+    assert [str(tag) for tag in body.tags] == ["urn:li:tag:PII"]
+    assert [str(one) for one in entity.terms] == [term]
+    assert [str(one.owner) for one in entity.owners] == ["urn:li:corpuser:ann"]
+    assert [str(one) for one in entity.domains] == ["urn:li:domain:sales"]
+    assert set(texts(catalog, side).values()) == {""}
+
+
+def test_somebody_elses_text_is_shown_and_replaced_only_when_it_was_seen(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw = named("raw")
+    changeset = staged(tmp_path, text_of(raw, "id", "Mine."), text_of(raw, "body", "Body."))
+    catalog.describe(raw, "Theirs.", column="id")
+
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=1, failed=1)
+
+    (failed,) = changeset.of("failed")
+    assert (failed.theirs, texts(catalog, raw)) == ("Theirs.", {"id": "Theirs.", "body": "Body."})
+    # Nothing is tried again by itself.
+    assert steward.apply_staged(changeset) == StagedOutcome()
+    changeset.decide(failed.number, "accepted", "omar", before="Theirs.")
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+    assert texts(catalog, raw)["id"] == "Mine."
+
+
+def test_what_is_written_already_counts_as_applied(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw = named("raw")
+    changeset = staged(tmp_path, text_of(raw, "id", "The same."))
+    catalog.describe(raw, "The same.", column="id")
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+
+
+def test_an_apply_that_is_cut_off_goes_on_later_and_is_one_save(
+    catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw, side = named("raw"), named("side")
+    edits = [text_of(urn, column, "New.") for urn in (raw, side) for column in texts(catalog, urn)]
+    changeset = staged(tmp_path, *edits)
+    transport = Dying(HttpTransport(catalog.address, 10.0), 2)
+    with Catalog(transport=transport) as client:
+        client.journal_in(tmp_path / "journal.jsonl")
+        outcome = Stewardship(client).apply_staged(changeset)
+        assert isinstance(outcome.ended_by, Unreachable)
+        assert 0 < outcome.untried == len(changeset.of("accepted")) < 4
+
+        transport.edits_left = 100
+        changeset = StagedChangeset.open(changeset.path)
+        assert Stewardship(client).apply_staged(changeset).ended_by is None
+        assert changeset.counts() == {"applied": 4}
+        written = list(Journal(tmp_path / "journal.jsonl"))
+        assert {entry.save for entry in written} == {changeset.id}
+        assert {(entry.proposed_by, entry.approved_by) for entry in written} == {("nina", "omar")}
+        client.undo_save()
+    assert {text for urn in (raw, side) for text in texts(catalog, urn).values()} == {""}
+
+
+def test_a_file_becomes_a_staged_changeset(
+    steward: Stewardship, catalog: Catalog, orders: Any, tmp_path: Path
+) -> None:
+    lines = entries(orders, table="Orders.", city="Elsewhere.", note="")
+    catalog.describe(orders[0].urn, "Somebody's.")
+    edits = stage_changes(steward.changeset(lines).changes)
+    assert [(edit.column, edit.before, edit.text) for edit in edits] == [
+        (None, "", "Orders."),
+        ("city", "Where it went.", "Elsewhere."),
+    ]
+    changeset = staged(tmp_path, *edits)
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=1, failed=1)
+    assert changeset.of("failed")[0].theirs == "Somebody's."
+
+
+def test_edits_that_open_the_journal_at_once_are_all_written_down(
+    catalog: Catalog, named: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowJournal(Journal):
+        """A journal on a disk that takes its time."""
+
+        def __init__(self, path: Path) -> None:
+            time.sleep(0.3)
+            super().__init__(path)
+
+    monkeypatch.setattr("explorer.client.edits.Journal", SlowJournal)
+    path = tmp_path / "journal.jsonl"
+    tables = [named("raw"), named("side")]
+    with Catalog(catalog.address) as client, ThreadPoolExecutor(2) as pool:
+        client.journal_in(path)
+        assert all(edit.changed for edit in pool.map(client.describe, tables, ("One.", "Two.")))
+    assert sorted(entry.urn for entry in Journal(path)) == sorted(tables)

@@ -1,6 +1,7 @@
 """Stewardship is light to import, has one face for each way of asking, and names its extra."""
 
 import inspect
+import re
 import subprocess
 import sys
 from typing import Any
@@ -32,9 +33,18 @@ def test_both_faces_have_the_same_methods() -> None:
         name: inspect.signature(member)
         for name, member in inspect.getmembers(AsyncStewardship, inspect.iscoroutinefunction)
     }
-    assert len(asynchronous) == 6
+    assert {"apply", "concept", "coverage", "worklist"} <= set(asynchronous)
     for name, signature in asynchronous.items():
         assert inspect.signature(getattr(Stewardship, name)) == signature
+
+
+EXAMPLE = re.compile(r"Example:\s+`([^`]+)`")
+
+
+@pytest.mark.parametrize("name", ["concept", "propose_descriptions"])
+def test_the_example_of_a_method_runs(steward: Any, named: Any, name: str) -> None:
+    (example,) = EXAMPLE.findall(inspect.getdoc(getattr(Stewardship, name)) or "")
+    assert eval(example, {"steward": steward, "urn": named("mart")})
 
 
 def test_a_workbook_without_its_package_is_an_error_that_names_the_extra(

@@ -134,7 +134,7 @@ def test_a_queue_gives_what_is_left_after_something_and_goes_round() -> None:
     assert queue.drop([B0, A2, ("urn:c", None)]) == 1
     assert queue.after(A1) == B1
     assert queue.after(("urn:elsewhere", None)) == A1
-    assert queue.place(A1) == "2 left, 1 written"
+    assert queue.progress == "2 left, 1 written"
     queue.wrote(A1, "text")
     assert queue.after(B1) is None
 

@@ -13,7 +13,18 @@ import pytest
 
 from explorer import Catalog
 from explorer.metadata.urn import Urn
-from explorer.stewardship import Changeset, Count, Coverage, Entry, Group, Row, write_rows
+from explorer.stewardship import (
+    Changeset,
+    Count,
+    Coverage,
+    Entry,
+    Group,
+    ReviewItem,
+    Row,
+    StagedEdit,
+    TextSource,
+    write_rows,
+)
 from explorer.views import stewardship as views
 from explorer.views.table import Table, to_objects
 
@@ -125,3 +136,53 @@ def test_a_change_of_a_table_itself_names_no_column() -> None:
     assert views.change_place(Change(Entry("row 2", row), "new")) == ("orders", "a")
     whole = Change(Entry("row 3", replace(row, column="", table="")), "new")
     assert views.change_place(whole) == (str(ORDERS), "")
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (
+            TextSource("lineage", "urn", "raw", "id", hops=1, agreeing=1),
+            "from raw.id, 1 hop upstream by the lineage of columns",
+        ),
+        (
+            TextSource("lineage", "urn", "raw", "key", hops=3, agreeing=1_200),
+            "from raw.key, 3 hops upstream by the lineage of columns, of another name; "
+            "1,200 columns have this text",
+        ),
+        (
+            TextSource("name", "urn", "raw", "[version=2.0].[type=int].id", hops=2),
+            "from raw.id, 2 hops upstream; a guess, by the name of the column",
+        ),
+        (
+            TextSource("elsewhere", "urn", "b", "id"),
+            "from b.id, which is of the same name; a guess",
+        ),
+        (TextSource("file"), "from a file"),
+        (TextSource("command"), "drafted by a command"),
+    ],
+)
+def test_a_proposed_text_says_where_it_comes_from_and_how_sure_that_is(
+    source: TextSource, sentence: str
+) -> None:
+    edit = StagedEdit("urn", "orders", "[version=2.0].[type=int].id", sources=(source,))
+    assert views.source_sentence(source, edit) == sentence
+    assert views.review_diff(ReviewItem(1, edit))[0].text == sentence
+
+
+def test_an_edit_is_shown_with_what_stands_there_and_what_it_writes() -> None:
+    edit = StagedEdit("urn", "orders", "id", before="Old.", text="New.")
+    lines = [(line.mark, line.text) for line in views.review_diff(ReviewItem(1, edit))]
+    assert lines == [("-", "Old."), ("+", "New.")]
+    item = ReviewItem(1, edit, "failed", why="changed meanwhile", theirs="Theirs.")
+    texts = [line.text for line in views.review_diff(item)]
+    assert texts[0] == "not written: changed meanwhile"
+    assert "Theirs." in texts
+    owners = StagedEdit(
+        "urn", "orders", None, "owners", add=("urn:li:corpuser:ann DATA_STEWARD",), remove=()
+    )
+    assert views.edit_sentence(owners) == "owners: +ann (data steward)"
+    page = views.review_page([ReviewItem(1, edit), ReviewItem(2, owners, "accepted")])
+    assert [row[0] for row in page.rows] == ["· open", "✓ accepted"]
+    assert [row[2] for row in page.rows[1:]] == [views.WHOLE_TABLE]
+    assert len(views.review_table([item]).rows[0]) == len(views.review_table([item]).columns)

@@ -1,0 +1,221 @@
+"""Concepts: all columns of one name, the texts that they have, and edits that give chosen ones one
+text."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from explorer.client.entity import Entity
+from explorer.client.search import filter_from
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.fieldpath import FieldPath
+from explorer.query.filters import Criterion, Filter
+from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.staging import StagedEdit, TextSource
+from explorer.stewardship.worklist import Key
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.stewardship.documentation import Progress
+
+__all__ = [
+    "Concept",
+    "ConceptColumn",
+    "Variant",
+    "columns_filter",
+    "concept_of",
+    "read_concept",
+    "stage_concept",
+]
+
+_ASPECTS: Final = (
+    "datasetKey",
+    "datasetProperties",
+    "editableDatasetProperties",
+    "schemaMetadata",
+    "editableSchemaMetadata",
+    "status",
+)
+_MOST_DATASETS: Final = 2_000
+_MOST_SOURCES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptColumn:
+    """One column of a concept, with what ingestion and people wrote of it; either may be empty."""
+
+    urn: str
+    table: str
+    platform: str | None
+    path: FieldPath
+    type: str
+    ingested: str
+    edited: str
+
+    @property
+    def key(self) -> Key:
+        """The URN of its dataset, and its exact path."""
+        return self.urn, self.path.raw
+
+    @property
+    def text(self) -> str:
+        """The edited text where there is one, else the ingested one, without white space around
+        it; empty where there is neither."""
+        return self.edited.strip() or self.ingested.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A text, and the columns that have it; an empty text is that of undocumented columns."""
+
+    text: str
+    columns: tuple[ConceptColumn, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """The columns of one name, by URN, and those of one dataset in the order of its schema.
+
+    `datasets` is how many datasets they are of, `truncated` whether there are more than were read.
+    """
+
+    name: str
+    columns: tuple[ConceptColumn, ...]
+    datasets: int = 0
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The different texts, the most frequent first, equally frequent ones by their text."""
+        by_text: dict[str, list[ConceptColumn]] = {}
+        for column in self.columns:
+            if column.text:
+                by_text.setdefault(column.text, []).append(column)
+        ordered = sorted(by_text.items(), key=lambda one: (-len(one[1]), one[0]))
+        return tuple(Variant(text, tuple(columns)) for text, columns in ordered)
+
+    @property
+    def undocumented(self) -> Variant:
+        """The columns without a text."""
+        return Variant("", tuple(column for column in self.columns if not column.text))
+
+
+def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
+    """Return the filter of datasets that have a column whose last name is one of `names`, written
+    so, in lower case or in upper case; with `documented` only those in which some column has a
+    text."""
+    variants = tuple(dict.fromkeys(form for name in names for form in _forms(name)))
+    either = [
+        Criterion("fieldPaths", variants),
+        # In a record, or behind the types of a v2 path.
+        Criterion("fieldPaths", tuple(f".{form}" for form in variants), "END_WITH"),
+    ]
+    if not documented:
+        return Filter(tuple((one,) for one in either))
+    texts = [
+        Criterion(field, condition="EXISTS")
+        for field in ("fieldDescriptions", "editedFieldDescriptions")
+    ]
+    return Filter(tuple((one, text) for one in either for text in texts))
+
+
+def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
+    """Return the columns of that name among some datasets; soft-deleted ones are left out. Pure.
+
+    A column has the name where its path without types is equal to it or ends with it (`zip` and
+    `address.zip` are the name of `shipping.address.zip`), whatever the case.
+    """
+    name_end = name.strip().casefold()
+    kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
+    columns = tuple(column for entity in kept for column in _columns_called(entity, name_end))
+    return Concept(name, columns, len({column.urn for column in columns}))
+
+
+async def read_concept(
+    catalog: "AsyncCatalog",
+    name: str,
+    *,
+    narrowed_by: Filter | str | None = None,
+    limit: int | None = _MOST_DATASETS,
+    progress: "Progress | None" = None,
+) -> Concept:
+    """Return all columns of a name, of `limit` datasets at most, that a search for the name of
+    columns and for `narrowed_by` finds; see `concept_of`.
+
+    One request for each page of the search, and what `AsyncCatalog.entities` costs. Other servers
+    than this package's own find names in upper or lower case, or as they are given here. Raises
+    `InvalidInput` for an empty name.
+
+    Example: `steward.concept("id").variants`
+    """
+    if not name.strip():
+        raise InvalidInput("give the name of a column")
+    given = filter_from(narrowed_by, catalog.registry)
+    combined = given.narrowed_by(columns_filter([FieldPath(name.strip()).name]))
+    pages = catalog.urns("dataset", narrowed_by=combined, limit=limit)
+    urns = [urn async for urn in pages]
+    entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS, progress)]
+    found = concept_of(name, entities)
+    return replace(found, truncated=pages.truncated)
+
+
+def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[StagedEdit, ...]:
+    """Return the edits that give the chosen columns a text, in the order of the concept; columns
+    that have it already are left out. Pure.
+
+    `chosen` are keys of the concept's columns. Where columns have the text, the edits name them as
+    sources. Raises `InvalidInput` for an empty text, `UnknownName` for a column that is not in
+    the concept.
+    """
+    if not text.strip():
+        raise InvalidInput("give a text; this one is empty")
+    keys = set(chosen)
+    for urn, path in sorted(keys - {column.key for column in concept.columns}, key=str):
+        known = [column.path.raw for column in concept.columns if column.urn == urn]
+        raise UnknownName("column", path or urn, known)
+    agreeing = [column for column in concept.columns if column.text == text.strip()]
+    sources = tuple(
+        TextSource("elsewhere", one.urn, one.table, one.path.raw, agreeing=len(agreeing))
+        for one in agreeing[:_MOST_SOURCES]
+    )
+    return tuple(
+        StagedEdit(
+            column.urn,
+            column.table,
+            column.path.raw,
+            before=column.edited,
+            text=text,
+            shown=column.ingested,
+            sources=sources,
+        )
+        for column in concept.columns
+        if column.key in keys and column.text != text.strip()
+    )
+
+
+def _forms(name: str) -> tuple[str, str, str]:
+    return name, name.lower(), name.upper()
+
+
+def _columns_called(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
+    passed: set[str] = set()
+    for column in entity.schema:
+        path = column.path.simple.casefold()
+        if column.path.raw in passed or not (path == name_end or path.endswith(f".{name_end}")):
+            continue
+        passed.add(column.path.raw)
+        yield ConceptColumn(
+            str(entity.urn),
+            entity.name,
+            entity.platform,
+            column.path,
+            column.native_type or column.type,
+            column.ingested or "",
+            column.edited or "",
+        )

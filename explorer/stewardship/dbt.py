@@ -1,0 +1,1075 @@
+"""Descriptions, tags and owners in the properties files (`schema.yml`) of a dbt project.
+
+`read_project` reads a project, `match` finds the dataset of each of its resources, `entries_of`
+returns its descriptions as the lines that `compare` takes, and `plan` says what the catalog's texts
+change in its files. Nothing is written before `ProjectPlan.write`.
+
+DataHub's connector names a resource `database.schema.name` twice: on the platform dbt, and on the
+warehouse's. Both are datasets of it, and the one on dbt is the one that its descriptions belong to.
+With `target/manifest.json` these names are known. Without it a dataset is taken where just one has
+the resource's name. Everything else is listed and left alone.
+
+A new description of a resource that has no properties yet goes where dbt-osmosis puts it: to the
+path that `+dbt-osmosis` says in `dbt_project.yml`; without such a rule to the one file of its
+folder that describes several models, or to `_{model}.yml` beside the model.
+"""
+
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from explorer.errors import Conflict, InvalidInput, StorageFault
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.stewardship.changeset import Changeset, compare
+from explorer.stewardship.dbt_project import (
+    DbtResource,
+    Project,
+    Properties,
+    ResourceType,
+    escape_jinja,
+    holds_jinja,
+    read_file,
+    read_project,
+    strings_in,
+)
+from explorer.stewardship.documentation import (
+    ASPECTS,
+    Entry,
+    Row,
+    digest_of,
+    read_datasets,
+    rows_of,
+)
+from explorer.stewardship.yaml_document import Path as Place
+from explorer.stewardship.yaml_document import Quoted, Value, YamlDocument, is_writable, load
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.stewardship.documentation import Progress
+
+__all__ = [
+    "PROPERTIES",
+    "UPDATE_KINDS",
+    "Datasets",
+    "DbtResource",
+    "Matches",
+    "Project",
+    "ProjectChanges",
+    "ProjectLabel",
+    "ProjectPlan",
+    "Property",
+    "Unmatched",
+    "Update",
+    "UpdateKind",
+    "entries_of",
+    "escape_jinja",
+    "labels_of",
+    "match",
+    "plan",
+    "read_plan",
+    "read_project",
+    "read_project_changes",
+]
+
+Property = Literal["description", "tags", "owner"]
+PROPERTIES: Final[tuple[Property, ...]] = get_args(Property)
+
+_SECTION_OF: Final[dict[ResourceType, str]] = {
+    "model": "models",
+    "seed": "seeds",
+    "snapshot": "snapshots",
+}
+_DBT: Final = "dbt"
+_TAG_PREFIX: Final = "dbt:"
+"""What DataHub's connector puts before the tags of dbt, unless its recipe says otherwise."""
+
+
+# The datasets of resources.
+
+
+@dataclass(frozen=True, slots=True)
+class Datasets:
+    """The datasets of a resource: the one that its descriptions belong to, and the same table on
+    other platforms."""
+
+    primary: Urn
+    siblings: tuple[Urn, ...] = ()
+
+    @property
+    def all(self) -> tuple[Urn, ...]:
+        """All of them, the primary one first."""
+        return (self.primary, *self.siblings)
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """A resource whose dataset is not known: there is none, or several `candidates`."""
+
+    resource: DbtResource
+    why: str
+    candidates: tuple[Urn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The datasets of the resources of a project, and those that have none."""
+
+    found: tuple[tuple[DbtResource, Datasets], ...]
+    unmatched: tuple[Unmatched, ...]
+
+    @property
+    def urns(self) -> tuple[Urn, ...]:
+        """All datasets that were found, each once."""
+        return tuple(dict.fromkeys(urn for _, datasets in self.found for urn in datasets.all))
+
+    @property
+    def ambiguous(self) -> tuple[Unmatched, ...]:
+        """Those that somebody has to see to: several datasets could be meant."""
+        return tuple(one for one in self.unmatched if one.candidates)
+
+
+def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
+    """Return the datasets among `urns` that resources have; letters' case does not count.
+
+    A dataset of the platform dbt goes before those of warehouses, which are then its siblings.
+    Where several could be meant, or a dataset is several resources', none is taken.
+    """
+    by_last: dict[str, list[Urn]] = {}
+    for urn in urns:
+        by_last.setdefault(_name(urn).rpartition(".")[2], []).append(urn)
+    found: list[tuple[DbtResource, Datasets]] = []
+    unmatched: list[Unmatched] = []
+    for one in resources:
+        if one.problem:
+            unmatched.append(Unmatched(one, one.problem))
+            continue
+        candidates = _candidates(one, by_last)
+        datasets = _datasets(candidates)
+        if datasets is not None:
+            found.append((one, datasets))
+        elif candidates:
+            why = "several datasets could be meant; choose with --filter or a URN"
+            unmatched.append(Unmatched(one, why, candidates))
+        else:
+            unmatched.append(Unmatched(one, f"there is no dataset {one.names[0]}"))
+    claims: dict[Urn, list[DbtResource]] = {}
+    for one, datasets in found:
+        claims.setdefault(datasets.primary, []).append(one)
+    kept = []
+    for one, datasets in found:
+        rivals = claims[datasets.primary]
+        best = max(map(_precision, rivals))
+        winners = [rival for rival in rivals if _precision(rival) == best]
+        if winners == [one]:
+            kept.append((one, datasets))
+        else:
+            others = ", ".join(f"{rival.kind} {rival.name}" for rival in rivals if rival != one)
+            why = f"its dataset is also that of {others}"
+            candidates = datasets.all if one in winners else ()
+            unmatched.append(Unmatched(one, why, candidates))
+    return Matches(tuple(kept), tuple(unmatched))
+
+
+def _precision(resource: DbtResource) -> tuple[bool, int]:
+    return resource.exact, resource.names[0].count(".")
+
+
+def _name(urn: Urn) -> str:
+    return urn.parts[1].casefold() if len(urn.parts) > 1 else urn.name.casefold()
+
+
+def _candidates(resource: DbtResource, by_last: Mapping[str, Sequence[Urn]]) -> tuple[Urn, ...]:
+    found: dict[Urn, None] = {}
+    for full in resource.names:
+        name = full.casefold()
+        for urn in by_last.get(name.rpartition(".")[2], ()):
+            other = _name(urn)
+            # Before a whole name there may be a platform instance; a part of one could be anything.
+            is_whole = not resource.exact or name.count(".") > 1
+            if other == name or (is_whole and other.endswith(f".{name}")):
+                found[urn] = None
+        if found:
+            break
+    return tuple(found)
+
+
+def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
+    on_dbt = [urn for urn in candidates if urn.platform == _DBT]
+    others = [urn for urn in candidates if urn.platform != _DBT]
+    if len(on_dbt) == 1:
+        primary = on_dbt[0]
+        name = _name(primary)
+        same = [
+            urn
+            for urn in others
+            if urn.origin == primary.origin
+            and (
+                _name(urn) == name
+                or f".{name}".endswith(f".{_name(urn)}")
+                or f".{_name(urn)}".endswith(f".{name}")
+            )
+        ]
+        return Datasets(primary, tuple(same))
+    if not on_dbt and len(others) == 1:
+        return Datasets(others[0])
+    return None
+
+
+# What the catalog's texts change in a project.
+
+UpdateKind = Literal["new", "changed", "unchanged", "conflict", "template", "shared", "unwritable"]
+UPDATE_KINDS: Final[tuple[UpdateKind, ...]] = get_args(UpdateKind)
+"""What can come of a text of the catalog.
+
+`new`         the project says nothing there
+`changed`     it says another text, the one that the catalog was ingested with
+`unchanged`   it says the same
+`conflict`    it says another text, which the catalog does not know of
+`template`    the description calls `doc` or holds other Jinja, and is never replaced
+`shared`      an anchor shares the place with others, for which it would change as well
+`unwritable`  the place or the text cannot be written; nothing of it was
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a text, the tags or the owners of the catalog are in the project: `before` there now,
+    `after` as planned. `file` is relative to the project; `column` None for the resource itself."""
+
+    file: str
+    resource: str
+    column: str | None
+    property: Property
+    kind: UpdateKind
+    before: str
+    after: str
+    urn: str
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileUpdate:
+    """A file with what is in it now, None for one that will be made, and what it will hold."""
+
+    name: str
+    before: bytes | None
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPlan:
+    """What the catalog changes in a project: every text that it has for one of its resources, in
+    the project's order, and the files that change. `unmatched` are resources without a dataset."""
+
+    root: Path
+    updates: tuple[Update, ...]
+    files: tuple[FileUpdate, ...]
+    unmatched: tuple[Unmatched, ...] = ()
+    problems: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def writes(self) -> tuple[Update, ...]:
+        """What is written."""
+        return tuple(one for one in self.updates if one.kind in ("new", "changed"))
+
+    @property
+    def left(self) -> tuple[Update, ...]:
+        """What is not written and is no mere repetition of what stands there."""
+        kinds = ("conflict", "template", "shared", "unwritable")
+        return tuple(one for one in self.updates if one.kind in kinds)
+
+    def counts(self) -> dict[UpdateKind, int]:
+        """Return how many updates there are of each kind that there are any of."""
+        found = Counter(one.kind for one in self.updates)
+        return {kind: found[kind] for kind in UPDATE_KINDS if found[kind]}
+
+    def write(self) -> None:
+        """Write the files one after the other, each of them whole or not at all, with its mode.
+
+        Raises `Conflict` where a file is no longer as it was read, `StorageFault` where one cannot
+        be written; the files before it are written then.
+        """
+        for one in self.files:
+            path = self.root / one.name
+            now = read_file(path) if path.exists() else None
+            if now != one.before:
+                raise Conflict(f"{path} was changed while the export was prepared; export again")
+            _write_whole(path, one.after)
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    # A link stays one: what it leads to is replaced.
+    path = path.resolve()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
+        descriptor, draft = tempfile.mkstemp(".part", f".{path.name[:60]}-", path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(draft).chmod(mode)
+            Path(draft).replace(path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    except OSError as error:
+        raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the catalog says of one dataset: its rows by column and its owners."""
+
+    rows: Mapping[str, Row]
+    owners: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, entity: "Entity") -> "Held":
+        """Return what is said of an entity."""
+        return cls(
+            {row.column: row for row in rows_of(entity)},
+            tuple(dict.fromkeys(one.owner for one in entity.owners)),
+        )
+
+    def column(self, name: str) -> Row | None:
+        """Return the row of a column of the project: of that path, else of the only one that is
+        the same without its types and in small letters."""
+        if name in self.rows:
+            return self.rows[name] if name else None
+        paths = {path: FieldPath(path).simple for path in self.rows if path}
+        exact = [path for path, simple in paths.items() if simple == name]
+        folded = [path for path, simple in paths.items() if simple.casefold() == name.casefold()]
+        for found in (exact, folded):
+            if len(found) == 1:
+                return self.rows[found[0]]
+        return None
+
+
+@dataclass(slots=True)
+class _Operation:
+    """A change of a file's value and of its text, and the updates that it fulfils."""
+
+    updates: list[int]
+    place: Place
+    key: str
+    value: Value
+    extends: bool = False
+    after: tuple[str, ...] = ()
+
+    def change_text(self, document: YamlDocument, *, is_quoted: bool) -> None:
+        place, key, value = self._target(lambda path: document.find(path) is not None)
+        value = _quoted(value) if is_quoted else value
+        if self.extends and isinstance(value, list):
+            document.extend(place, key, value)
+        elif isinstance(value, str):
+            document.set_text(place, key, value, after=self.after)
+        else:
+            document.insert(place, key, value, after=self.after)
+
+    def change_value(self, root: Any) -> None:
+        node = root
+        steps: Place = (*self.place, *self.key.split("."))
+        key = steps[-1]
+        for at, step in enumerate(steps[:-1]):
+            if isinstance(step, str) and at >= len(self.place) and not node.get(step):
+                node[step] = {}
+            node = node[step]
+        if self.extends and isinstance(self.value, list):
+            node[key] = [*(node.get(key) or ()), *self.value]
+        else:
+            node[key] = self.value
+
+    def _target(self, is_there: Callable[[Place], bool]) -> tuple[Place, str, Value]:
+        """Return the mapping that exists, its key, and the value with the mappings that do not."""
+        place, (*names, key) = self.place, self.key.split(".")
+        while names and is_there((*place, names[0])):
+            place = (*place, names.pop(0))
+        value = self.value
+        for name in reversed([*names[1:], key] if names else []):
+            value = {name: value}
+        return place, names[0] if names else key, value
+
+
+def _quoted(value: Value) -> Value:
+    """Return a value in which texts that end with a line end are quoted."""
+    if isinstance(value, str):
+        return Quoted(value) if value.endswith("\n") else value
+    if isinstance(value, Mapping):
+        return {key: _quoted(one) for key, one in value.items()}
+    return [_quoted(one) for one in value]
+
+
+def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple[_Operation, str]]]:
+    """Return the text with the operations that can be done, and the others with the reason."""
+    if not operations:
+        return text, []
+    try:
+        changed = _changed(text, operations)
+    except (AttributeError, KeyError, IndexError, TypeError):
+        why = "the file has another form there"
+    except InvalidInput as error:
+        why = str(error)
+    else:
+        return changed, []
+    if len(operations) == 1:
+        return text, [(operations[0], why)]
+    half = len(operations) // 2
+    text, refused = _solve(text, operations[:half])
+    text, more = _solve(text, operations[half:])
+    return text, refused + more
+
+
+_BLOCK: Final = re.compile(r"[|>][0-9+]*[ \t]*(?:#[^\r\n]*)?[\r\n]")
+"""The beginning of a block that has a line end at its end."""
+
+
+def _changed(text: str, operations: Sequence[_Operation]) -> str:
+    """Return the text with all operations done.
+
+    It is read again: it must say just what was meant, and everything else as before. Otherwise
+    raises `InvalidInput`.
+    """
+    expected = load(text)
+    expected = {} if expected is None else expected
+    for one in operations:
+        one.change_value(expected)
+    found: str | None = None
+    for is_quoted in (False, True):
+        document = YamlDocument(text)
+        for one in operations:
+            one.change_text(document, is_quoted=is_quoted)
+        changed = document.render()
+        if load(changed) != expected:
+            continue
+        if not _BLOCK.search(changed) or load(changed.strip()) == expected:
+            return changed
+        found = found or changed
+    # dbt strips what it reads: a block at the end of the file loses its last line end, as it did.
+    if found is None or load(text.strip()) == load(text):
+        raise InvalidInput("it cannot be written there without changing something else")
+    return found
+
+
+def plan(
+    project: Project,
+    matches: Matches,
+    held: Mapping[Urn, Held],
+    *,
+    properties: Iterable[Property] = ("description",),
+    force_conflicts: bool = False,
+) -> ProjectPlan:
+    """Return what the catalog's texts change in a project. Pure but for looking for files.
+
+    Only what people wrote in the catalog is taken. A text of the project is replaced where it is
+    the one that the catalog was ingested with, or, with `force_conflicts`, whatever it is; one that
+    is a template never. Tags are added and none is taken away; an owner is set where there is none.
+    """
+    planner = _Planner(project, held, frozenset(properties), force_conflicts=force_conflicts)
+    for resource, datasets in matches.found:
+        planner.add(resource, datasets)
+    updates, files = planner.result()
+    return ProjectPlan(project.root, updates, files, matches.unmatched, project.problems)
+
+
+_OF_ALL_VERSIONS: Final = "it is said of all versions of the model, and would change for all"
+
+
+def _columns(
+    resource: DbtResource, held: Sequence[Held]
+) -> Iterator[tuple[str, Properties | None, Sequence[Row]]]:
+    """Yield the columns of the project with their rows, then those of the catalog alone."""
+    taken: set[str] = set()
+    for name, known in resource.columns.items():
+        rows = [row for one in held if (row := one.column(name)) is not None]
+        taken.update(FieldPath(row.column).simple.casefold() for row in rows)
+        yield name, known, rows
+    others: dict[str, list[Row]] = {}
+    for one in held:
+        for path, row in one.rows.items():
+            simple = FieldPath(path).simple
+            if path and simple.casefold() not in taken:
+                others.setdefault(simple.casefold(), []).append(row)
+    for rows in others.values():
+        yield FieldPath(rows[0].column).simple, None, rows
+
+
+@dataclass(slots=True)
+class _Target:
+    """A resource, or a column of it, with what the project and the catalog say of it.
+
+    Where the project does not have it yet, `is_new`, its values are collected in `entry`, with the
+    numbers of their updates in `added`.
+    """
+
+    resource: DbtResource
+    column: str | None
+    file: str
+    urn: str
+    known: Properties
+    rows: Sequence[Row]
+    is_new: bool
+    entry: dict[str, Value]
+    added: list[int] = field(default_factory=list)
+
+    def update(self, name: Property, before: str, after: str) -> Update:
+        """Return an update that changes nothing yet."""
+        return Update(
+            self.file, self.resource.name, self.column, name, "unchanged", before, after, self.urn
+        )
+
+
+class _Planner:
+    def __init__(
+        self,
+        project: Project,
+        held: Mapping[Urn, Held],
+        properties: frozenset[Property],
+        *,
+        force_conflicts: bool,
+    ) -> None:
+        self._project = project
+        self._held = held
+        self._properties = properties
+        self._forces = force_conflicts
+        self._updates: list[Update] = []
+        self._operations: dict[str, list[_Operation]] = {}
+        self._inherited: dict[tuple[str, Place], list[_Operation]] = {}
+        self._heirs = Counter(
+            (one.file, column.place)
+            for one in project.resources
+            for column in one.columns.values()
+            if column.inherited
+        )
+
+    def add(self, resource: DbtResource, datasets: Datasets) -> None:
+        """Plan everything that the catalog says of one resource."""
+        held = [self._held[urn] for urn in datasets.all if urn in self._held]
+        urn = str(datasets.primary)
+        try:
+            file = resource.file or _new_file(self._project, resource)
+        except InvalidInput as error:
+            self._refuse(resource, urn, held, str(error))
+            return
+        is_new = resource.file is None
+        rows = [one.rows[""] for one in held if "" in one.rows]
+        # What is said of all versions stays; a version gets its own.
+        known = replace(resource.own, place=resource.place)
+        whole = _Target(resource, None, file, urn, known, rows, is_new, {"name": resource.name})
+        self._describe(whole)
+        self._tag(whole)
+        self._own(whole, tuple(dict.fromkeys(owner for one in held for owner in one.owners)))
+        columns: list[Value] = []
+        added: list[int] = []
+        for name, found, column_rows in _columns(resource, held):
+            column = _Target(
+                resource,
+                name,
+                file,
+                urn,
+                found or Properties(()),
+                column_rows,
+                found is None,
+                {"name": name},
+            )
+            self._describe(column)
+            self._tag(column)
+            if column.added:
+                columns.append(column.entry)
+                added += column.added
+        if is_new and (columns or whole.added):
+            entry = {**whole.entry, **({"columns": columns} if columns else {})}
+            section = _SECTION_OF[resource.kind]
+            numbers = [*whole.added, *added]
+            self._operate(file, _Operation(numbers, (), section, [entry], extends=True))
+        elif columns:
+            self._operate(file, _Operation(added, resource.place, "columns", columns, extends=True))
+
+    def _describe(self, target: _Target) -> None:
+        texts = tuple(dict.fromkeys(row.edited for row in target.rows if row.edited))
+        if not texts or "description" not in self._properties:
+            return
+        update = self._described(target, texts)
+        at = self._note(update)
+        if update.kind not in ("new", "changed"):
+            return
+        text = escape_jinja(update.after)
+        if target.is_new:
+            target.entry["description"] = text
+            target.added.append(at)
+            return
+        operation = _Operation([at], target.known.place, "description", text, after=("name", "v"))
+        if target.known.inherited and target.column is not None:
+            place = target.file, target.known.place
+            self._inherited.setdefault(place, []).append(operation)
+        else:
+            self._operate(target.file, operation)
+
+    def _described(self, target: _Target, texts: Sequence[str]) -> Update:
+        known, text = target.known, texts[0]
+        now = known.text if known.text is not None else known.raw
+        update = target.update("description", now, text)
+        if known.problem:
+            return replace(update, kind="unwritable", why=known.problem)
+        if len(texts) > 1:
+            why = "its datasets have different texts; choose one with --filter or its URN"
+            return replace(update, kind="conflict", why=why)
+        if text == now:
+            return update
+        if known.is_template:
+            why = "the description is a template; change what it names"
+            return replace(update, kind="template", before=known.raw, why=why)
+        if not is_writable(text):
+            why = "it holds halves of surrogate pairs, which no file can"
+            return replace(update, kind="unwritable", why=why)
+        if not now:
+            return replace(update, kind="new")
+        if not self._forces and not any(_same(now, row.ingested) for row in target.rows):
+            why = "the project has a text that the catalog does not know of"
+            return replace(update, kind="conflict", why=why)
+        return replace(update, kind="changed")
+
+    def _tag(self, target: _Target) -> None:
+        tags = dict.fromkeys(_tag_name(tag) for row in target.rows for tag in row.tags)
+        if not tags or "tags" not in self._properties:
+            return
+        known = target.known
+        missing = [tag for tag in tags if tag not in known.tags]
+        update = target.update("tags", ", ".join(known.tags), ", ".join((*known.tags, *missing)))
+        if missing and not all(map(_is_plain, missing)):
+            update = replace(update, kind="unwritable", why="a tag holds signs of Jinja")
+        elif missing and known.inherited and target.column is not None:
+            update = replace(update, kind="shared", why=_OF_ALL_VERSIONS)
+        elif missing:
+            update = replace(update, kind="changed" if known.tags else "new")
+        at = self._note(update)
+        if update.kind not in ("new", "changed"):
+            return
+        is_resource = target.column is None and target.resource.kind != "source"
+        key = known.tags_key or ("config.tags" if is_resource else "tags")
+        self._set(target, at, key, list(missing))
+
+    def _own(self, target: _Target, owners: Sequence[str]) -> None:
+        if not owners or "owner" not in self._properties:
+            return
+        known, names = target.known, [_owner_name(owner) for owner in owners]
+        now = [known.owner] if isinstance(known.owner, str) else list(known.owner)
+        missing = [name for name in names if name not in now]
+        update = target.update("owner", ", ".join(now), ", ".join((*now, *missing)))
+        value: Value = names[0] if len(names) == 1 else names
+        if missing and not all(map(_is_plain, missing)):
+            update = replace(update, kind="unwritable", why="an owner holds signs of Jinja")
+        elif missing and isinstance(known.owner, str):
+            forced = self._forces and len(names) == 1
+            update = replace(
+                update,
+                kind="changed" if forced else "conflict",
+                after=", ".join(names),
+                why=None if forced else "the project names another owner",
+            )
+        elif missing:
+            update = replace(update, kind="changed" if now else "new")
+            value = list(missing) if now else value
+        at = self._note(update)
+        if update.kind in ("new", "changed"):
+            meta = known.meta_key or ("meta" if target.resource.kind == "source" else "config.meta")
+            self._set(target, at, f"{meta}.owner", value, extends=not isinstance(value, str))
+
+    def _set(
+        self, target: _Target, at: int, key: str, value: Value, *, extends: bool = True
+    ) -> None:
+        """Set a dotted key of a target, or add to the list that it has."""
+        if not target.is_new:
+            after = ("name", "v", "description")
+            self._operate(
+                target.file,
+                _Operation([at], target.known.place, key, value, extends=extends, after=after),
+            )
+            return
+        target.added.append(at)
+        *names, last = key.split(".")
+        mapping: dict[str, Any] = target.entry
+        for name in names:
+            mapping = mapping.setdefault(name, {})
+        mapping[last] = value
+
+    def _note(self, update: Update) -> int:
+        self._updates.append(update)
+        return len(self._updates) - 1
+
+    def _operate(self, file: str, operation: _Operation) -> None:
+        self._operations.setdefault(file, []).append(operation)
+
+    def _refuse(self, resource: DbtResource, urn: str, held: Sequence[Held], why: str) -> None:
+        """Note the descriptions of a resource that has no file to go to."""
+        places: list[tuple[str | None, Sequence[Row]]] = [
+            (None, [one.rows[""] for one in held if "" in one.rows])
+        ]
+        places += [(name, rows) for name, _, rows in _columns(resource, held)]
+        for column, rows in places:
+            text = next((row.edited for row in rows if row.edited), "")
+            if text and "description" in self._properties:
+                file = resource.code or ""
+                known = Properties(())
+                target = _Target(resource, column, file, urn, known, rows, is_new=True, entry={})
+                update = target.update("description", "", text)
+                self._note(replace(update, kind="unwritable", why=why))
+
+    def result(self) -> tuple[tuple[Update, ...], tuple[FileUpdate, ...]]:
+        """Return the updates, those that cannot be written marked so, and the files."""
+        self._settle_inherited()
+        files: list[FileUpdate] = []
+        for file, operations in self._operations.items():
+            before = self._project.files.get(file)
+            text = before.decode() if before is not None else _empty_file(operations)
+            # Owners after tags: both may be in a mapping that is not there yet.
+            firsts = [one for one in operations if not one.key.endswith(".owner")]
+            owners = [one for one in operations if one.key.endswith(".owner")]
+            changed, refused = _solve(text, _grouped(firsts))
+            changed, more = _solve(changed, owners)
+            refused += more
+            for operation, why in refused:
+                if self._is_shared(text, operation):
+                    self._mark(operation, "shared", "an anchor shares it with another place")
+                else:
+                    self._mark(operation, "unwritable", why)
+            data = changed.encode()
+            if data != before and len(refused) < len(operations):
+                files.append(FileUpdate(file, before, data))
+        return tuple(self._updates), tuple(sorted(files, key=lambda one: one.name))
+
+    def _settle_inherited(self) -> None:
+        """Let what is said of all versions be changed where it changes so for all of them."""
+        for (file, place), operations in self._inherited.items():
+            first = operations[0]
+            agree = all(one.value == first.value for one in operations)
+            if agree and len(operations) == self._heirs[file, place]:
+                numbers = [at for one in operations for at in one.updates]
+                self._operate(file, replace(first, updates=numbers))
+                continue
+            for one in operations:
+                self._mark(one, "shared", _OF_ALL_VERSIONS)
+
+    def _mark(self, operation: _Operation, kind: UpdateKind, why: str) -> None:
+        for at in operation.updates:
+            self._updates[at] = replace(self._updates[at], kind=kind, why=why)
+
+    @staticmethod
+    def _is_shared(text: str, operation: _Operation) -> bool:
+        try:
+            document = YamlDocument(text)
+        except InvalidInput:
+            return False
+        return document.is_shared((*operation.place, *operation.key.split(".")))
+
+
+def _grouped(operations: Sequence[_Operation]) -> list[_Operation]:
+    """Return the operations, those that add to the same list made one."""
+    found: dict[tuple[Place, str], _Operation] = {}
+    for one in operations:
+        place = one.place, one.key
+        if one.extends and place in found and isinstance(one.value, list):
+            first = found[place]
+            both = [*first.value, *one.value]
+            found[place] = replace(first, updates=first.updates + one.updates, value=both)
+        else:
+            found[place] = one
+    return list(found.values())
+
+
+def _empty_file(operations: Sequence[_Operation]) -> str:
+    return f"version: 2\n\n{operations[0].key}:\n"
+
+
+def _same(text: str, other: str) -> bool:
+    return text == other or text.replace("\r\n", "\n") == other.replace("\r\n", "\n")
+
+
+def _is_plain(text: str) -> bool:
+    return is_writable(text) and not holds_jinja(text)
+
+
+def _tag_name(urn: str) -> str:
+    return urn.removeprefix("urn:li:tag:").removeprefix(_TAG_PREFIX)
+
+
+def _owner_name(urn: str) -> str:
+    return urn.removeprefix("urn:li:corpuser:")
+
+
+# Where dbt-osmosis puts properties.
+
+_RULES: Final = ("+dbt-osmosis", "dbt-osmosis", "+dbt_osmosis", "dbt_osmosis")
+
+
+def _new_file(project: Project, resource: DbtResource) -> str:
+    if resource.code is None:
+        raise InvalidInput("it is in no file of the project")
+    code = PurePosixPath(resource.code)
+    rule = _rule(project, resource, code)
+    if rule is None:
+        return _file_of_folder(project, resource, code)
+    node = {**resource.manifest, "name": resource.name, "resource_type": resource.kind}
+    fqn = strings_in(node.get("fqn")) or _fqn(project, resource, code)
+    node["fqn"] = _by_position(fqn)
+    node["tags"] = _by_position(strings_in(node.get("tags")))
+    try:
+        path = rule.format(node=_DbtField(node), model=resource.name, parent=code.parent.name)
+    except (KeyError, AttributeError, IndexError, ValueError, TypeError):
+        raise InvalidInput(f"the path “{rule}” of dbt-osmosis needs target/manifest.json") from None
+    folder = PurePosixPath(project.paths("model")[0]) if path.startswith("/") else code.parent
+    path = path.lstrip("/")
+    if not path.endswith((".yml", ".yaml")):
+        path += ".yml"
+    file = os.path.normpath(folder / path)
+    inside = (project.root / file).resolve().is_relative_to(project.root.resolve())
+    if not inside:
+        raise InvalidInput(f"the path “{rule}” of dbt-osmosis leads out of the project")
+    if (project.root / file).exists() and file not in project.files:
+        raise InvalidInput(f"{file} is there and cannot be read as properties")
+    return PurePosixPath(file).as_posix()
+
+
+def _by_position(values: Sequence[str]) -> dict[str, str]:
+    """Return values by their position and, as dbt-osmosis has it, by that from the end."""
+    numbered = {str(at): one for at, one in enumerate(values)}
+    return numbered | {str(at - len(values)): one for at, one in enumerate(values)}
+
+
+class _DbtField:
+    """What a path of dbt-osmosis can ask of a node, with dots or brackets: its values alone."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __getitem__(self, name: str | int) -> Any:
+        value = self.__values[str(name)]
+        return _DbtField(value) if isinstance(value, Mapping) else str(value)
+
+
+def _fqn(project: Project, resource: DbtResource, code: PurePosixPath) -> tuple[str, ...]:
+    for folder in project.paths(resource.kind):
+        if code.is_relative_to(folder):
+            return (project.name, *code.relative_to(folder).parent.parts, resource.name)
+    return (project.name, resource.name)
+
+
+def _rule(project: Project, resource: DbtResource, code: PurePosixPath) -> str | None:
+    """Return the path that dbt-osmosis is told for a resource: what the manifest says, else that
+    of the folder nearest to it in `dbt_project.yml`."""
+    config = resource.manifest.get("config")
+    for name in _RULES:
+        if isinstance(config, dict) and isinstance(config.get(name), str):
+            return str(config[name])
+    found: str | None = None
+    level: Any = project.config.get(_SECTION_OF[resource.kind])
+    steps = iter(_fqn(project, resource, code))
+    while isinstance(level, dict):
+        found = next((str(level[name]) for name in _RULES if name in level), found)
+        level = level.get(next(steps, None))
+    return found
+
+
+def _file_of_folder(project: Project, resource: DbtResource, code: PurePosixPath) -> str:
+    section = _SECTION_OF[resource.kind]
+    described: dict[str, list[str]] = {}
+    for one in project.resources:
+        if one.file is not None and _SECTION_OF.get(one.kind) == section:
+            described.setdefault(one.file, []).append(one.name)
+    beside = [
+        file
+        for file, names in described.items()
+        if PurePosixPath(file).parent == code.parent
+        and (len(names) > 1 or PurePosixPath(file).stem.strip("_") != names[0])
+    ]
+    if len(beside) == 1:
+        return beside[0]
+    file = str(code.parent / f"_{resource.name}.yml")
+    if (project.root / file).exists() and file not in project.files:
+        raise InvalidInput(f"{file} is there and cannot be read as properties")
+    return file
+
+
+# What a project's texts change in the catalog.
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLabel:
+    """A tag or an owner that a project names and the catalog does not have: the URN `label`, for
+    the dataset or its column of this exact path."""
+
+    file: str
+    resource: str
+    property: Property
+    urn: str
+    column: str | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChanges:
+    """The changes that a project's descriptions amount to, the labels to add, and its resources
+    without a dataset."""
+
+    changeset: Changeset
+    labels: tuple[ProjectLabel, ...]
+    unmatched: tuple[Unmatched, ...]
+    problems: tuple[tuple[str, str], ...]
+
+
+def entries_of(matches: Matches, held: Mapping[Urn, Held]) -> Iterator[Entry]:
+    """Yield a line for each description of a project, as `compare` takes them.
+
+    One that the catalog was ingested with, or that people wrote of any of the datasets, counts as
+    not touched.
+    """
+    for resource, datasets in matches.found:
+        known = {urn: held[urn] for urn in datasets.all if urn in held}
+        if resource.file is None or not known:
+            continue
+        rows = {urn: one.rows.get("") for urn, one in known.items()}
+        yield from _entries(resource, "", resource.own, datasets, rows)
+        for name, column in resource.columns.items():
+            yield from _entries(
+                resource, name, column, datasets, {u: one.column(name) for u, one in known.items()}
+            )
+
+
+def _entries(
+    resource: DbtResource,
+    column: str,
+    said: Properties,
+    datasets: Datasets,
+    rows: Mapping[Urn, Row | None],
+) -> Iterator[Entry]:
+    if not said.raw and not said.problem:
+        return
+    place = f"{resource.file} {resource.name}{f'.{column}' if column else ''}"
+    there = {urn: row for urn, row in rows.items() if row is not None}
+    urn, row = next(iter(there.items()), (datasets.primary, None))
+    line = Row(str(urn), resource.name, row.column if row else column, "", "", said.text or "")
+    problem = said.problem
+    if said.text is None:
+        problem = f"its text is not known: {said.raw}; dbt parse writes it into the manifest"
+    texts = {text for one in there.values() for text in (one.ingested, one.edited)}
+    if any(_same(line.edited, text) for text in texts):
+        line = replace(line, exported=digest_of(line.edited))
+    if line.edited or problem:
+        yield Entry(place, line, problem=problem)
+
+
+def labels_of(
+    matches: Matches, held: Mapping[Urn, Held], properties: Iterable[Property]
+) -> Iterator[ProjectLabel]:
+    """Yield the tags and owners of a project that none of the datasets of a resource has.
+
+    A tag is there under its own name or under that of DataHub's connector, `dbt:NAME`. What holds
+    Jinja is passed over.
+    """
+    chosen = frozenset(properties)
+    for resource, datasets in matches.found:
+        known = {urn: held[urn] for urn in datasets.all if urn in held}
+        if resource.file is None or not known:
+            continue
+        if "tags" in chosen:
+            rows = {urn: one.rows.get("") for urn, one in known.items()}
+            yield from _tags_to_add(resource, resource.own, rows)
+            for name, column in resource.columns.items():
+                rows = {urn: one.column(name) for urn, one in known.items()}
+                yield from _tags_to_add(resource, column, rows)
+        if "owner" in chosen:
+            owner = resource.own.owner
+            names = (owner,) if isinstance(owner, str) else owner
+            there = {_owner_name(urn) for one in known.values() for urn in one.owners}
+            urn = str(next(iter(known)))
+            for name in names:
+                if name not in there and _is_plain(name):
+                    user = name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}"
+                    yield ProjectLabel(resource.file, resource.name, "owner", urn, None, user)
+
+
+def _tags_to_add(
+    resource: DbtResource, said: Properties, rows: Mapping[Urn, Row | None]
+) -> Iterator[ProjectLabel]:
+    there = {urn: row for urn, row in rows.items() if row is not None}
+    tags = {_tag_name(tag) for row in there.values() for tag in row.tags}
+    for urn, row in islice(there.items(), 1):
+        for tag in said.tags:
+            if tag and tag not in tags and _is_plain(tag):
+                label = f"urn:li:tag:{tag}"
+                column = row.column or None
+                file = resource.file or ""
+                yield ProjectLabel(file, resource.name, "tags", str(urn), column, label)
+
+
+# With a catalog.
+
+
+async def read_plan(
+    catalog: "AsyncCatalog",
+    project: Project,
+    urns: Sequence[Urn],
+    *,
+    properties: Iterable[Property] = ("description",),
+    force_conflicts: bool = False,
+    progress: "Progress | None" = None,
+) -> ProjectPlan:
+    """Return what the catalog's texts of the datasets among `urns` change in a project; costs what
+    `AsyncCatalog.entities` of those that are the project's costs."""
+    matches = match(project.resources, urns)
+    held = await _read_held(catalog, matches.urns, progress)
+    return plan(project, matches, held, properties=properties, force_conflicts=force_conflicts)
+
+
+async def read_project_changes(
+    catalog: "AsyncCatalog",
+    project: Project,
+    urns: Sequence[Urn],
+    *,
+    properties: Iterable[Property] = ("description",),
+    progress: "Progress | None" = None,
+) -> ProjectChanges:
+    """Return what a project changes in the datasets among `urns`: its descriptions, and of tags and
+    owners those among `properties`. Costs what `AsyncCatalog.entities` of the datasets that are the
+    project's costs."""
+    matches = match(project.resources, urns)
+    aspects = (*ASPECTS, "ownership")
+    entities: dict[Urn, Entity] = {}
+    async for entity in read_datasets(catalog, matches.urns, aspects, progress):
+        entities[entity.urn] = entity
+    held = {urn: Held.of(entity) for urn, entity in entities.items()}
+    changes = compare(tuple(entries_of(matches, held)), entities)
+    labels = tuple(labels_of(matches, held, properties))
+    return ProjectChanges(changes, labels, matches.unmatched, project.problems)
+
+
+async def _read_held(
+    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None"
+) -> dict[Urn, Held]:
+    return {
+        entity.urn: Held.of(entity)
+        async for entity in read_datasets(catalog, urns, (*ASPECTS, "ownership"), progress)
+    }

@@ -1,0 +1,553 @@
+"""A dbt project as it is on disk: its resources, and what its properties files say of them.
+
+Descriptions are Jinja templates. What dbt renders them to is known where they hold nothing but
+texts and calls of `doc`; of others where `target/manifest.json` says it.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import orjson
+
+from explorer.errors import InvalidInput, StorageFault
+from explorer.stewardship.yaml_document import Path as Place
+from explorer.stewardship.yaml_document import load
+
+__all__ = [
+    "DbtResource",
+    "Project",
+    "Properties",
+    "ResourceType",
+    "escape_jinja",
+    "holds_jinja",
+    "read_file",
+    "read_project",
+    "strings_in",
+]
+
+ResourceType = Literal["model", "seed", "snapshot", "source"]
+
+_SECTIONS: Final[dict[str, ResourceType]] = {
+    "models": "model",
+    "seeds": "seed",
+    "snapshots": "snapshot",
+}
+_PATHS: Final = {
+    "model-paths": ("source-paths", "models"),
+    "seed-paths": ("data-paths", "seeds"),
+    "snapshot-paths": (None, "snapshots"),
+    "analysis-paths": (None, "analyses"),
+    "macro-paths": (None, "macros"),
+    "test-paths": (None, "tests"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What a properties file says of a resource or of one of its columns.
+
+    `place` leads to its mapping in the file. `raw` is the description as it is written, `text` as
+    dbt renders it, None where that is not known. `tags_key` and `meta_key` are the dotted keys
+    under which tags and meta stand, empty where they do not. `inherited` is true in a version of a
+    model for what is said of all versions.
+    """
+
+    place: Place
+    raw: str = ""
+    text: str | None = ""
+    tags: tuple[str, ...] = ()
+    owner: str | tuple[str, ...] = ()
+    tags_key: str = ""
+    meta_key: str = ""
+    problem: str | None = None
+    inherited: bool = False
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the description is more than a text: it calls `doc`, or holds other Jinja."""
+        return bool(_RENDERED.search(self.raw)) and _constant(self.raw) is None
+
+
+@dataclass(frozen=True, slots=True)
+class DbtResource:
+    """A model, a seed, a snapshot or a table of a source.
+
+    `file` is its properties file, relative to the project; None where it has none. `names` are the
+    dotted names that its datasets can have; `exact` is true where they are known from the manifest.
+    `code` is the file that defines it, None for sources; `code_names` are the names that such a
+    file can have.
+    """
+
+    kind: ResourceType
+    name: str
+    names: tuple[str, ...]
+    exact: bool = False
+    file: str | None = None
+    code: str | None = None
+    own: Properties = field(default_factory=lambda: Properties(()))
+    columns: Mapping[str, Properties] = field(default_factory=dict)
+    version_place: Place | None = None
+    code_names: tuple[str, ...] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    problem: str | None = None
+
+    @property
+    def place(self) -> Place:
+        """The mapping that new columns go to: of a version its own."""
+        return self.own.place if self.version_place is None else self.version_place
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A dbt project as it is on disk. `problems` are files that cannot be read, with the reason;
+    what they say is not known."""
+
+    root: Path
+    name: str
+    resources: tuple[DbtResource, ...]
+    files: Mapping[str, bytes] = field(repr=False)
+    problems: tuple[tuple[str, str], ...]
+    config: Mapping[str, Any] = field(repr=False)
+    has_manifest: bool = False
+
+    def paths(self, kind: ResourceType) -> tuple[str, ...]:
+        """Return the folders in which resources of a kind are defined, relative to the project."""
+        return _paths(self.config, "model-paths" if kind == "source" else f"{kind}-paths")
+
+
+def read_project(root: Path | str) -> Project:
+    """Return the project in a directory, its resources by file and in the order of each file, then
+    those without properties by name.
+
+    Raises `InvalidInput` where there is no `dbt_project.yml` or it is no YAML, `StorageFault` where
+    it cannot be read. A properties file that cannot be read is one of the problems.
+    """
+    root = Path(root)
+    settings = root / "dbt_project.yml"
+    if not settings.is_file():
+        raise InvalidInput(f"{root} is no dbt project: it has no dbt_project.yml")
+    try:
+        config = load(read_file(settings).decode())
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{settings} is not UTF-8") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{settings}: {error}") from None
+    if not isinstance(config, dict) or not isinstance(config.get("name"), str):
+        raise InvalidInput(f"{settings} does not say the project's name")
+    problems: list[tuple[str, str]] = []
+    manifest = _Manifest.read(root, config, problems)
+    docs = _docs_blocks(root, config, manifest)
+    files: dict[str, bytes] = {}
+    found: list[DbtResource] = []
+    for path in _properties_files(root, config):
+        name = path.relative_to(root).as_posix()
+        try:
+            data = read_file(path)
+            # As dbt reads it, to which a block at the end of the file has no last line end.
+            value = load(data.decode().strip())
+        except UnicodeDecodeError:
+            problems.append((name, "it is not UTF-8"))
+            continue
+        except (InvalidInput, StorageFault) as error:
+            problems.append((name, str(error)))
+            continue
+        files[name] = data
+        if isinstance(value, dict):
+            found += _FileReader(name, manifest, docs).resources(value)
+    known = {(one.kind, name) for one in found for name in one.code_names or (one.name,)}
+    for kind, name, code in sorted(_code_files(root, config)):
+        if (kind, name) not in known:
+            found.append(_resource(kind, name, manifest, code=code))
+    return Project(
+        root,
+        config["name"],
+        tuple(_once(found)),
+        files,
+        tuple(problems),
+        config,
+        manifest.is_there,
+    )
+
+
+def read_file(path: Path) -> bytes:
+    """Return what is in a file; raises `StorageFault` where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _paths(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    older, default = _PATHS[name]
+    given = config.get(name, config.get(older) if older else None)
+    return tuple(filter(None, strings_in(given))) or (default,)
+
+
+def strings_in(value: Any) -> tuple[str, ...]:
+    """Return the texts of a value that may be one text or a list of them."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _files_below(root: Path, config: Mapping[str, Any], *names: str) -> Iterator[Path]:
+    """Yield the files in the folders that settings name, each once, by name."""
+    seen: set[Path] = set()
+    for name in names:
+        for folder in _paths(config, name):
+            for directory, folders, files in os.walk(root / folder, followlinks=True):
+                folders.sort()
+                real = Path(directory).resolve()
+                if real in seen:
+                    # A link back to where it lies.
+                    folders.clear()
+                    continue
+                seen.add(real)
+                yield from (Path(directory, file) for file in sorted(files))
+
+
+def _properties_files(root: Path, config: Mapping[str, Any]) -> Iterator[Path]:
+    for path in _files_below(root, config, *_PATHS):
+        if path.suffix in (".yml", ".yaml") and path.is_file() and path.is_relative_to(root):
+            yield path
+
+
+_SNAPSHOT: Final = re.compile(r"\{%-?\s*snapshot\s+(\w+)\s*-?%\}")
+
+
+def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[ResourceType, str, str]]:
+    endings: dict[str, tuple[ResourceType, tuple[str, ...]]] = {
+        "model-paths": ("model", (".sql", ".py")),
+        "seed-paths": ("seed", (".csv",)),
+        "snapshot-paths": ("snapshot", (".sql",)),
+    }
+    for name, (kind, suffixes) in endings.items():
+        for path in _files_below(root, config, name):
+            if path.suffix not in suffixes or path.stem == "__init__":
+                continue
+            relative = path.relative_to(root).as_posix()
+            if kind == "snapshot":
+                with suppress(OSError):
+                    text = path.read_text(encoding="utf-8", errors="replace")
+                    yield from ((kind, one, relative) for one in _SNAPSHOT.findall(text))
+            else:
+                yield kind, path.stem, relative
+
+
+def _once(found: Sequence[DbtResource]) -> Iterator[DbtResource]:
+    """Yield the resources; one that is described twice, which dbt refuses, with that problem."""
+    times = Counter((one.kind, one.name) for one in found)
+    for one in found:
+        if times[one.kind, one.name] > 1:
+            yield replace(one, problem="it is described in several places")
+        else:
+            yield one
+
+
+class _Manifest:
+    """What `target/manifest.json` says of the resources of a project."""
+
+    def __init__(self, value: Mapping[str, Any], project: str) -> None:
+        self.is_there = bool(value)
+        self.docs: Mapping[str, Any] = value.get("docs") or {}
+        self.project = project
+        self._nodes: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for node in (*(value.get("nodes") or {}).values(), *(value.get("sources") or {}).values()):
+            if not isinstance(node, dict) or node.get("package_name") != project:
+                continue
+            name = str(node.get("name"))
+            if node.get("resource_type") == "source":
+                name = f"{node.get('source_name')}.{name}"
+            elif node.get("version") is not None:
+                name = f"{name}.v{node['version']}"
+            self._nodes[str(node.get("resource_type")), name] = node
+
+    @classmethod
+    def read(
+        cls, root: Path, config: Mapping[str, Any], problems: list[tuple[str, str]]
+    ) -> "_Manifest":
+        target = config.get("target-path")
+        path = root / (target if isinstance(target, str) and "{" not in target else "target")
+        path /= "manifest.json"
+        value: Any = {}
+        if path.is_file():
+            try:
+                value = orjson.loads(read_file(path))
+            except (orjson.JSONDecodeError, StorageFault) as error:
+                problems.append((str(path), str(error)))
+        return cls(value if isinstance(value, dict) else {}, config["name"])
+
+    def node(self, kind: str, name: str) -> Mapping[str, Any]:
+        """Return a resource's node, an empty one where it is not known."""
+        return self._nodes.get((kind, name), {})
+
+
+def _names_of(node: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the datasets of a node of the manifest, those with a database first."""
+    database, schema = node.get("database"), node.get("schema")
+    names = (node.get("alias"), node.get("identifier"))
+    shorts = dict.fromkeys(str(one) for one in names if one) or {str(node.get("name")): None}
+    if node.get("resource_type") == "source":
+        # The connector takes the source's name, or its identifier where it is told to.
+        shorts[str(node.get("name"))] = None
+    found = [".".join(str(part) for part in (database, schema, one) if part) for one in shorts]
+    if database:
+        found += [f"{schema}.{one}" for one in shorts if schema]
+    return tuple(name.replace('"', "") for name in found)
+
+
+def _resource(
+    kind: ResourceType,
+    name: str,
+    manifest: _Manifest,
+    *,
+    guesses: tuple[str, ...] = (),
+    **fields: Any,
+) -> DbtResource:
+    node = manifest.node(kind, name)
+    if node:
+        return DbtResource(kind, name, _names_of(node), exact=True, manifest=node, **fields)
+    problem = "target/manifest.json does not know it; dbt parse writes it anew"
+    return DbtResource(
+        kind, name, guesses or (name,), problem=problem if manifest.is_there else None, **fields
+    )
+
+
+class _FileReader:
+    """Reads the resources out of the value of one properties file."""
+
+    def __init__(self, file: str, manifest: _Manifest, docs: Mapping[str, str]) -> None:
+        self._file = file
+        self._manifest = manifest
+        self._docs = docs
+
+    def resources(self, value: Mapping[Any, Any]) -> Iterator[DbtResource]:
+        """Yield the resources, in the order of the file."""
+        for section, kind in _SECTIONS.items():
+            for at, one in _mappings(value.get(section)):
+                yield from self._named(kind, (section, at), one)
+        for at, source in _mappings(value.get("sources")):
+            for number, table in _mappings(source.get("tables")):
+                yield self._table(source, ("sources", at, "tables", number), table)
+
+    def _named(
+        self, kind: ResourceType, place: Place, value: dict[Any, Any]
+    ) -> Iterator[DbtResource]:
+        name = str(value["name"])
+        alias = value.get("alias") or _mapping(value, "config").get("alias")
+        guess = alias if isinstance(alias, str) and "{" not in alias else name
+        versions = [
+            (at, one)
+            for at, one in enumerate(value.get("versions") or ())
+            if isinstance(one, dict) and "v" in one
+        ]
+        node = self._manifest.node(kind, name)
+        if not versions:
+            yield self._one(kind, name, place, value, guesses=(guess,), node=node)
+            return
+        base = self._one(kind, name, place, value, guesses=(guess,), node={})
+        for at, one in versions:
+            called = f"{name}.v{one['v']}"
+            own_place = (*place, "versions", at)
+            version = self._one(
+                kind,
+                called,
+                own_place,
+                one,
+                guesses=(f"{name}_v{one['v']}",),
+                node=self._manifest.node(kind, called),
+            )
+            inherited = {
+                column: replace(found, inherited=True) for column, found in base.columns.items()
+            }
+            own = version.own if "description" in one else replace(base.own, inherited=True)
+            yield replace(
+                version,
+                own=own,
+                columns={**inherited, **version.columns},
+                version_place=own_place,
+                code_names=(name, f"{name}_v{one['v']}", str(one.get("defined_in"))),
+            )
+
+    def _table(self, source: dict[Any, Any], place: Place, table: dict[Any, Any]) -> DbtResource:
+        name = f"{source['name']}.{table['name']}"
+        schema = source.get("schema") or source["name"]
+        tables = dict.fromkeys((table.get("identifier") or table["name"], table["name"]))
+        database = source.get("database")
+        parts = [part for part in (database, schema) if isinstance(part, str) and "{" not in part]
+        guesses = tuple(".".join((*parts, str(one))) for one in tables)
+        node = self._manifest.node("source", name)
+        return self._one("source", name, place, table, guesses=guesses, node=node)
+
+    def _one(
+        self,
+        kind: ResourceType,
+        name: str,
+        place: Place,
+        value: dict[Any, Any],
+        *,
+        guesses: tuple[str, ...],
+        node: Mapping[str, Any],
+    ) -> DbtResource:
+        rendered = node.get("columns") or {}
+        columns: dict[str, Properties] = {}
+        for at, column in _mappings(value.get("columns")):
+            called = str(column["name"])
+            known = (rendered.get(called) or {}).get("description")
+            found = self._properties((*place, "columns", at), column, known)
+            if called in columns:
+                found = replace(found, problem="the column is described twice")
+            columns[called] = found
+        return _resource(
+            kind,
+            name,
+            self._manifest,
+            guesses=guesses,
+            file=self._file,
+            code=node.get("original_file_path") if kind != "source" else None,
+            own=self._properties(place, value, node.get("description")),
+            columns=columns,
+        )
+
+    def _properties(self, place: Place, value: dict[Any, Any], rendered: Any) -> Properties:
+        raw = value.get("description")
+        config = _mapping(value, "config")
+        meta_key = _key_in(value, "meta")
+        meta = _mapping(config if meta_key.startswith("config") else value, "meta")
+        owner = meta.get("owner", ())
+        tags = (*strings_in(value.get("tags")), *strings_in(config.get("tags")))
+        found = Properties(
+            place,
+            tags=tuple(dict.fromkeys(tags)),
+            owner=owner if isinstance(owner, str) else strings_in(owner),
+            tags_key=_key_in(value, "tags"),
+            meta_key=meta_key,
+        )
+        if raw is None:
+            return found
+        if not isinstance(raw, str):
+            return replace(found, problem="the description is no text; quote it")
+        text = self._render(raw)
+        if text is None and isinstance(rendered, str):
+            text = rendered
+        return replace(found, raw=raw, text=text)
+
+    def _render(self, raw: str) -> str | None:
+        return _rendered(raw, lambda names: self._docs.get(".".join(names)))
+
+
+def _mappings(value: Any) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """Yield the mappings with a name in a list, each with its position."""
+    for at, one in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(one, dict) and one.get("name") is not None:
+            yield at, one
+
+
+def _mapping(value: Mapping[Any, Any], key: str) -> dict[Any, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _key_in(value: Mapping[Any, Any], key: str) -> str:
+    if key in _mapping(value, "config"):
+        return f"config.{key}"
+    return key if key in value else ""
+
+
+# Descriptions are Jinja templates.
+
+_RENDERED: Final = re.compile(r"\{[{%#]|[#}%]\}")
+"""Where dbt finds this in a description, Jinja renders it; any other is taken as it is."""
+
+_OPENING: Final = re.compile(r"\{[{%#]")
+_UNSAFE: Final = re.compile(r"\{+(?=[%#\r]|\n?\Z)|\{{2,}|\r|\n\Z")
+_CALL: Final = re.compile(
+    r"""\{\{\s*(?:
+        '(?P<text>(?:[^'\\]|\\.)*)'
+        | doc\(\s*(?P<first>'[^']*'|"[^"]*")\s*(?:,\s*(?P<second>'[^']*'|"[^"]*")\s*)?\)
+    )\s*\}\}""",
+    re.VERBOSE,
+)
+_ESCAPES: Final = {"\r": r"\r", "\n": r"\n"}
+_ESCAPED: Final = {r"\r": "\r", r"\n": "\n"}
+
+
+def holds_jinja(text: str) -> bool:
+    """Return whether dbt renders a text with Jinja."""
+    return bool(_RENDERED.search(text))
+
+
+def escape_jinja(text: str) -> str:
+    """Return the description that dbt renders to a text, which is the text itself unless it holds
+    signs of Jinja: `{{` becomes `{{ '{{' }}`."""
+    if not _RENDERED.search(text):
+        return text
+    return _UNSAFE.sub(lambda found: f"{{{{ '{_ESCAPES.get(found[0], found[0])}' }}}}", text)
+
+
+def _constant(raw: str) -> str | None:
+    """Return what `escape_jinja` made a description from; None where it is another template."""
+    return _rendered(raw, lambda _: None)
+
+
+def _rendered(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
+    """Return what dbt renders a description to, None where that takes more than texts in quotes
+    and calls of `doc`."""
+    if not _RENDERED.search(raw):
+        return raw
+    # Jinja drops one line end at the end, and has one form of line ends.
+    template = raw.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+    pieces: list[str] = []
+    at = 0
+    for found in _CALL.finditer(template):
+        before = template[at : found.start()]
+        content = _value_of(found, doc)
+        if content is None or before.endswith("{") or _OPENING.search(before):
+            return None
+        pieces += (before, content)
+        at = found.end()
+    return None if _OPENING.search(template, at) else "".join((*pieces, template[at:]))
+
+
+def _value_of(call: re.Match[str], doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
+    text = call["text"]
+    if text is None:
+        return doc(tuple(name[1:-1] for name in call.group("first", "second") if name))
+    return _ESCAPED.get(text, None if "\\" in text else text)
+
+
+_DOCS: Final = re.compile(r"\{%-?\s*docs\s+(\w+)\s*-?%\}(.*?)\{%-?\s*enddocs\s*-?%\}", re.DOTALL)
+
+
+def _docs_blocks(root: Path, config: Mapping[str, Any], manifest: _Manifest) -> dict[str, str]:
+    """Return the texts of docs blocks by name and by `package.name`: as they stand in the
+    project's files, and of other packages as the manifest has them."""
+    found: dict[str, str] = {}
+    for key, block in manifest.docs.items():
+        content = block.get("block_contents") if isinstance(block, dict) else None
+        if isinstance(content, str):
+            package_and_name = key.partition(".")[2]
+            found[package_and_name] = content
+            if package_and_name.startswith(f"{config['name']}."):
+                found[package_and_name.partition(".")[2]] = content
+    folders = strings_in(config.get("docs-paths"))
+    paths = (
+        (path for folder in folders for path in sorted((root / folder).rglob("*.md")))
+        if folders
+        else _files_below(root, config, *_PATHS)
+    )
+    for path in paths:
+        if path.suffix != ".md":
+            continue
+        with suppress(StorageFault):
+            for name, content in _DOCS.findall(read_file(path).decode(errors="replace")):
+                text = _rendered(content.replace("\r\n", "\n"), lambda _: None)
+                if text is not None:
+                    found[name] = found[f"{config['name']}.{name}"] = text.strip()
+    return found

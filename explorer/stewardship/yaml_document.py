@@ -1,0 +1,533 @@
+"""The text of a YAML file with values set in it, where every line without a change keeps its bytes.
+
+The text is edited at the places that PyYAML's parser reports; nothing is ever written from the
+parsed values. A writer of whole documents cannot do that: ruamel.yaml in its round-trip mode keeps
+comments and anchors, but indents sequences, folds long lines and puts white space before comments
+in its own manner, and normalizes the ends of lines. PyYAML reads YAML 1.1, as dbt does.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import yaml
+
+from explorer.errors import InvalidInput
+
+__all__ = ["Path", "Quoted", "Value", "YamlDocument", "is_writable", "load"]
+
+Path = tuple[str | int, ...]
+"""The keys and positions that lead from the root of a document to a value."""
+
+Value = str | Sequence["Value"] | Mapping[str, "Value"]
+"""What can be inserted: texts, and lists and mappings of them."""
+
+
+class Quoted(str):
+    """A text that is written on one line, whatever it holds."""
+
+    __slots__ = ()
+
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MOST_VALUES: Final = 2_000_000
+_PROPERTIES: Final = re.compile(r"(?:[&!][^\s,\[\]{}]*\s+)+")
+_HEADER: Final = re.compile(r"[|>][0-9+-]*")
+_LINE: Final = re.compile(r"[^\r\n]*")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_KEPT: Final = "+"
+_STEP: Final = 2
+
+
+def load(text: str) -> Any:
+    """Return the value of a YAML text without anything shared: an alias is a copy of its anchor.
+
+    Raises `InvalidInput` for a text that is no YAML, has tags of its own, or whose aliases make it
+    far larger than it is written.
+    """
+    try:
+        value = yaml.load(text.removeprefix("\ufeff"), Loader=_Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
+        raise InvalidInput(f"it is no YAML: {_reason(error)}") from None
+    return _unshared(value, [_MOST_VALUES], 0)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem and error.problem_mark:
+        mark = error.problem_mark
+        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
+    return str(error).partition("\n")[0]
+
+
+def _unshared(value: Any, left: list[int], depth: int) -> Any:
+    left[0] -= 1
+    if left[0] < 0 or depth > 200:
+        raise InvalidInput("its aliases make it too large")
+    if isinstance(value, dict):
+        return {key: _unshared(one, left, depth + 1) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_unshared(one, left, depth + 1) for one in value]
+    return value
+
+
+@dataclass(slots=True)
+class _YamlNode:
+    """A value as it stands in the text, `[start, end)` in characters."""
+
+    kind: Literal["scalar", "mapping", "sequence", "alias"]
+    start: int
+    end: int
+    column: int
+    text: str = ""
+    style: str = ""
+    flow: bool = False
+    anchor: str | None = None
+    tag: str | None = None
+    items: "list[_YamlNode]" = field(default_factory=list)
+    """Of a sequence its values, of a mapping keys and values by turns."""
+    bare: bool = False
+    """The value of a key that has no colon, `{key}`."""
+
+    @property
+    def empty(self) -> bool:
+        return self.kind == "scalar" and self.start == self.end
+
+    def pairs(self) -> "Iterator[tuple[_YamlNode, _YamlNode]]":
+        return zip(self.items[::2], self.items[1::2], strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: int
+    end: int
+    text: str
+
+
+class YamlDocument:
+    """A document of mappings and sequences. Values are set one by one; `render` returns the text
+    with all of them. Raises `InvalidInput` for a text that is no YAML."""
+
+    def __init__(self, text: str) -> None:
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""
+        self._text = text.removeprefix("\ufeff")
+        found = _LINE_END.search(self._text)
+        self._newline = found[0] if found else "\n"
+        self._edits: list[_Edit] = []
+        self._texts: dict[tuple[int, str], str] = {}
+        self._anchors: dict[str, _YamlNode] = {}
+        try:
+            events = iter(list(yaml.parse(self._text, Loader=_Loader)))
+        except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
+            raise InvalidInput(f"it is no YAML: {_reason(error)}") from None
+        self._root = self._read_root(events)
+
+    def _read_root(self, events: Iterator[Any]) -> _YamlNode:
+        for event in events:
+            if isinstance(event, yaml.NodeEvent):
+                return self._read(event, events)
+        return _YamlNode("mapping", 0, 0, 0)
+
+    def _read(self, event: Any, events: Iterator[Any]) -> _YamlNode:
+        start, end = event.start_mark.index, event.end_mark.index
+        node = _YamlNode("scalar", start, end, event.start_mark.column, anchor=event.anchor)
+        if isinstance(event, yaml.AliasEvent):
+            node.kind = "alias"
+            node.text = event.anchor
+            return node
+        node.tag = event.tag
+        if node.anchor:
+            self._anchors[node.anchor] = node
+        if isinstance(event, yaml.ScalarEvent):
+            node.text, node.style = event.value, event.style or ""
+            return node
+        node.flow = bool(event.flow_style)
+        node.kind = "mapping" if isinstance(event, yaml.MappingStartEvent) else "sequence"
+        for one in events:
+            if isinstance(one, yaml.CollectionEndEvent):
+                node.end = one.end_mark.index
+                break
+            node.items.append(self._read(one, events))
+        if node.kind == "mapping":
+            for key, value in node.pairs():
+                if value.empty and not value.style:
+                    self._place_empty(key, value)
+        elif node.items and not node.flow:
+            node.column = self._column_of_dash(node)
+        return node
+
+    def _place_empty(self, key: _YamlNode, value: _YamlNode) -> None:
+        # The parsers report an empty value at different places, all of them after the colon.
+        at = key.end
+        while self._text[at : at + 1] in (" ", "\t"):
+            at += 1
+        value.bare = self._text[at : at + 1] != ":"
+        value.start = value.end = key.end if value.bare else at + 1
+
+    def _column_of_dash(self, node: _YamlNode) -> int:
+        # An anchor may stand before the dash, on the line of the key.
+        first = node.items[0].start
+        dash = self._text.rfind("-", 0, max(first, node.start + 1))
+        if self._text[node.start : node.start + 1] == "-":
+            dash = node.start
+        return dash - (self._line_start(dash))
+
+    # Finding.
+
+    def find(self, path: Path) -> _YamlNode | None:
+        """Return the value at a path; None where there is none of its own, such as one that comes
+        from a merged mapping."""
+        node: _YamlNode | None = self._root
+        for step in path:
+            if node is None:
+                return None
+            node = self._resolved(node)
+            if isinstance(step, int):
+                is_there = node.kind == "sequence" and step < len(node.items)
+                node = node.items[step] if is_there else None
+            else:
+                node = self._value(node, step)
+        return node
+
+    def _resolved(self, node: _YamlNode) -> _YamlNode:
+        return self._anchors[node.text] if node.kind == "alias" else node
+
+    @staticmethod
+    def _value(mapping: _YamlNode, key: str) -> _YamlNode | None:
+        """Return the value of a key; of one that is there twice the last, which is what counts."""
+        if mapping.kind != "mapping":
+            return None
+        found = [value for name, value in mapping.pairs() if name.text == key]
+        return found[-1] if found else None
+
+    def _mapping(self, path: Path) -> _YamlNode:
+        found = self.find(path)
+        node = self._resolved(found) if found is not None else None
+        if node is None or node.kind != "mapping":
+            raise InvalidInput(f"there is no mapping at {'.'.join(map(str, path))}")
+        return node
+
+    def is_shared(self, path: Path) -> bool:
+        """Return whether the value at a path is a part of something that is used elsewhere too, by
+        an alias or a merge."""
+        uses = self._used_anchors()
+        for length in range(len(path) + 1):
+            node = self.find(path[:length])
+            if node is not None and (node.kind == "alias" or node.anchor in uses):
+                return True
+        return False
+
+    def _used_anchors(self) -> set[str]:
+        found: set[str] = set()
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            if node.kind == "alias":
+                found.add(node.text)
+            waiting += node.items
+        return found
+
+    # Changing.
+
+    def set_text(self, path: Path, key: str, text: str, *, after: Sequence[str] = ()) -> None:
+        """Set a key of the mapping at `path` to a text; the manner in which the old one is written
+        is kept where the new one can be written so. A new key comes after the last of those in
+        `after` that is there, otherwise at the end."""
+        mapping = self._mapping(path)
+        place = mapping.start, key
+        if place in self._texts:
+            # An alias leads to the same mapping again.
+            if self._texts[place] != text:
+                raise InvalidInput(f"{key} is shared and cannot have two texts")
+            return
+        self._texts[place] = text
+        old = self._value(mapping, key)
+        if old is None:
+            self.insert(path, key, text, after=after)
+        elif old.kind in ("mapping", "sequence"):
+            raise InvalidInput(f"{key} is no text")
+        else:
+            self._replace(mapping, old, text)
+
+    def insert(self, path: Path, key: str, value: Value, *, after: Sequence[str] = ()) -> None:
+        """Give the mapping at `path` a key that it does not have."""
+        mapping = self._mapping(path)
+        pairs = list(mapping.pairs())
+        before = [one for name, one in pairs if name.text in after] or [one for _, one in pairs]
+        if mapping.flow:
+            entry = f"{key}: {_flow(value)}"
+            if before:
+                self._add(before[-1].end, f", {entry}")
+            else:
+                self._add(mapping.start + 1, entry)
+            return
+        if not pairs:
+            lines = _entry(key, value, 0, _STEP)
+            self._add(len(self._text), self._after_line(len(self._text), lines))
+            return
+        column = pairs[0][0].column
+        at = self._content_end(before[-1])
+        lines = _entry(key, value, column, self._sequence_step())
+        self._add(*self._line_below(at, lines if path else ["", *lines]))
+
+    def extend(self, path: Path, key: str, values: Sequence[Value]) -> None:
+        """Add values at the end of the sequence that a key of the mapping at `path` has; the
+        sequence is made where there is none."""
+        mapping = self._mapping(path)
+        old = self._value(mapping, key)
+        if old is None:
+            self.insert(path, key, values)
+            return
+        if old.kind == "alias":
+            raise InvalidInput(f"{key} is an alias")
+        if old.kind == "scalar" and old.text in ("", "~", "null"):
+            self._fill(mapping, old, values)
+            return
+        if old.kind != "sequence":
+            raise InvalidInput(f"{key} is no list")
+        if old.flow:
+            entries = ", ".join(map(_flow, values))
+            if old.items:
+                self._add(old.items[-1].end, f", {entries}")
+            else:
+                self._add(old.end - 1, entries)
+            return
+        lines = [line for value in values for line in _item(value, old.column)]
+        self._add(*self._line_below(self._content_end(old), lines))
+
+    def _fill(self, mapping: _YamlNode, old: _YamlNode, values: Sequence[Value]) -> None:
+        prefix = ":" if old.bare else ""
+        if mapping.flow or not old.empty:
+            entries = f"[{', '.join(map(_flow, values))}]"
+            space = " " if old.empty else ""
+            self._edits.append(_Edit(old.start, old.end, f"{prefix}{space}{entries}"))
+            return
+        name = next(name for name, value in mapping.pairs() if value is old)
+        column = name.column + self._sequence_step()
+        lines = [line for value in values for line in _item(value, column)]
+        self._add(*self._line_below(old.end, lines))
+
+    def _replace(self, mapping: _YamlNode, old: _YamlNode, text: str) -> None:
+        name = next(name for name, value in mapping.pairs() if value is old)
+        start = old.start
+        if (old.anchor and old.kind == "scalar") or old.tag:
+            properties = _PROPERTIES.match(self._text, start)
+            start = properties.end() if properties else start
+        indent = self._content_indent(old, name.column + _STEP)
+        head, lines = _scalar(text, style=old.style, old=old.text, flow=mapping.flow, indent=indent)
+        if old.empty:
+            self._edits.append(_Edit(start, start, f"{':' if old.bare else ''} {head}"))
+            tail = start
+        elif old.style in ("|", ">"):
+            header = _HEADER.match(self._text, start)
+            end = header.end() if header else old.end
+            self._edits.append(_Edit(start, end, head))
+            tail = end
+        else:
+            self._edits.append(_Edit(start, old.end, head))
+            tail = old.end
+        line_end = self._line_end(tail)
+        content_end = line_end
+        if old.style in ("|", ">"):
+            content_end = max(self._content_end(old), line_end)
+            if self._is_line_start(content_end) and content_end > line_end:
+                content_end -= len(self._newline_before(content_end))
+        if lines or content_end > line_end:
+            below = "".join(f"{self._newline}{line}" for line in lines)
+            self._edits.append(_Edit(line_end, content_end, below))
+
+    def _content_indent(self, old: _YamlNode, default: int) -> int:
+        if old.style not in ("|", ">"):
+            return default
+        header = _HEADER.match(self._text, old.start)
+        if header and any(map(str.isdigit, header[0])):
+            return default
+        body = self._text[self._line_end(old.start) : old.end]
+        for line in _LINE_END.split(body):
+            if line.strip(" "):
+                return len(line) - len(line.lstrip(" "))
+        return default
+
+    def _content_end(self, node: _YamlNode) -> int:
+        """Return where the last line with something of a value ends; after its blank lines where
+        they are a part of it."""
+        if node.kind in ("mapping", "sequence") and not node.flow and node.items:
+            return self._content_end(node.items[-1])
+        if node.kind == "scalar" and node.style in ("|", ">"):
+            properties = _PROPERTIES.match(self._text, node.start)
+            header = _HEADER.match(self._text, properties.end() if properties else node.start)
+            if header and _KEPT in header[0]:
+                return node.end
+            return node.start + len(self._text[node.start : node.end].rstrip(" \t\r\n"))
+        return node.end
+
+    def _sequence_step(self) -> int:
+        """Return by how much sequences are indented in this document below their keys."""
+        for key, value in self._root.pairs() if self._root.kind == "mapping" else ():
+            if value.kind == "sequence" and not value.flow and value.items:
+                return max(value.column - key.column, 0)
+        return _STEP
+
+    # Places in the text.
+
+    def _line_start(self, at: int) -> int:
+        return max(self._text.rfind("\n", 0, at), self._text.rfind("\r", 0, at)) + 1
+
+    def _line_end(self, at: int) -> int:
+        found = _LINE.match(self._text, at)
+        return found.end() if found else len(self._text)
+
+    def _is_line_start(self, at: int) -> bool:
+        return at > 0 and self._text[at - 1] in "\r\n"
+
+    def _newline_before(self, at: int) -> str:
+        return "\r\n" if self._text[at - 2 : at] == "\r\n" else self._text[at - 1 : at]
+
+    def _line_below(self, at: int, lines: Sequence[str]) -> tuple[int, str]:
+        if self._is_line_start(at):
+            return at, "".join(f"{line}{self._newline}" for line in lines)
+        return self._line_end(at), "".join(f"{self._newline}{line}" for line in lines)
+
+    def _after_line(self, at: int, lines: Sequence[str]) -> str:
+        begin = "" if at == 0 or self._is_line_start(at) else self._newline
+        return begin + "".join(f"{line}{self._newline}" for line in lines)
+
+    def _add(self, at: int, text: str) -> None:
+        self._edits.append(_Edit(at, at, text))
+
+    def render(self) -> str:
+        """Return the text with everything that was set, in the order in which it was set where two
+        additions are at the same place."""
+        pieces: list[str] = []
+        at = 0
+        for edit in sorted(self._edits, key=lambda one: (one.start, one.end > one.start)):
+            if edit.start < at:
+                raise InvalidInput("two changes are of the same lines")
+            pieces += (self._text[at : edit.start], edit.text)
+            at = edit.end
+        return self._mark + "".join(pieces) + self._text[at:]
+
+
+def is_writable(text: str) -> bool:
+    """Return whether a text can stand in a YAML file: one with halves of surrogate pairs cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# How a text is written.
+
+_WORDS: Final = frozenset(
+    ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf")
+)
+"""Words that a reader of YAML 1.1 or 1.2 takes for something else than a text."""
+_PLAIN: Final = re.compile(r"[^\W\d_]\S*( \S+)*|[^\W\d]\w*")
+_UNQUOTED_ENDS: Final = re.compile(r"[\s:]\Z")
+_ESCAPES: Final = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\0": "\\0",
+    "\x1b": "\\e",
+}
+
+
+def _scalar(
+    text: str, *, style: str = "", old: str = "", flow: bool = False, indent: int = _STEP
+) -> tuple[str, list[str]]:
+    """Return what stands after the key, and the lines below it."""
+    if not flow and not isinstance(text, Quoted) and _is_block(text):
+        wants = "\n" in text.removesuffix("\n") or style in ("|", ">") or text.endswith("\n")
+        was_quoted = style == '"' and "\n" in old
+        if wants and not was_quoted:
+            sign = ">" if style == ">" and "\n" not in text else "|"
+            chomp = "" if text.endswith("\n") else "-"
+            pad = " " * indent
+            lines = [f"{pad}{line}" if line else "" for line in text.removesuffix("\n").split("\n")]
+            if _reads(f"k: {sign}{chomp}\n" + "\n".join(lines) + "\n", text):
+                return f"{sign}{chomp}", lines
+    return _inline(text, style=style, flow=flow), []
+
+
+def _is_block(text: str) -> bool:
+    """Return whether a text can stand in lines of its own, where editors keep it as it is."""
+    if not text.strip() or text[0].isspace() or text.endswith("\n\n"):
+        return False
+    lines = text.split("\n")
+    return all(_is_printable(line) and line == line.rstrip() for line in lines) and not any(
+        line.startswith("\t") for line in lines
+    )
+
+
+def _inline(text: str, *, style: str = "", flow: bool = False) -> str:
+    plain = style != '"' and style != "'" and text.casefold() not in _WORDS
+    if plain and _PLAIN.fullmatch(text) and _is_printable(text):
+        around = "{k: %s}\n" if flow else "k: %s\n"
+        if not _UNQUOTED_ENDS.search(text) and _reads(around.replace("%s", text), text):
+            return text
+    if style == "'" and _is_printable(text):
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _is_printable(text: str) -> bool:
+    return all(char.isprintable() or char == "\t" for char in text)
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+def _reads(document: str, text: str) -> bool:
+    try:
+        return bool(yaml.load(document, Loader=_Loader) == {"k": text})  # noqa: S506 - a safe loader
+    except yaml.YAMLError:
+        return False
+
+
+def _flow(value: Value) -> str:
+    if isinstance(value, str):
+        return _inline(value, flow=True)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
+    return "[" + ", ".join(map(_flow, value)) + "]"
+
+
+def _entry(key: str, value: Value, column: int, step: int) -> list[str]:
+    """Return the lines of a key and its value in a mapping whose keys stand in this column."""
+    pad = " " * column
+    if isinstance(value, str):
+        head, below = _scalar(value, indent=column + _STEP)
+        return [f"{pad}{key}: {head}", *below]
+    if isinstance(value, Mapping):
+        lines = [f"{pad}{key}:"]
+        for name, one in value.items():
+            lines += _entry(name, one, column + _STEP, step)
+        return lines
+    if all(isinstance(one, str) for one in value):
+        return [f"{pad}{key}: {_flow(value)}"]
+    return [f"{pad}{key}:", *(line for one in value for line in _item(one, column + step, step))]
+
+
+def _item(value: Value, column: int, step: int = _STEP) -> list[str]:
+    """Return the lines of a value of a sequence whose dashes stand in this column."""
+    pad = " " * column
+    if isinstance(value, Mapping):
+        lines: list[str] = []
+        for name, one in value.items():
+            lines += _entry(name, one, column + _STEP, step)
+        return [f"{pad}- {lines[0][column + _STEP :]}", *lines[1:]]
+    if isinstance(value, str):
+        return [f"{pad}- {_inline(value)}"]
+    return [f"{pad}- {_flow(value)}"]

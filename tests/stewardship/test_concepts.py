@@ -1,0 +1,104 @@
+"""All columns of one name are found, with their different texts, and chosen ones get one text."""
+
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata import Proposal, Urn
+from explorer.stewardship import stage_concept
+from tests.conftest import schema_metadata
+
+
+def names(columns: Any) -> list[str]:
+    return [f"{column.table}.{column.path.simple}" for column in columns]
+
+
+def test_a_concept_has_every_column_of_the_name_with_its_text(steward: Any) -> None:
+    concept = steward.concept("id")
+    assert names(concept.columns) == ["mart.id", "orders.id", "raw.id", "report.id"]
+    assert (concept.datasets, concept.truncated) == (4, False)
+    assert [(one.text, len(one)) for one in concept.variants] == [("The key.", 1), ("x", 1)]
+    assert names(concept.undocumented.columns) == ["mart.id", "raw.id"]
+
+
+def test_the_edited_text_counts_and_both_are_there(steward: Any) -> None:
+    (column,) = steward.concept("CITY").columns
+    assert (column.text, column.ingested, column.edited) == (
+        "Where it went.",
+        "A city.",
+        "Where it went.",
+    )
+
+
+def test_the_most_frequent_text_is_first(steward: Any, catalog: Any, named: Any) -> None:
+    for table, text in (("raw", "x"), ("mart", " x\n"), ("orders", "The key.")):
+        catalog.describe(named(table), text, column="id")
+    assert [(one.text, len(one)) for one in steward.concept("id").variants] == [
+        ("x", 3),
+        ("The key.", 1),
+    ]
+
+
+@pytest.fixture
+def nested(catalog: Any, named: Any) -> Any:
+    """A table whose columns lie in records, in both forms of paths, and one that is removed."""
+    typed = "[version=2.0].[type=struct].[type=struct].address.[type=string].zip"
+    schema = schema_metadata({"billing.zip": "Where the bill goes.", typed: None, "zipped": "No."})
+    deep, gone = Urn.parse(named("deep")), Urn.parse(named("gone"))
+    written = [
+        Proposal(deep, "schemaMetadata", schema),
+        Proposal(gone, "schemaMetadata", schema_metadata({"zip": "Gone."})),
+        Proposal(gone, "status", {"removed": True}),
+    ]
+    assert not catalog.ingest_batch(written).refused
+    yield typed
+    catalog.delete(deep)
+    catalog.delete(gone)
+
+
+def test_columns_in_records_have_the_name_of_the_end_of_their_path(
+    steward: Any, nested: str
+) -> None:
+    assert names(steward.concept("Zip").columns) == ["deep.billing.zip", "deep.address.zip"]
+    (column,) = steward.concept("address.zip").columns
+    assert column.key[1] == nested
+    assert steward.concept("ip").columns == ()
+
+
+def test_a_concept_can_be_narrowed_and_cut_short(steward: Any) -> None:
+    assert names(steward.concept("id", narrowed_by="name:mart").columns) == ["mart.id"]
+    short = steward.concept("id", limit=2)
+    assert (len(short), short.datasets, short.truncated) == (2, 2, True)
+
+
+def test_without_a_name_there_is_no_concept(steward: Any) -> None:
+    with pytest.raises(InvalidInput, match="the name of a column"):
+        steward.concept("  ")
+
+
+def test_chosen_columns_are_brought_to_one_text(steward: Any) -> None:
+    concept = steward.concept("id")
+    chosen = [column.key for column in concept.columns if column.table != "raw"]
+    edits = stage_concept(concept, "The key.", chosen)
+    # orders.id has the text already.
+    assert [(edit.name, edit.column, edit.text, edit.shown) for edit in edits] == [
+        ("mart", "id", "The key.", ""),
+        ("report", "id", "The key.", "x"),
+    ]
+    (source,) = edits[0].sources
+    assert (source.found_by, source.table, source.column) == ("elsewhere", "orders", "id")
+
+
+def test_a_text_of_nobody_has_no_source_and_replaces_what_was_edited(steward: Any) -> None:
+    concept = steward.concept("city")
+    (edit,) = stage_concept(concept, "The city.", [concept.columns[0].key])
+    assert (edit.before, edit.text, edit.sources) == ("Where it went.", "The city.", ())
+
+
+def test_what_cannot_be_staged_is_refused(steward: Any, named: Any) -> None:
+    concept = steward.concept("id")
+    with pytest.raises(InvalidInput, match="is empty"):
+        stage_concept(concept, " ", [concept.columns[0].key])
+    with pytest.raises(UnknownName, match="no column named 'total'"):
+        stage_concept(concept, "A text.", [(named("orders"), "total")])
