@@ -483,6 +483,12 @@ class DatasetChoice:
     filters: tuple[str, ...] = ()
     folder: str | None = None
 
+    def words(self) -> str:
+        """Return in words which datasets are meant."""
+        named = f"{len(self.urns):,} datasets" if len(self.urns) > 1 else "".join(self.urns)
+        parts = (named, self.text, *self.filters, self.folder or "")
+        return " ".join(filter(None, parts)) or "the whole catalog"
+
     def read(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "tuple[Urn, ...]":
         """Their URNs; with `owners` only of what one of them owns.
 

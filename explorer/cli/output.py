@@ -18,7 +18,7 @@ from explorer.client.display import block, line, moment, visible
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Table, TableColumn
+from explorer.views.table import Table, TableColumn, number_text
 
 __all__ = [
     "EDITED",
@@ -247,10 +247,8 @@ def _shown(value: Cell, column: TableColumn) -> Text:
             return value
         case bool():
             return Text("yes" if value else "no", column.style)
-        case int():
-            return Text(f"{value:,}", column.style)
-        case float():
-            return Text(f"{value:,.6g}", column.style)
+        case int() | float():
+            return Text(number_text(value, column), column.style)
         case datetime():
             return Text(moment(round(value.timestamp() * 1000)), column.style)
         case str():

@@ -35,8 +35,8 @@ def test_tables_and_columns_are_shown_apart(coverage: Any) -> None:
     ran = coverage()
     assert ran.code == 0
     lines = [line.split() for line in ran.out.splitlines()]
-    assert lines[1] == ["tables", "2", "1", "50", "0", "1"]
-    assert lines[2] == ["columns", "4", "2", "50", "0", "2"]
+    assert lines[1] == ["tables", "2", "1", "50.0", "0", "1"]
+    assert lines[2] == ["columns", "4", "2", "50.0", "0", "2"]
 
 
 def test_the_numbers_are_under_stable_keys(coverage: Any) -> None:
@@ -83,4 +83,4 @@ def test_the_gate_decides_the_exit_code(coverage: Any, arguments: Any, code: int
 def test_what_falls_short_is_said_and_marked(coverage: Any) -> None:
     ran = coverage("--fail-under", "80", "--only", "columns", "--json")
     assert ran.json["gate"] == {"fail_under": 80.0, "only": "columns", "reached": False}
-    assert "columns: 50% documented, below 80%" in ran.err
+    assert "columns: 50.0% documented, below 80%" in ran.err

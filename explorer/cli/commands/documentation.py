@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from explorer.cli import options
+from explorer.cli.commands.dbt import dbt_export, dbt_import
+from explorer.cli.commands.review import propose, review
 from explorer.cli.options import (
     WORDS,
     DatasetChoice,
@@ -331,6 +333,8 @@ Examples
   catalog docs diff orders.xlsx
   catalog docs import orders.xlsx --dry-run
   catalog docs import orders.xlsx
+  catalog docs propose --folder /prod --output texts.changes.jsonl
+  catalog docs review texts.changes.jsonl
 
 \b
 The file
@@ -414,6 +418,12 @@ def docs() -> None:
 
     CSV, XLSX, JSON or Markdown, by the ending of the file's name.
     """
+
+
+docs.add_command(propose)
+docs.add_command(review)
+docs.add_command(dbt_export)
+docs.add_command(dbt_import)
 
 
 @docs.command(epilog=_EXPORT)

@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -338,8 +338,8 @@ def print_outcome(outcome: FileOutcome) -> None:
     _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
 
 
-def print_outcome_as_json(outcome: FileOutcome) -> None:
-    """The counts, the changes, and what became of them."""
+def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None = None) -> None:
+    """The counts, the changes, and what became of them; and what `more` has."""
     applied = outcome.applied
     print_json(
         {
@@ -366,6 +366,7 @@ def print_outcome_as_json(outcome: FileOutcome) -> None:
             ],
             "untried": len(applied.untried),
             "stopped": str(applied.ended_by) if applied.ended_by else None,
+            **(more or {}),
         }
     )
 

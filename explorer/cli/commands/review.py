@@ -1,0 +1,206 @@
+"""`catalog docs propose` and `catalog docs review`: staged changesets."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from explorer.cli import options
+from explorer.cli.options import (
+    DatasetChoice,
+    OutputFormat,
+    Target,
+    catalog_options,
+    dataset_options,
+    format_options,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from explorer.stewardship import StagedChangeset, StagedOutcome
+
+__all__ = ["propose", "review"]
+
+_PROPOSE = """
+\b
+Examples
+  catalog docs propose --folder /prod/snowflake/analytics/marts
+  catalog docs propose --filter platform:snowflake --output marts.changes.jsonl
+  catalog worklist --top 50 --urns | catalog docs propose - --lineage-only
+  catalog docs propose --search orders --json | jq -r .file
+
+\b
+Where a text comes from
+  lineage    the column that it is made from, however often it was renamed;
+             the nearest that has a text
+  name       the column of that name in a table upstream: a guess
+  elsewhere  the text that most columns of that name have: a guess
+  What is written of a column is never replaced: only columns without any
+  text get a proposal.
+
+Nothing is written into the catalog. catalog docs review FILE and catalog-tui --review FILE decide;
+without --output the file is where the terminal lists changesets (V).
+
+\b
+--json prints an object:
+  file, counts  how many there are by where their text comes from
+  edits         number, state, urn, table, column, what, before, text, add,
+                remove, theirs, why, decided_by, source, source_urn,
+                source_column
+"""
+
+
+@click.command(epilog=_PROPOSE)
+@dataset_options
+@click.option(
+    "--hops",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    help="How far upstream texts are looked for.",
+)
+@click.option("--lineage-only", is_flag=True, help="Only what the lineage of columns tells.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the changeset to this new file.",
+)
+@format_options("json", "csv")
+@catalog_options
+def propose(
+    target: Target,
+    choice: DatasetChoice,
+    hops: int,
+    output: Path | None,
+    shown_as: OutputFormat | None,
+    *,
+    lineage_only: bool,
+) -> None:
+    """Propose descriptions for columns that have none, from where they are made from.
+
+    Of the datasets named, or of those that a search finds or a folder holds; of all without.
+    URN may be - for those on standard input, one a line.
+    """
+    from explorer.cli.rendering import review as rendering
+    from explorer.errors import InvalidInput, NotFound
+    from explorer.stewardship import Stewardship
+
+    if output is not None and output.exists():
+        raise InvalidInput(f"{output} is there already; name another file")
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        with progress_bar("looking for texts") as progress:
+            edits = steward.propose_descriptions(
+                **choice.selection(catalog), most_hops=hops, progress=progress
+            )
+        if lineage_only:
+            edits = tuple(one for one in edits if one.sources[0].found_by == "lineage")
+        if not edits:
+            raise NotFound("no text is found upstream or by name for any of these columns")
+        changeset = steward.stage(edits, f"Proposed texts: {choice.words()}", output)
+    rendering.print_proposed(changeset, shown_as)
+
+
+_REVIEW = """
+\b
+Examples
+  catalog docs review texts.changes.jsonl             (a key for each edit)
+  catalog docs review texts.changes.jsonl --apply
+  catalog docs review texts.changes.jsonl --accept-all --apply --dry-run
+  catalog docs review texts.changes.jsonl --json | jq .counts
+
+\b
+The keys
+  a accept   x refuse   e change the text, then accept   s leave it open
+  q end; what was decided is in the file
+
+The file is a colleague's as well as yours: what is decided and written is noted in it, with who
+decided. A description that somebody changed since it was proposed is not written; it is shown again
+beside theirs. What is written is one save for catalog undo.
+
+\b
+Exit codes
+  0  what was accepted is written, or nothing was to be
+  1  the server refused some of it
+  3  the server went away; the rest stays accepted, --apply goes on
+
+\b
+--json prints an object:
+  file, title, proposed_by, at_millis, counts
+  edits     number, state, urn, table, column, what, before, text, add,
+            remove, theirs, why, decided_by, source, source_urn, source_column
+  applied, failed, untried   with --apply: how many
+"""
+
+
+@click.command(epilog=_REVIEW)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--accept-all", is_flag=True, help="Accept all that is open.")
+@click.option("--refuse-all", is_flag=True, help="Refuse all that is open.")
+@click.option("--apply", "applies", is_flag=True, help="Write what is accepted.")
+@options.dry_run
+@format_options("json", "csv")
+@catalog_options
+def review(
+    target: Target,
+    file: Path,
+    shown_as: OutputFormat | None,
+    *,
+    accept_all: bool,
+    refuse_all: bool,
+    applies: bool,
+    dry_run: bool,
+) -> None:
+    """Decide what of a changeset is written, and write it.
+
+    On a terminal every edit that is open is shown, and a key decides it. Elsewhere, and with --json
+    or --csv, the edits are listed. catalog-tui --review FILE shows them as a list.
+    """
+    if accept_all and refuse_all:
+        raise click.UsageError("--accept-all and --refuse-all exclude each other; give one of them")
+    if dry_run and not applies:
+        raise click.UsageError("--dry-run goes with --apply")
+    from explorer.cli import edits
+    from explorer.cli.rendering import review as rendering
+    from explorer.stewardship import StagedChangeset
+
+    if applies and not dry_run:
+        edits.refuse_read_only(target)
+    changeset = StagedChangeset.open(file)
+    if dry_run:
+        planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
+        rendering.print_review(changeset, shown_as, planned)
+        return
+    if accept_all or refuse_all:
+        wanted: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
+        changeset.decide_open(wanted, _user(target))
+    elif shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty():
+        rendering.ask_for_each(changeset, _user(target))
+        rendering.say_counts(changeset)
+        return
+    outcome = _apply(target, changeset) if applies else None
+    rendering.print_outcome(changeset, shown_as, outcome)
+    if outcome is not None and outcome.ended_by is not None:
+        raise outcome.ended_by
+    if outcome is not None and outcome.failed:
+        click.get_current_context().exit(1)
+
+
+def _user(target: Target) -> str:
+    """Return the URN of the user that the catalog takes the caller for; empty where it does not
+    say."""
+    with target.open() as catalog:
+        return str(catalog.me() or "")
+
+
+def _apply(target: Target, changeset: "StagedChangeset") -> "StagedOutcome":
+    from explorer.cli import edits
+    from explorer.stewardship import Stewardship
+
+    with target.open() as catalog:
+        edits.keep_journal(catalog)
+        with progress_bar("writing") as progress:
+            return Stewardship(catalog).apply_staged(changeset, progress=progress)

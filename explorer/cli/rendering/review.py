@@ -1,0 +1,210 @@
+"""The review of a staged changeset: its edits, the questions, and what became of them."""
+
+import os
+import sys
+import termios
+import tty
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import click
+from rich.text import Text
+
+from explorer.cli.options import OutputFormat
+from explorer.cli.output import (
+    as_objects,
+    note,
+    print_csv,
+    print_diff,
+    print_json,
+    print_table,
+    results,
+    said,
+)
+from explorer.client.display import line
+from explorer.metadata.urn import Urn
+from explorer.views import stewardship as views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from explorer.stewardship import ReviewItem, StagedChangeset, StagedOutcome
+
+__all__ = ["ask_for_each", "print_outcome", "print_proposed", "print_review", "say_counts"]
+
+_KEYS: Final = "a accept   x refuse   e edit   s leave it open   q end"
+
+
+def ask_for_each(changeset: "StagedChangeset", user: str) -> None:
+    """Show every edit that is open, or that the server refused, and have a key decide it; what is
+    decided is in the file at once. Ends early with q."""
+    pending = changeset.of("open", "failed")
+    with _single_keys() as terminal:
+        for at, item in enumerate(pending, 1):
+            _print_item(item, f"{at:,} of {len(pending):,}")
+            decision = _ask(item, terminal)
+            if decision is None:
+                break
+            state, text = decision
+            if state is not None:
+                before = item.theirs if state == "accepted" else None
+                changeset.decide(item.number, state, user, text=text, before=before)
+
+
+def _ask(
+    item: "ReviewItem", terminal: "_Terminal"
+) -> "tuple[Literal['accepted', 'refused'] | None, str | None] | None":
+    """Return the decision and the changed text of an edit; None where the review is to end."""
+    note(Text(_KEYS, "dim"))
+    while True:
+        match terminal.read_key():
+            case "" | "q" | "\x04":
+                return None
+            case "a":
+                return "accepted", None
+            case "x":
+                return "refused", None
+            case "s":
+                return None, None
+            case "e" if item.edit.what == "description":
+                with terminal.lent():
+                    text = click.edit(item.edit.text, extension=".md")
+                if text is not None:
+                    return "accepted", text.removesuffix("\n")
+                note(Text("the text was not changed"))
+
+
+class _Terminal:
+    """A terminal whose keys are read one by one. What is typed ahead is not lost, as it would be
+    where the mode is changed for each key."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._usual = termios.tcgetattr(file)
+
+    def read_key(self) -> str:
+        """Return the next key; empty where the terminal is gone, or with ctrl+c."""
+        try:
+            return os.read(self._file, 1).decode("ascii", "replace")
+        except (OSError, KeyboardInterrupt):
+            return ""
+
+    def take(self) -> None:
+        """Have keys come at once and unseen."""
+        tty.setcbreak(self._file, termios.TCSANOW)
+
+    def give_back(self) -> None:
+        """Have the terminal as it was."""
+        termios.tcsetattr(self._file, termios.TCSADRAIN, self._usual)
+
+    @contextmanager
+    def lent(self) -> "Iterator[None]":
+        """The terminal as it was, for another program."""
+        self.give_back()
+        try:
+            yield
+        finally:
+            self.take()
+
+
+@contextmanager
+def _single_keys() -> "Iterator[_Terminal]":
+    """Standard input as a terminal whose keys come one by one."""
+    terminal = _Terminal(sys.stdin.fileno())
+    terminal.take()
+    try:
+        yield terminal
+    finally:
+        terminal.give_back()
+
+
+def _print_item(item: "ReviewItem", place: str) -> None:
+    console = results()
+    console.print()
+    title = said(item.edit.name, "bold").append(f" · {line(views.edit_column(item.edit))}", "bold")
+    console.print(title, Text(f"  {place}", "dim"), sep="", soft_wrap=True)
+    print_diff(views.review_diff(item), console, indent=2)
+
+
+def print_review(
+    changeset: "StagedChangeset",
+    shown_as: OutputFormat | None,
+    planned: "Sequence[ReviewItem]",
+) -> None:
+    """Print what would be written, and nothing else is done."""
+    match shown_as:
+        case "json":
+            print_json(_as_json(changeset) | {"would_write": [item.number for item in planned]})
+        case "csv":
+            print_csv(views.review_table(planned))
+        case _:
+            if planned:
+                print_table(views.review_page(planned))
+            note(Text(f"{len(planned):,} would be written; nothing was"))
+
+
+def print_outcome(
+    changeset: "StagedChangeset", shown_as: OutputFormat | None, outcome: "StagedOutcome | None"
+) -> None:
+    """Print the edits, or what became of those that were applied, and which were refused."""
+    match shown_as:
+        case "json":
+            counts: dict[str, Any] = {}
+            if outcome is not None:
+                counts = {
+                    "applied": outcome.applied,
+                    "failed": outcome.failed,
+                    "untried": outcome.untried,
+                }
+            print_json(_as_json(changeset) | counts)
+            return
+        case "csv":
+            print_csv(views.review_table(changeset.items))
+            return
+    if outcome is None:
+        print_table(views.review_page(changeset.items))
+        say_counts(changeset)
+        return
+    for item in changeset.of("failed"):
+        _print_item(item, "not written")
+    note(Text(f"{outcome.applied:,} written"))
+    if outcome.failed:
+        note(Text(f"{outcome.failed:,} refused; review the file again to decide them"))
+    if outcome.untried:
+        note(Text(f"{outcome.untried:,} not come to; --apply goes on with them"))
+
+
+def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
+    """Print what was proposed, how much of it from where, and how it is reviewed."""
+    counts = Counter(item.edit.sources[0].found_by for item in changeset.items)
+    match shown_as:
+        case "json":
+            shown = _as_json(changeset)
+            print_json({"file": shown["file"], "counts": counts, "edits": shown["edits"]})
+            return
+        case "csv":
+            print_csv(views.review_table(changeset.items))
+        case _:
+            print_table(views.review_page(changeset.items))
+    sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
+    note(Text(f"{len(changeset.items):,} proposed: {sources}; nothing is written yet"))
+    note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+
+
+def say_counts(changeset: "StagedChangeset") -> None:
+    """Print how many edits there are of each state."""
+    note(Text(", ".join(views.review_counts(changeset))))
+    if changeset.of("accepted"):
+        note(Text("--apply writes what is accepted"))
+
+
+def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:
+    return {
+        "file": str(changeset.path),
+        "title": changeset.title,
+        "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
+        "at_millis": int(changeset.at.timestamp() * 1000),
+        "counts": changeset.counts(),
+        "edits": as_objects(views.review_table(changeset.items)),
+    }

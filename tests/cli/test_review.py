@@ -1,0 +1,206 @@
+"""A changeset is reviewed and written on the command line; killed at any moment, it goes on."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.client.journal import JOURNAL, Journal
+from explorer.metadata import Proposal, Urn
+from explorer.stewardship import StagedChangeset, StagedEdit
+from tests.cli.conftest import Run, environment
+from tests.conftest import schema_metadata, serving_catalog
+
+TABLES = [str(Urn.dataset("hive", f"review.t{number}")) for number in range(5)]
+COLUMNS = [f"c{number}" for number in range(100)]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a service with five tables of a hundred columns answers."""
+    schema = schema_metadata(dict.fromkeys(COLUMNS), "int", "Number")
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as found:
+        with Catalog(found) as client:
+            client.ingest_batch(
+                [Proposal(Urn.parse(urn), "schemaMetadata", schema) for urn in TABLES]
+            )
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def undescribed(address: str) -> None:
+    """Nobody has described a column yet."""
+    texts = [{"fieldPath": column, "description": ""} for column in COLUMNS]
+    value = {"editableSchemaFieldInfo": texts}
+    with Catalog(address) as client:
+        client.ingest_batch(
+            [Proposal(Urn.parse(urn), "editableSchemaMetadata", value) for urn in TABLES]
+        )
+
+
+def staged(path: Path, places: Sequence[tuple[str, str]]) -> StagedChangeset:
+    edits = [StagedEdit(urn, "t", column, text=f"About {column}.") for urn, column in places]
+    return StagedChangeset.create(
+        path, edits, title="Texts", server="", proposed_by="urn:li:corpuser:nina"
+    )
+
+
+def texts(address: str) -> dict[tuple[str, str], str]:
+    """What people have described, by table and column."""
+    with Catalog(address) as client:
+        return {
+            (urn, column.path.raw): column.edited
+            for urn in TABLES
+            for column in client.entity(urn).schema
+            if column.edited
+        }
+
+
+FEW = [(TABLES[0], "c0"), (TABLES[0], "c1"), (TABLES[1], "c0")]
+
+
+def test_a_changeset_is_listed_with_what_it_would_write(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    path = staged(tmp_path / "one.changes.jsonl", FEW).path
+    ran = catalog("docs", "review", str(path), url=address)
+    assert (ran.code, ran.out.count("About")) == (0, 3)
+    assert "3 open" in ran.err
+    told = json.loads(catalog("docs", "review", str(path), "--json", url=address).out)
+    assert told["counts"] == {"open": 3}
+    assert told["proposed_by"] == "nina"
+    assert [edit["column"] for edit in told["edits"]] == ["c0", "c1", "c0"]
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", "--dry-run", url=address)
+    assert "3 would be written" in ran.err
+    assert (texts(address), StagedChangeset.open(path).counts()) == ({}, {"open": 3})
+
+
+def test_what_is_accepted_is_written_and_somebody_elses_text_is_not_replaced(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    path = staged(tmp_path / "one.changes.jsonl", FEW).path
+    with Catalog(address) as client:
+        client.describe(TABLES[0], "Theirs.", column="c1")
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert ran.code == 1
+    assert "Theirs." in ran.out
+    assert "2 written" in ran.err
+    assert "1 refused" in ran.err
+    assert texts(address) == {FEW[0]: "About c0.", FEW[1]: "Theirs.", FEW[2]: "About c0."}
+    ran = catalog("docs", "review", str(path), "--apply", "--json", url=address)
+    assert ran.code == 0
+    assert json.loads(ran.out)["applied"] == 0
+    assert catalog("docs", "review", str(path), "--refuse-all", url=address).code == 0
+
+
+def test_texts_are_proposed_from_upstream_reviewed_and_taken_back(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    made_from = {"dataset": TABLES[0], "type": "TRANSFORMED", "auditStamp": stamp}
+    state = str(tmp_path / "state")
+    with Catalog(address) as client:
+        client.put(TABLES[1], "upstreamLineage", {"upstreams": [made_from]})
+        client.describe(TABLES[0], "The  *key*.", column="c0")
+        before = client.aspect(TABLES[1], "editableSchemaMetadata").value
+    path = str(tmp_path / "texts.changes.jsonl")
+    ran = catalog("docs", "propose", TABLES[1], "--output", path, url=address)
+    assert ran.code == 0, ran.err
+    assert "1 proposed: 1 by name" in ran.err
+    assert "t0.c0" in ran.out
+    assert "there already" in catalog("docs", "propose", "--output", path, url=address).err
+    only = catalog("docs", "propose", TABLES[1], "--lineage-only", url=address)
+    assert (only.code, "no text is found" in only.err) == (1, True)
+    accepted = ("docs", "review", path, "--accept-all", "--apply")
+    assert catalog(*accepted, url=address, CATALOG_STATE_DIR=state).code == 0
+    assert texts(address)[(TABLES[1], "c0")] == "The  *key*."
+    assert catalog("undo", url=address, CATALOG_STATE_DIR=state).code == 0
+    with Catalog(address) as client:
+        after = client.aspect(TABLES[1], "editableSchemaMetadata").value
+    # The stamps say that somebody was there.
+    assert after["editableSchemaFieldInfo"] == before["editableSchemaFieldInfo"]
+
+
+def test_options_that_exclude_each_other_are_told(catalog: Run, tmp_path: Path) -> None:
+    path = str(staged(tmp_path / "one.changes.jsonl", FEW).path)
+    assert "exclude" in catalog("docs", "review", path, "--accept-all", "--refuse-all").err
+    assert "--apply" in catalog("docs", "review", path, "--dry-run").err
+    other = tmp_path / "other"
+    other.write_text("{}\n")
+    assert "no changeset" in catalog("docs", "review", str(other)).err
+
+
+def test_each_edit_is_decided_with_a_key_on_a_terminal(
+    command: tuple[str, ...], address: str, tmp_path: Path
+) -> None:
+    path = staged(tmp_path / "one.changes.jsonl", FEW).path
+    parent, child = pty.openpty()
+    arguments = (*command, "docs", "review", str(path), "--url", address)
+    with subprocess.Popen(
+        arguments,
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        env=environment(VISUAL="sed -i s/About/On/"),
+    ) as process:
+        os.close(child)
+        seen = ""
+        for place, key in (("1 of 3", "a"), ("2 of 3", "?x"), ("3 of 3", "e")):
+            seen += _read_until(parent, place, "q end")
+            os.write(parent, key.encode())
+        seen += _read_until(parent, "--apply writes")
+        assert process.wait(timeout=30) == 0
+    os.close(parent)
+    assert "About c0." in seen
+    decided = [(item.state, item.edit.text) for item in StagedChangeset.open(path).items]
+    assert decided == [("accepted", "About c0."), ("refused", "About c1."), ("accepted", "On c0.")]
+    assert texts(address) == {}
+
+
+def _read_until(terminal: int, *words: str) -> str:
+    seen = ""
+    while not all(word in seen for word in words):
+        assert select.select([terminal], [], [], 40)[0], seen
+        seen += os.read(terminal, 65_536).decode()
+    return seen
+
+
+def test_killed_again_and_again_it_ends_with_exactly_what_was_accepted(
+    command: tuple[str, ...], address: str, tmp_path: Path
+) -> None:
+    places = [(urn, column) for urn in TABLES for column in COLUMNS]
+    changeset = staged(tmp_path / "all.changes.jsonl", places)
+    for item in changeset.items:
+        changeset.decide(item.number, "accepted", "urn:li:corpuser:omar")
+    variables = environment(CATALOG_STATE_DIR=str(tmp_path / "state"))
+    arguments = (*command, "docs", "review", str(changeset.path), "--apply", "--url", address)
+    kills = 0
+    for goal in (30, 150, 300, 420):
+        with subprocess.Popen(
+            arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=variables
+        ) as process:
+            deadline = time.monotonic() + 60
+            while len(StagedChangeset.open(changeset.path).of("applied")) < goal:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            kills += process.poll() is None
+            process.kill()
+    assert kills == 4
+    done = subprocess.run(arguments, capture_output=True, env=variables, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert StagedChangeset.open(changeset.path).counts() == {"applied": 500}
+    assert texts(address) == {place: f"About {place[1]}." for place in places}
+    entries = list(Journal(tmp_path / "state" / JOURNAL))
+    assert {entry.save for entry in entries} == {changeset.id}
+    # Of an edit that was stored when the program was killed the journal may know nothing.
+    written = Counter((entry.urn, entry.column) for entry in entries)
+    assert max(written.values()) == 1
+    assert len(places) - len(written) <= kills * 6
