@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import ref
 
 from explorer import client, config
@@ -380,19 +380,29 @@ class CatalogReader:
                 await self.summed_up([hit.urn for hit in page])
 
 
-def _waited(
-    method: Callable[Concatenate[CatalogReader, _P], Coroutine[Any, Any, _T]], what: str = ""
-) -> "Callable[Concatenate[NotebookCatalog, _P], _T]":
-    """Return a method of the blocking catalog made of one of its reader's; with `what` it shows how
-    far it is."""
+class _Waiting(Generic[_P, _T]):
+    """A method of a reader, to be waited for; with `what` it shows how far it is."""
 
-    @wraps(method)
-    def call(self: "NotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if not what:
-            return self.wait(method(self.reader, *args, **kwargs))
-        return with_progress(self, lambda _: method(self.reader, *args, **kwargs), what)
+    def __init__(
+        self,
+        method: Callable[Concatenate[CatalogReader, _P], Coroutine[Any, Any, _T]],
+        what: str = "",
+    ) -> None:
+        self._method, self._what = method, what
 
-    return call
+    @property
+    def call(self) -> "Callable[Concatenate[NotebookCatalog, _P], _T]":
+        """The method of the blocking catalog. An attribute, so that a type checker takes its type
+        from the reader's method alone, and not from the one that it overrides."""
+        method, what = self._method, self._what
+
+        @wraps(method)
+        def call(catalog: "NotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+            if not what:
+                return catalog.wait(method(catalog.reader, *args, **kwargs))
+            return with_progress(catalog, lambda _: method(catalog.reader, *args, **kwargs), what)
+
+        return call
 
 
 class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
@@ -571,18 +581,18 @@ class NotebookCatalog(client.Catalog):
     # Else Python would try to walk it, one number after another.
     __iter__ = None
 
-    urn_of = _waited(CatalogReader.urn_of)
-    info = _waited(CatalogReader.info)
-    blame = _waited(CatalogReader.blame)
-    column_history = _waited(CatalogReader.column_history)
-    changes = _waited(CatalogReader.changes)
-    runs = _waited(CatalogReader.runs)
-    entity = _waited(CatalogReader.entity)
-    dataset = _waited(CatalogReader.dataset)
-    browse = _waited(CatalogReader.browse)
-    search = _waited(CatalogReader.search, "searching")
-    summed_up = _waited(CatalogReader.summed_up, "reading their lines")
-    measures = _waited(CatalogReader.measures, "reading sizes and use")
+    urn_of = _Waiting(CatalogReader.urn_of).call
+    info = _Waiting(CatalogReader.info).call
+    blame = _Waiting(CatalogReader.blame).call
+    column_history = _Waiting(CatalogReader.column_history).call
+    changes = _Waiting(CatalogReader.changes).call
+    runs = _Waiting(CatalogReader.runs).call
+    entity = _Waiting(CatalogReader.entity).call
+    dataset = _Waiting(CatalogReader.dataset).call
+    browse = _Waiting(CatalogReader.browse).call
+    search = _Waiting(CatalogReader.search, "searching").call
+    summed_up = _Waiting(CatalogReader.summed_up, "reading their lines").call
+    measures = _Waiting(CatalogReader.measures, "reading sizes and use").call
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names and URNs that `cat["…"]` takes, the newest known first.

@@ -1,13 +1,14 @@
 """Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
 showing itself and a DataFrame when asked."""
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from explorer import stewardship
 from explorer.client.records import LoadReport, RefusedChange
+from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
@@ -30,6 +31,7 @@ __all__ = [
     "LoadTable",
     "NotebookStewardship",
     "WorklistTable",
+    "frame_entries",
     "loaded",
 ]
 
@@ -49,7 +51,7 @@ _LISTED = (
     | {"at_least": "bool", "weight": "int64"}
 )
 _WRITTEN = dict.fromkeys(
-    ("urn", "table", "column", "path", "type", "ingested", "edited", "tags"), "string"
+    ("urn", "table", "column", "path", "type", "ingested", "edited", "tags", "exported"), "string"
 )
 _REFUSED = {"position": "int64"} | dict.fromkeys(("urn", "aspect", "reason"), "string")
 
@@ -151,12 +153,13 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         type               the column's, or the kind of table
         ingested, edited   both descriptions; missing where there is none
         tags               names, joined by ", "
+        exported           a fingerprint of `edited`, by which `changeset` knows what was changed
         """
         rows = [
             (
                 *(one.urn, one.table, FieldPath(one.column).simple if one.column else None),
                 *(one.column or None, one.type, one.ingested or None, one.edited or None),
-                ", ".join(one.tags) or None,
+                *(", ".join(one.tags) or None, one.exported),
             )
             for one in self
         ]
@@ -217,9 +220,55 @@ class NotebookStewardship(stewardship.Stewardship):
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found))
 
+    def changeset(
+        self,
+        entries: "Iterable[stewardship.Entry] | pd.DataFrame",
+        *,
+        clear_empty: bool = False,
+        progress: "Progress | None" = None,
+    ) -> ChangesetTable:
+        """Return what entries would change, compared with the catalog as it is now, as
+        `explorer.stewardship.changeset.read_changeset`.
+
+        They may be a DataFrame: the one that `documentation` gives, with other texts under
+        `edited`. Of its columns `urn`, `path` (or `column`) and `edited` are needed, `exported`
+        tells what was changed since, and any others may be there. Rows may be left out. Raises
+        `InvalidInput` where a needed one is missing.
+        """
+        import pandas as pd
+
+        lines = frame_entries(entries) if isinstance(entries, pd.DataFrame) else entries
+        return self._compared(lines, clear_empty=clear_empty, progress=progress)
+
     @_shown(AsyncStewardship.changeset, "comparing")
-    def changeset(self, found: stewardship.Changeset) -> ChangesetTable:
+    def _compared(self, found: stewardship.Changeset) -> ChangesetTable:
         return ChangesetTable(**values_of(found))
+
+
+def frame_entries(frame: "pd.DataFrame") -> list[stewardship.Entry]:
+    """Return the rows of a data frame as entries to be compared; see
+    `NotebookStewardship.changeset`. Each is named after its label in the index."""
+    path = "path" if "path" in frame.columns else "column"
+    missing = [name for name in ("urn", path, "edited") if name not in frame.columns]
+    if missing:
+        raise InvalidInput(
+            f"the data frame has no column named {' or '.join(missing)}; documentation().df has"
+        )
+    texts = frame.astype("object").where(frame.notna(), "")
+    entries = []
+    for label, row in zip(frame.index, texts.to_dict("records"), strict=True):
+        text = {name: str(value) for name, value in row.items()}
+        line = stewardship.Row(
+            urn=text["urn"],
+            table=text.get("table", ""),
+            column=text[path],
+            type=text.get("type", ""),
+            ingested=text.get("ingested", ""),
+            edited=text["edited"],
+            exported=text.get("exported", ""),
+        )
+        entries.append(stewardship.Entry(f"row {label}", line))
+    return entries
 
 
 def loaded(report: LoadReport) -> LoadTable:

@@ -17,7 +17,6 @@ from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line, moment
 from explorer.errors import MissingExtra
-from explorer.views.chart import written
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
     Cell,
@@ -36,7 +35,7 @@ from explorer.views.parts import (
     with_names,
 )
 from explorer.views.table import Cell as Value
-from explorer.views.table import Row, Table, TableColumn
+from explorer.views.table import Row, Table, TableColumn, number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,7 +188,7 @@ def _table_cell(value: Value, column: TableColumn, detail: str, link: str) -> Ce
         case bool():
             text = "yes" if value else "no"
         case int() | float():
-            text = written(value)
+            text = number_text(value, column)
         case datetime():
             text = moment(round(value.timestamp() * 1000), utc=True)
         case str():

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from explorer import stewardship
+from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Entry
@@ -31,7 +32,7 @@ def test_coverage_shows_its_counts_and_has_a_row_for_each_group(cat: Any, read: 
     page = read(shown)
     for text in (page.text, repr(shown)):
         assert f"{plain.columns.total:,}" in text
-        assert f"({plain.columns.percent:g}%)" in text
+        assert f"({plain.columns.percent:.1f}%)" in text
         assert "by domain" in text
         assert "(no domain)" in text
     whole = cat.stewardship.coverage()
@@ -68,6 +69,36 @@ def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(
         assert "my <b>text</b>" in text
         assert "nowhere" in text
     assert "none" in repr(cat.stewardship.changeset([]))
+
+
+def test_a_data_frame_is_compared_as_it_was_edited(cat: Any) -> None:
+    documentation = cat.stewardship.documentation(folder=FOLDER)
+    frame = documentation.df
+    assert cat.stewardship.changeset(frame).counts() == {"unchanged": len(documentation)}
+    described = frame.index[frame["edited"].notna()][0]
+    blank = frame.index[frame["edited"].isna() & frame["path"].notna()][0]
+    frame.loc[blank, "edited"] = "One text."
+    frame.loc[described, "edited"] = "Another text."
+    changes = cat.stewardship.changeset(frame.drop(columns=["table", "type"]).sort_values("urn"))
+    assert {change.entry.place: change.kind for change in changes.to_apply()} == {
+        f"row {blank}": "new",
+        f"row {described}": "changed",
+    }
+    # Taking a text away has to be meant.
+    frame.loc[described, "edited"] = None
+    assert cat.stewardship.changeset(frame).counts()["emptied"] == 1
+    assert cat.stewardship.changeset(frame, clear_empty=True).counts()["cleared"] == 1
+
+
+def test_a_data_frame_without_what_is_needed_is_told(cat: Any) -> None:
+    frame = cat.stewardship.documentation(folder=FOLDER).df
+    with pytest.raises(InvalidInput, match="no column named edited"):
+        cat.stewardship.changeset(frame.drop(columns="edited"))
+    # Without the fingerprint a text that stands there is not replaced.
+    described = frame.index[frame["edited"].notna()][0]
+    frame.loc[described, "edited"] = "Another text."
+    changes = cat.stewardship.changeset(frame.drop(columns="exported"))
+    assert changes.counts()["conflict"] == 1
 
 
 @pytest.mark.parametrize("count", [0, 2])
