@@ -6,7 +6,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -35,7 +37,7 @@ from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.search.facets import Facets
 from explorer.tui.screens.search.results import SEEN, Welcome
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import Changes, ChangeWatch, Hearing, TerminalSession
+from explorer.tui.session import ChangeListener, Changes, ChangeWatch, TerminalSession
 from explorer.tui.settings import Appearance
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
 from explorer.tui.themes import ATTRIBUTES, DARK, is_without_colour
@@ -44,12 +46,13 @@ from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.stewardship.staging import StagedChangeset
     from explorer.stewardship.worklist import WorkQueue
     from explorer.tui.desktop import ClipboardMethod
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
+    from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.screens.undo import UndoActions
-    from explorer.tui.screens.worklist import DatasetQuestion
     from explorer.tui.session import Opening
 
 __all__ = ["CatalogApp", "ControlFilter"]
@@ -196,6 +199,7 @@ class CatalogApp(App[None]):
         urn: Urn | None = None,
         query: str = "",
         last: bool = False,
+        review: Path | None = None,
         server: str = "",
         remembered: TerminalState | None = None,
         exchanges: RequestLog | None = None,
@@ -226,6 +230,7 @@ class CatalogApp(App[None]):
         self._taking_back: UndoActions | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
+        self._first_review = review
 
     def _dress(self) -> None:
         """Register the themes, and start with the dark one, before anything is drawn."""
@@ -289,6 +294,7 @@ class CatalogApp(App[None]):
         async with self._furnishing:
             await body.remove_children()
             self._furnished, self._first_urn, self._first_query = False, None, ""
+            self._first_review = None
             # What it saves and keeps is of the server that was left.
             self._editing = None
             await body.mount_all(self._panes())
@@ -330,6 +336,8 @@ class CatalogApp(App[None]):
             self._open(self._first_urn)
         elif not self._first_query:
             self.begin()
+        if self._first_review is not None:
+            self._review_file(self._first_review)
         start_worker(self, self._furnish, group="furnish")
         self.look_for_drafts(tell=True)
 
@@ -509,7 +517,7 @@ class CatalogApp(App[None]):
         if self._furnished:
             self._entity_view.hear(changes)
         for screen in self.screen_stack[1:]:
-            if isinstance(screen, Hearing):
+            if isinstance(screen, ChangeListener):
                 screen.hear(changes)
 
     def _missed_changes(self) -> None:
@@ -636,39 +644,77 @@ class CatalogApp(App[None]):
 
     def _show_worklist(self, text: str) -> None:
         def go_on() -> None:
-            from explorer.tui.screens.worklist import DatasetQuestion
+            from explorer.tui.screens.stewardship import DatasetQuestion
 
             self._push_worklist(DatasetQuestion(text))
 
         reporting = self._session.reporting("opening the worklist")
-        import_first(self, "explorer.tui.screens.worklist", go_on, reporting)
+        import_first(self, "explorer.tui.screens.stewardship", go_on, reporting)
 
     def _push_worklist(self, question: "DatasetQuestion") -> None:
-        from explorer.tui.screens.worklist import WorklistScreen
-
-        def left(urn: Urn | None) -> None:
-            if urn is not None:
-                while self.screen is not self._desk:
-                    self.pop_screen()
-                self._open(urn)
+        from explorer.tui.screens.stewardship import WorklistScreen
 
         def edit(
             queue: "WorkQueue", urn: Urn, path: str | None, done: Callable[[], object]
         ) -> None:
             self._write(lambda editing: editing.edit_queued(queue, urn, path, done))
 
-        self.push_screen(WorklistScreen(self._session, question, edit), left)
+        def review(changeset: "StagedChangeset") -> None:
+            self._with_reviews(partial(self._push_review, changeset))
+
+        screen = WorklistScreen(self._session, question, edit, review)
+        self.push_screen(screen, self._open_from_list)
+
+    def _open_from_list(self, urn: Urn | None) -> None:
+        """Open the page of an entity that was chosen in a list over the page."""
+        if urn is not None:
+            while self.screen is not self._desk:
+                self.pop_screen()
+            self._open(urn)
 
     def _show_coverage(self, text: str) -> None:
         def go_on() -> None:
-            from explorer.tui.screens.coverage import CoverageScreen
-            from explorer.tui.screens.worklist import DatasetQuestion
+            from explorer.tui.screens.stewardship import CoverageScreen, DatasetQuestion
 
             screen = CoverageScreen(self._session, DatasetQuestion(text), self._push_worklist)
             self.push_screen(screen)
 
         reporting = self._session.reporting("opening the coverage")
-        import_first(self, "explorer.tui.screens.coverage", go_on, reporting)
+        import_first(self, "explorer.tui.screens.stewardship", go_on, reporting)
+
+    def action_changesets(self) -> None:
+        """Show the changesets that are kept, to review one."""
+        if self._is_page_free():
+            self._with_reviews(self._push_changesets)
+
+    def _with_reviews(self, go_on: Callable[[], None]) -> None:
+        reporting = self._session.reporting("opening the changesets")
+        import_first(self, "explorer.tui.screens.review", go_on, reporting)
+
+    def _push_changesets(self) -> None:
+        from explorer.tui.screens.review import ChangesetsScreen
+
+        self.push_screen(ChangesetsScreen(self._session), self._push_review)
+
+    def _push_review(self, changeset: "StagedChangeset | None") -> None:
+        from explorer.tui.screens.review import ReviewScreen
+
+        if changeset is not None:
+            self.push_screen(ReviewScreen(self._session, changeset), self._open_from_list)
+
+    def _review_file(self, path: Path) -> None:
+        """Review a file that was named when the program was started."""
+
+        def go_on() -> None:
+            start_worker(self, partial(self._open_review, path), group="review")
+
+        self._with_reviews(go_on)
+
+    async def _open_review(self, path: Path) -> None:
+        from explorer.tui.screens.review import changeset_of
+
+        with self._session.reporting("reading the file"):
+            self._push_review(await changeset_of(await self._session.catalog(), path))
 
     def action_take_back(self) -> None:
         """Undo the last save, whatever page is open."""

@@ -81,6 +81,12 @@ def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --serve: where from.")
 @click.option("--port", default=8000, show_default=True, help="With --serve: the port.")
 @click.option("--search", "query", default="", metavar="TEXT", help="Search for TEXT first.")
+@click.option(
+    "--review",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Review a changeset, or what a file of descriptions would change.",
+)
 @click.option("--theme", default="", metavar="NAME", help="The colours, such as light or ansi.")
 @click.option(
     "--keys",
@@ -107,6 +113,7 @@ def main(
     query: str,
     log: Path | None,
     theme: str,
+    review: Path | None,
     *,
     read_only: bool,
     offline: bool,
@@ -166,6 +173,7 @@ def main(
         urn=first,
         query=query,
         last=last,
+        review=review,
         server=named.identity,
         remembered=TerminalState.of_user(),
         exchanges=RequestLog(log),

@@ -347,7 +347,7 @@ Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
 
 
 @runtime_checkable
-class Hearing(Protocol):
+class ChangeListener(Protocol):
     """A screen that shows what others have changed."""
 
     def hear(self, changes: Changes) -> None:

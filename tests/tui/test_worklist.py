@@ -14,7 +14,7 @@ from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Stewardship
-from explorer.tui.screens.worklist import WorklistScreen
+from explorer.tui.screens.stewardship import WorklistScreen
 from explorer.views.stewardship import percent_of
 from tests.tui.conftest import OpenTerminal
 

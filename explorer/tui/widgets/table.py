@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from explorer.tui.content import line, padded
 from explorer.tui.widgets.rows import Rows
-from explorer.views.table import Cell, Table
+from explorer.views.table import Cell, Table, TableColumn, number_text
 
 __all__ = ["TableRows"]
 
@@ -71,7 +71,7 @@ class TableRows(Vertical):
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._table.rows[index]
         cells = [
-            Text(_shown(cell), column.style)
+            Text(_shown(cell, column), column.style)
             for cell, column in zip(row, self._table.columns, strict=True)
         ]
         return (self._joined(cells, width),)
@@ -93,17 +93,14 @@ class TableRows(Vertical):
         return text
 
 
-def _shown(cell: Cell) -> str:
+def _shown(cell: Cell, column: TableColumn) -> str:
     match cell:
         case None:
             return ""
         case bool():
             return "yes" if cell else "no"
-        case int():
-            return f"{cell:,}"
-        case float():
-            # Shares: one decimal each, so that they stand below one another.
-            return f"{cell:,.1f}"
+        case int() | float():
+            return number_text(cell, column)
         case str():
             return line(cell)
         case _:
@@ -123,7 +120,7 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
     for at, column in enumerate(table.columns):
         if column.audience == "programs":
             continue
-        cells = (cell_len(_shown(row[at])) for row in table.rows[:_MEASURED_ROWS])
+        cells = (cell_len(_shown(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
         natural = max(cell_len(column.title), max(cells, default=0))
         wanted[at] = min(natural, column.max_width or natural)
     while True:

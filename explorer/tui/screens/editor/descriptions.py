@@ -24,8 +24,9 @@ class DescriptionQueue(Protocol):
         and none that is written. None where no other is left."""
         ...
 
-    def place(self, key: Key) -> str:
-        """Return how much is left to be written, in words."""
+    @property
+    def progress(self) -> str:
+        """How much is left to be written, in words."""
         ...
 
     def wrote(self, key: Key, text: str) -> None:

@@ -176,8 +176,8 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self._subject = subject
         self._queue = queue
         self._subject_of = subject_of
-        self._queued: set[Key] = set()
-        self._ahead: tuple[Urn, asyncio.Task[Entity]] | None = None
+        self._visited: set[Key] = set()
+        self._next_entity: tuple[Urn, asyncio.Task[Entity]] | None = None
         self._keeper = keeper
         self._saves = saves
         self._find_next = next_table
@@ -280,7 +280,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         """Save, and on to the next column without a description at once; after the last one to
         the first that was left out."""
         if self._is_done:
-            self._queued.clear()
+            self._visited.clear()
             if self._first_left_out is not None:
                 self._turn_to(self._first_left_out)
             return
@@ -299,7 +299,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
     def _following(self) -> Key | None:
         """What ^n goes to from the text at hand."""
         if self._queue is not None:
-            return self._queue.after(self._target.key, self._queued)
+            return self._queue.after(self._target.key, self._visited)
         path = self._subject.undocumented_after(self._target.path, self._passed)
         return None if path is None else (str(self.urn), path)
 
@@ -330,7 +330,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
             return
         if entity is None:
             # What was pressed since was meant for the other text.
-            self._ahead = None
+            self._next_entity = None
             self._area.drop_held()
             self._go_on()
             return
@@ -339,7 +339,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
 
     def _read_ahead(self, urn: Urn) -> "asyncio.Task[Entity]":
         """Return the reading of another entity, which is under way where it was begun before."""
-        if self._ahead is None or self._ahead[0] != urn:
+        if self._next_entity is None or self._next_entity[0] != urn:
 
             async def read() -> "Entity":
                 return await (await self._session.catalog()).entity(urn)
@@ -347,13 +347,13 @@ class EditorScreen(ModalScreen[EditorOutcome]):
             task = asyncio.create_task(read())
             # It may fail before anybody wants it; then it is tried again.
             task.add_done_callback(self._forget_failed)
-            self._ahead = (urn, task)
-        return self._ahead[1]
+            self._next_entity = (urn, task)
+        return self._next_entity[1]
 
     def _forget_failed(self, task: "asyncio.Task[Entity]") -> None:
         is_failed = task.cancelled() or task.exception() is not None
-        if is_failed and self._ahead is not None and self._ahead[1] is task:
-            self._ahead = None
+        if is_failed and self._next_entity is not None and self._next_entity[1] is task:
+            self._next_entity = None
 
     def action_move(self, step: int) -> None:
         """To a column some steps further; what was typed stays as a draft."""
@@ -477,7 +477,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self._buffer.is_asking = path is not None
         self._is_done = False
         self._passed.add(path or "")
-        self._queued.add(self._target.key)
+        self._visited.add(self._target.key)
         self.remove_class("-done")
         self._opened.clear()
         area.hold()
@@ -818,7 +818,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         """Say above the text what it is of, and how it and what was saved before stand."""
         place = self._subject.place(self._target.path)
         if self._queue is not None:
-            left = self._queue.place(self._target.key)
+            left = self._queue.progress
             place = " · ".join(filter(None, (left, place.partition(",")[0])))
         read_only, width = self._session.read_only, self.size.width - 2
         titles = self._saves.titles
@@ -853,7 +853,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
 
     def _tell_done(self) -> None:
         if self._queue is not None:
-            self.query_one(AllDone).update(self._told_queue_done())
+            self.query_one(AllDone).update(self._queue_end())
             return
         missing = self._left_out
         name = said(self._subject.entity.name, "bold")
@@ -881,7 +881,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         text.append("\n").append("esc", "bold").append(" leave")
         self.query_one(AllDone).update(text)
 
-    def _told_queue_done(self) -> Text:
+    def _queue_end(self) -> Text:
         text = Text()
         if self._saves.failed:
             text.append("That was the last one, and not every description was saved.")

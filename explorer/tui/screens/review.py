@@ -1,0 +1,508 @@
+"""Review of staged changesets: each edit is accepted, changed or refused, then all are written."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from explorer.client.display import visible
+from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.metadata.urn import Urn
+from explorer.stewardship.staging import (
+    ReviewItem,
+    StagedChangeset,
+    kept_changesets,
+)
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, said
+from explorer.tui.screens.editor.text_area import DescriptionArea
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import ConfirmScreen, PromptScreen
+from explorer.tui.widgets.differences import DifferenceRows
+from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.stewardship import (
+    edit_column,
+    review_counts,
+    review_diff,
+    review_page,
+    review_table,
+    source_sentence,
+)
+from explorer.views.table import Table
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.stewardship.changeset import StagedOutcome
+
+__all__ = ["ChangesetsScreen", "ReviewScreen", "ReviewTextScreen", "changeset_of"]
+
+_LOW: Final = 30
+
+
+class ReviewRows(Rows):
+    """The edits of a changeset."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("reviewrows")
+
+
+class ReviewScreen(ModalScreen[Urn]):
+    """Lists the edits of a staged changeset, above the one under the cursor as a difference. A key
+    decides one and goes on to the next that is open; what was decided is in the file at once. Gives
+    the entity whose page is to be opened, where one is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("review")
+    CSS = """
+    ReviewScreen { background: $background; }
+    ReviewScreen > Vertical { height: 1fr; }
+    ReviewScreen #heading { height: auto; max-height: 4; padding: 0 1; }
+    ReviewScreen TableRows { height: 1fr; }
+    ReviewScreen DifferenceRows {
+        height: 12; padding: 0 1; border-top: solid $border-blurred;
+    }
+    ReviewScreen.-low DifferenceRows { height: 7; }
+    """
+
+    def __init__(self, session: TerminalSession, changeset: StagedChangeset) -> None:
+        super().__init__()
+        self._session = session
+        self._changeset = changeset
+        self._items = changeset.items
+        self._rows = ReviewRows()
+        self._user = ""
+        self._progress = ""
+
+    def compose(self) -> ComposeResult:
+        """Yield the heading, the edits, the one under the cursor, and the keys."""
+        with Vertical():
+            yield Static("", id="heading", markup=False)
+            yield TableRows(self._rows)
+            yield DifferenceRows()
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show the edits, with the cursor on the first that is open."""
+        self.set_focus(self._rows)
+        first = self._next_open(-1)
+        self._show(first if first is not None else 0)
+        self._read_user()
+
+    def on_resize(self) -> None:
+        """Leave more room to the list on a low screen."""
+        self.set_class(self.size.height < _LOW, "-low")
+
+    def table(self) -> Table | None:
+        """Return the edits, for a file."""
+        return review_table(self._items)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what can be done with the edit under the cursor."""
+        del parameters
+        item = self._item
+        if action in ("accept", "refuse", "reopen", "edit", "accept_all", "apply"):
+            if self._progress or item is None:
+                return False
+            counts = self._changeset.counts()
+            match action:
+                case "apply":
+                    return bool(counts.get("accepted"))
+                case "accept_all":
+                    return bool(counts.get("open"))
+                case "edit":
+                    return item.state != "applied" and item.edit.what == "description"
+                case "reopen":
+                    return item.state in ("accepted", "refused", "failed")
+            return item.state != "applied"
+        return True
+
+    def action_accept(self) -> None:
+        """Have the edit under the cursor written, and go on to the next that is open."""
+        self._decide("accepted")
+
+    def action_refuse(self) -> None:
+        """Have the edit under the cursor not written, and go on to the next that is open."""
+        self._decide("refused")
+
+    def action_reopen(self) -> None:
+        """Take the decision back."""
+        item = self._item
+        if item is not None and self._note(item, "open"):
+            self._show(self._rows.cursor)
+
+    def action_accept_all(self) -> None:
+        """Have everything written that is open, once that is confirmed."""
+        count = len(self._changeset.of("open"))
+        question = Text.assemble(
+            f"Accept all {count:,} that are open?\n\nNothing is written before you press ",
+            ("^s", "bold"),
+            " in the list.",
+        )
+        self.app.push_screen(ConfirmScreen(question), self._accept_all)
+
+    def action_edit(self) -> None:
+        """Change the text of the edit under the cursor, and accept it."""
+        item = self._item
+        if item is None:
+            return
+
+        def left(answer: "ReviewAnswer | None") -> None:
+            if answer is None:
+                return
+            state: Literal["accepted", "open"] = "accepted" if answer.is_accepted else "open"
+            if self._note(item, state, text=answer.text):
+                self._go_on(item)
+
+        title = f"{item.edit.name} · {edit_column(item.edit)}"
+        sources = [source_sentence(one, item.edit) for one in item.edit.sources]
+        self.app.push_screen(ReviewTextScreen(title, sources, item.edit.text), left)
+
+    def action_apply(self) -> None:
+        """Write what was accepted, once that is confirmed."""
+        if self._session.refuses_to_write():
+            return
+        count = len(self._changeset.of("accepted"))
+        changes = "1 change" if count == 1 else f"{count:,} changes"
+        question = Text.assemble(
+            f"Write {changes} into the catalog?\n\nUndo takes all of them back at once."
+        )
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._apply()
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
+    def action_open(self) -> None:
+        """Open the page of the entity."""
+        if self._item is not None:
+            self.dismiss(Urn.parse(self._item.edit.urn))
+
+    def action_text(self) -> None:
+        """Turn to the difference, to scroll it."""
+        self.set_focus(self.query_one(DifferenceRows))
+
+    def action_leave(self) -> None:
+        """Close; what was decided stays."""
+        if self._progress:
+            self.say("It is being written; what is not yet written stays accepted if you quit.")
+        else:
+            self.dismiss(None)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self.check_action("edit", ()):
+            self.action_edit()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._show_item()
+
+    @on(DifferenceRows.Left)
+    def _go_back(self, event: DifferenceRows.Left) -> None:
+        event.stop()
+        self.set_focus(self._rows)
+
+    @property
+    def _item(self) -> ReviewItem | None:
+        at = self._rows.cursor
+        return self._items[at] if at < len(self._items) else None
+
+    def _decide(self, state: Literal["accepted", "refused"]) -> None:
+        item = self._item
+        if item is not None and self._note(item, state):
+            self._go_on(item)
+
+    def _note(
+        self,
+        item: ReviewItem,
+        state: Literal["open", "accepted", "refused"],
+        text: str | None = None,
+    ) -> bool:
+        """Note a decision in the file; return whether that could be done. Whoever accepts an edit
+        has seen what somebody else wrote there meanwhile."""
+        before = item.theirs if state == "accepted" else None
+        try:
+            self._changeset.decide(item.number, state, self._user, text=text, before=before)
+        except CatalogError as error:
+            self.say(str(error), error=True)
+            return False
+        return True
+
+    def _go_on(self, item: ReviewItem) -> None:
+        at = self._next_open(self._items.index(item))
+        self._show(self._items.index(item) if at is None else at)
+        if at is None:
+            self.say("Everything is decided; ^s writes what was accepted.")
+
+    def _next_open(self, at: int) -> int | None:
+        """Return the place of the first open edit after one, from the top again after the last."""
+        count = len(self._items)
+        places = (place % count for place in range(at + 1, at + 1 + count))
+        return next((place for place in places if self._items[place].state == "open"), None)
+
+    def _accept_all(self, is_wanted: bool | None) -> None:
+        if is_wanted:
+            try:
+                self._changeset.decide_open("accepted", self._user)
+            except CatalogError as error:
+                self.say(str(error), error=True)
+            self._show(self._rows.cursor)
+
+    @work(group="user")
+    async def _read_user(self) -> None:
+        with self._session.reporting("asking who you are", lambda _: True):
+            user = await (await self._session.catalog()).me()
+            self._user = str(user) if user is not None else ""
+
+    @work(exclusive=True, group="apply")
+    async def _apply(self) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        outcome: StagedOutcome | None = None
+        self._tell_progress(0, len(self._changeset.of("accepted")))
+        try:
+            with self._session.reporting("writing the changes"):
+                catalog = await self._session.catalog()
+                outcome = await AsyncStewardship(catalog).apply_staged(
+                    self._changeset, self._tell_progress
+                )
+                if outcome.ended_by is not None:
+                    raise outcome.ended_by
+        finally:
+            self._progress = ""
+            self._show(self._rows.cursor)
+        if outcome is None:
+            return
+        if outcome.ended_by is not None:
+            # What ended it is told already, and how many were written stands above.
+            return
+        failed = self._changeset.of("failed")
+        if failed:
+            self._show(self._items.index(failed[0]))
+        written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
+        refused = f"; {outcome.failed:,} not, the reason stands below" if outcome.failed else ""
+        self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        self._progress = f"writing {done:,} of {total:,} …"
+        self._show_heading()
+
+    def _show(self, cursor: int) -> None:
+        if not self.is_attached:
+            return
+        table = self.query_one(TableRows)
+        table.show(review_page(self._items), cursor=cursor, empty="There is nothing to review.")
+        self._show_heading()
+        self._show_item()
+        self.refresh_bindings()
+
+    def _show_heading(self) -> None:
+        if not self.is_attached:
+            return
+        counts = [Text(self._progress, "bold")] if self._progress else []
+        states = [Text(words) for words in review_counts(self._changeset)]
+        who = Urn.label(self._changeset.proposed_by)
+        proposed = f"proposed by {who}" if who else ""
+        heading = [said(self._changeset.title, "bold"), *counts, *states, said(proposed, "dim")]
+        self.query_one("#heading", Static).update(join(heading))
+
+    def _show_item(self) -> None:
+        item = self._item
+        rows = self.query_one(DifferenceRows)
+        rows.show_lines(review_diff(item) if item is not None else ())
+        self.refresh_bindings()
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAnswer:
+    """A text as it was left, and whether it was accepted so."""
+
+    text: str
+    is_accepted: bool
+
+
+class ReviewTextScreen(ModalScreen[ReviewAnswer]):
+    """Changes the text of a staged edit, above where it comes from. Nothing that was typed is lost:
+    leaving it keeps the text, undecided."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("reviewtext")
+    CSS = """
+    ReviewTextScreen { background: $background; }
+    ReviewTextScreen #title { height: 1; padding: 0 1; }
+    ReviewTextScreen #sources { height: auto; max-height: 6; padding: 0 1; color: $text-muted; }
+    ReviewTextScreen DescriptionArea {
+        height: 1fr; background: $background; border: round $primary; padding: 0 1;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    def __init__(self, title: str, sources: list[str], text: str) -> None:
+        super().__init__()
+        self._title, self._sources, self._text = title, sources, text
+
+    def compose(self) -> ComposeResult:
+        """Yield what it is about, the text, where it comes from, and the keys."""
+        yield Static(said(self._title, "bold"), id="title", markup=False)
+        yield DescriptionArea("")
+        yield Static(Text("\n").join(map(said, self._sources)), id="sources", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Put the cursor at the end of the text."""
+        area = self.query_one(DescriptionArea)
+        area.open_text(self._text)
+        self.set_focus(area)
+
+    def action_accept(self) -> None:
+        """Accept the text as it stands."""
+        self.dismiss(ReviewAnswer(self.query_one(DescriptionArea).text, is_accepted=True))
+
+    def action_leave(self) -> None:
+        """Go back; what was typed is kept, undecided."""
+        text = self.query_one(DescriptionArea).text
+        self.dismiss(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
+
+
+class ChangesetsScreen(ModalScreen[StagedChangeset]):
+    """The changesets that are kept, the newest first; gives the one to be reviewed. A file of
+    descriptions becomes one, and the changeset of a colleague is reviewed in its own file."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
+    CSS = """
+    ChangesetsScreen { align: center middle; }
+    ChangesetsScreen > Vertical {
+        width: 110; max-width: 96%; height: 24; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    ChangesetsScreen #what { height: 2; }
+    ChangesetsScreen Rows { height: 1fr; }
+    """
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__()
+        self._session = session
+        self._kept: list[StagedChangeset] = []
+
+    def compose(self) -> ComposeResult:
+        """Yield how many there are, which, and the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield Rows(row_height=2)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Look for them."""
+        self.set_focus(self.query_one(Rows))
+        self._read()
+
+    def action_open(self) -> None:
+        """Review the one under the cursor."""
+        at = self.query_one(Rows).cursor
+        if at < len(self._kept):
+            self.dismiss(self._kept[at])
+
+    def action_take_in(self) -> None:
+        """Ask for a file, and review what it would change."""
+        hint = "a changeset, or CSV, XLSX, JSON or Markdown of “catalog docs export”"
+        self.app.push_screen(PromptScreen("Review a file", hint), self._take_in)
+
+    def action_leave(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to review only where there is one."""
+        del parameters
+        return bool(self._kept) if action == "open" else True
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_open()
+
+    def _take_in(self, name: str | None) -> None:
+        if name is not None:
+            self._open_file(Path(name).expanduser())
+
+    @work(exclusive=True, group="file")
+    async def _open_file(self, path: Path) -> None:
+        what = self.query_one("#what", Static)
+        what.update(f"reading {visible(path.name)} …")
+        with self._session.reporting("reading the file"):
+            catalog = await self._session.catalog()
+            self.dismiss(await changeset_of(catalog, path))
+            return
+        self._show_count()
+
+    @work(exclusive=True, group="changesets")
+    async def _read(self) -> None:
+        rows = self.query_one(Rows)
+        rows.show(0, self._draw, empty="looking for changesets …")
+        with self._session.reporting("looking for changesets"):
+            self._kept = await asyncio.to_thread(_read_kept)
+        count = len(self._kept)
+        empty = "p in the worklist proposes texts, i reviews a file."
+        rows.show(count, self._draw, empty=empty)
+        self._show_count()
+        self.refresh_bindings()
+
+    def _show_count(self) -> None:
+        count = len(self._kept)
+        words = "1 changeset" if count == 1 else f"{count:,} changesets"
+        heading = Text(words if count else "No changesets", "bold")
+        self.query_one("#what", Static).update(heading)
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        one = self._kept[index]
+        moment = self._session.times.said(round(one.at.timestamp() * 1000))
+        title = padded(said(one.title, "bold"), max(width - len(moment) - 4, 8))
+        counts = join([Text(words) for words in review_counts(one)])
+        return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)
+
+
+async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
+    """Return the changeset of a file, or a new one of what a file of descriptions would change;
+    see `explorer.stewardship.files`. Raises `InvalidInput` for a file that is neither, or that
+    changes nothing."""
+    from explorer.stewardship import AsyncStewardship, format_of, read_rows, stage_changes
+
+    if path.suffix == ".jsonl":
+        return await asyncio.to_thread(StagedChangeset.open, path)
+    try:
+        content = await asyncio.to_thread(path.read_bytes)
+    except OSError as error:
+        raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+    entries = await asyncio.to_thread(read_rows, content, format_of(path))
+    steward = AsyncStewardship(catalog)
+    compared = await steward.changeset(entries)
+    edits = stage_changes(compared.changes)
+    if not edits:
+        raise InvalidInput(f"{path.name} changes nothing that can be written")
+    return await steward.stage(edits, path.name)
+
+
+def _read_kept() -> list[StagedChangeset]:
+    """Return the changesets that are kept and can be read, the newest first. Blocks."""
+    found = []
+    for path in kept_changesets():
+        try:
+            found.append(StagedChangeset.open(path))
+        except CatalogError:
+            # A file that is none stands in nobody's way.
+            continue
+    return found

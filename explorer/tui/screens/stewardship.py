@@ -1,0 +1,477 @@
+"""The worklist, what is worth documenting next, and coverage, how much is documented."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from explorer.errors import InvalidInput
+from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
+from explorer.query.filters import Criterion, Filter, all_of
+from explorer.stewardship.coverage import GROUPINGS, Coverage, Group, Grouping
+from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.screens.search.query import Query, condition_text
+from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.inputs import AskLine
+from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.stewardship import (
+    PARTS,
+    count_sentence,
+    coverage_page,
+    coverage_table,
+    group_name,
+    item_sentences,
+    worklist_page,
+    worklist_table,
+)
+from explorer.views.table import Table
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.metadata.registry import Registry
+    from explorer.stewardship.staging import StagedChangeset
+
+__all__ = ["CoverageScreen", "DatasetQuestion", "WorklistScreen"]
+
+_FIRST: Final = 500
+_MOST: Final = 10_000
+_DAYS: Final = 30
+_HINT: Final = "words, platform:snowflake, owner:…, tags:PII, domain:…"
+_READING: Final = "reading what is undocumented …"
+_COUNTING: Final = "counting what is documented …"
+_NOTHING: Final = "No dataset is found there; f changes the filter, esc clears it."
+_FILTERS: Final[dict[Grouping, str]] = {
+    "domain": "domains",
+    "folder": "browsePaths",
+    "owner": "owners",
+    "platform": "platform",
+    "tag": "tags",
+}
+"""The field that a filter for a group is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetQuestion:
+    """Which datasets are meant: those that a search finds, as it is typed, or with `is_mine` the
+    ones among them that the user owns. `title` is shown in the place of the text."""
+
+    text: str = ""
+    is_mine: bool = False
+    title: str = ""
+
+    def words(self) -> str:
+        """Return it in words; nothing for the whole catalog."""
+        owned = "owned by you" if self.is_mine else ""
+        return " · ".join(filter(None, (self.title or self.text, owned)))
+
+
+async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "tuple[str, Filter]":
+    """Return words and filter as stewardship takes them. Raises `FilterSyntax` for a filter
+    that cannot be read, and `InvalidInput` where the server does not say who the user is."""
+    query = Query.split(question.text, guide_to(catalog.registry))
+    narrowed_by = query.filter(catalog.registry)
+    if question.is_mine:
+        user = await catalog.me()
+        if user is None:
+            raise InvalidInput("this server does not say who you are; filter by owner:NAME instead")
+        narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", (str(user),))))
+    return query.words or "*", narrowed_by
+
+
+class DatasetScreen(ModalScreen[Urn]):
+    """Shows a table about the datasets of a question, which can be narrowed by a search."""
+
+    DEFAULT_CSS = """
+    DatasetScreen { background: $background; }
+    DatasetScreen > Vertical { height: 1fr; }
+    DatasetScreen #heading { height: auto; max-height: 4; padding: 0 1; }
+    DatasetScreen TableRows { height: 1fr; }
+    """
+
+    def __init__(self, session: TerminalSession, question: DatasetQuestion, rows: Rows) -> None:
+        super().__init__()
+        self._session = session
+        self._question = self._first_question = question
+        self._rows = rows
+
+    def compose(self) -> ComposeResult:
+        """Yield the heading, the line to narrow it, the table and the keys."""
+        with Vertical():
+            yield Static("", id="heading", markup=False)
+            yield AskLine(_HINT)
+            yield TableRows(self._rows)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the answer."""
+        self.set_focus(self._rows)
+        self._turn_to(self._question)
+
+    def action_filter(self) -> None:
+        """Narrow the datasets by a search."""
+        self.query_one(AskLine).ask(self._question.text)
+
+    def action_reload(self) -> None:
+        """Read the answer again."""
+        self._read()
+
+    def action_leave(self) -> None:
+        """Go back to the first question, or close."""
+        if self._question != self._first_question:
+            self._turn_to(self._first_question)
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    @on(Input.Submitted)
+    def _submit_filter(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._hide_filter()
+        question = DatasetQuestion(event.value.strip(), self._question.is_mine)
+        if question != self._question:
+            self._turn_to(question)
+
+    @on(AskLine.Left)
+    def _hide_filter(self) -> None:
+        self.query_one(AskLine).display = False
+        self.set_focus(self._rows)
+
+    def _turn_to(self, question: DatasetQuestion) -> None:
+        """Empty the table, and read the answer to another question."""
+        self._question = question
+        self.clear()
+        self._read()
+
+    @work(exclusive=True, group="datasets")
+    async def _read(self) -> None:
+        with self._session.reporting("reading what is documented", self.show_state, self._read):
+            catalog = await self._session.catalog()
+            try:
+                text, narrowed_by = await read_question(catalog, self._question)
+            except FilterSyntax as error:
+                self.show_state(f"The filter cannot be read: {error}")
+            else:
+                await self.read(catalog, text, narrowed_by)
+
+    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+        """Read and show the answer for the datasets that a search finds."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Show that nothing was read yet."""
+        raise NotImplementedError
+
+    def show_state(self, sentence: str) -> bool:
+        """Show a sentence in the place of an empty table; return whether it is seen there."""
+        raise NotImplementedError
+
+
+class WorklistRows(Rows):
+    """What is undocumented."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("worklistrows")
+
+
+class WorklistScreen(DatasetScreen):
+    """Lists undocumented tables and columns, the most used first. The editor that is opened from it
+    goes from one to the next across tables. Gives the table to be opened, where one is.
+
+    `edit` opens the editor at one description of a queue; it calls back after every save and when
+    the editor is left. `review` shows proposed texts for review.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("worklist")
+    CSS = """
+    WorklistScreen #item {
+        height: 3; padding: 0 1; border-top: solid $border-blurred; text-overflow: ellipsis;
+    }
+    """
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        question: DatasetQuestion,
+        edit: Callable[[WorkQueue, Urn, str | None, Callable[[], object]], object],
+        review: "Callable[[StagedChangeset], object]",
+    ) -> None:
+        super().__init__(session, question, WorklistRows())
+        self._edit = edit
+        self._review = review
+        self._queue = WorkQueue(Worklist((), 0, _DAYS))
+        self._shown: tuple[Item, ...] = ()
+        self._state = _READING
+        self._progress = ""
+
+    def compose(self) -> ComposeResult:
+        """Yield the list, and below it what is under the cursor."""
+        yield from super().compose()
+        yield Static("", id="item", markup=False)
+
+    def table(self) -> Table | None:
+        """Return what is listed, for a file."""
+        return worklist_table(self._queue.worklist) if self._shown else None
+
+    def hear(self, changes: Changes) -> None:
+        """Take out what others have documented."""
+        keys = self._queue.keys_of({str(urn) for urn in changes})
+        if keys:
+            self._drop_documented(keys)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to open a table only where one is listed."""
+        del parameters
+        return bool(self._shown) if action in ("open", "propose") else True
+
+    def action_propose(self) -> None:
+        """Propose texts for the columns of these datasets, from where they are made from, and
+        review them. Nothing is written."""
+        self._propose()
+
+    @work(exclusive=True, group="propose")
+    async def _propose(self) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        self._tell_progress(0, 0)
+        with self._session.reporting("looking for texts"):
+            catalog = await self._session.catalog()
+            steward = AsyncStewardship(catalog)
+            text, narrowed_by = await read_question(catalog, self._question)
+            edits = await steward.propose_descriptions(
+                text=text, narrowed_by=narrowed_by, progress=self._tell_progress
+            )
+            if edits:
+                title = f"Proposed texts: {self._question.words() or 'the whole catalog'}"
+                self._review(await steward.stage(edits, title))
+            else:
+                self._session.say("No text is found upstream or by name for any of these columns.")
+        self._progress = ""
+        self._show_left()
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        self._progress = f"looking for texts, {done:,} of {total:,} tables read …"
+        if self.is_attached:
+            self.query_one("#heading", Static).update(self._heading())
+
+    def action_open(self) -> None:
+        """Open the page of the table under the cursor."""
+        if self._item is not None:
+            self.dismiss(Urn.parse(self._item.urn))
+
+    def action_mine(self) -> None:
+        """List only what the user owns, or all."""
+        self._turn_to(replace(self._question, is_mine=not self._question.is_mine))
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._item is not None:
+            urn, path = self._item.key
+            self._edit(self._queue, Urn.parse(urn), path, self._show_left)
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._show_item()
+
+    @property
+    def _item(self) -> Item | None:
+        at = self._rows.cursor
+        return self._shown[at] if at < len(self._shown) else None
+
+    def clear(self) -> None:
+        """Show that nothing was read yet."""
+        self._queue = WorkQueue(Worklist((), 0, _DAYS))
+        self.show_state(_READING)
+
+    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+        """Read the first of the list, then as many as are listed at most."""
+        from explorer.stewardship import AsyncStewardship
+
+        # Where the client counts by itself, the first ones cost as much as all.
+        is_counted = (await catalog.abilities()).stewardship
+        for most in (_FIRST, _MOST) if is_counted else (_MOST,):
+            worklist = await AsyncStewardship(catalog).worklist(
+                text=text,
+                narrowed_by=narrowed_by,
+                top=most,
+                days=_DAYS,
+                progress=self._show_progress,
+            )
+            self._queue.extend(worklist)
+            self.show_state("Everything here is documented." if worklist.datasets else _NOTHING)
+            if not worklist.truncated:
+                return
+
+    def _show_progress(self, done: int, total: int) -> None:
+        if not self._shown and done < total:
+            self.show_state(f"measuring use and reach: {done:,} of {total:,} tables …")
+
+    @work(group="documented")
+    async def _drop_documented(self, keys: list[Key]) -> None:
+        with self._session.reporting("reading what others documented", lambda _: True):
+            catalog = await self._session.catalog()
+            if self._queue.drop(await documented_meanwhile(catalog, keys)):
+                self._show_left()
+
+    def show_state(self, sentence: str) -> bool:
+        """Show a sentence in the place of an empty list; return whether it is seen there."""
+        self._state = sentence
+        self._show_left()
+        return not self._shown
+
+    def _show_left(self) -> None:
+        """Show what is left, the cursor on the same item where that is listed."""
+        if not self.is_attached:
+            return
+        current, at = self._item, self._rows.cursor
+        worklist = self._queue.worklist
+        self._shown = worklist.items
+        if current is not None:
+            keys = [item.key for item in self._shown]
+            at = keys.index(current.key) if current.key in keys else at
+        self.query_one(TableRows).show(worklist_page(worklist), cursor=at, empty=self._state)
+        self.query_one("#heading", Static).update(self._heading())
+        self._show_item()
+        self.refresh_bindings()
+
+    def _heading(self) -> Text:
+        queue, listed = self._queue, len(self._shown)
+        parts = [Text("Worklist", "bold")]
+        if self._progress:
+            parts.append(Text(self._progress, "bold"))
+        if listed:
+            more = f", {listed:,} of them listed" if queue.left > listed else ""
+            parts.append(Text(f"{queue.left:,} undocumented{more}"))
+        if queue.written:
+            parts.append(Text(f"{queue.written:,} documented here", "bold"))
+        return join([*parts, said(self._question.words(), "italic")])
+
+    def _show_item(self) -> None:
+        item = self._item
+        text = Text()
+        if item is not None:
+            text = join(
+                [
+                    said(item.column.simple if item.column else "", "bold"),
+                    said(Urn.parse(item.urn).name),
+                    said(item.platform or ""),
+                    *(Text(sentence, "dim") for sentence in item_sentences(item, _DAYS)),
+                ]
+            )
+        self.query_one("#item", Static).update(text)
+
+
+class CoverageRows(Rows):
+    """The groups."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("coveragerows")
+
+
+class CoverageScreen(DatasetScreen):
+    """How many tables and columns are documented, in all and by group, the least documented first;
+    `open_worklist` shows what is missing in a group."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("coverage")
+    CSS = """
+    CoverageScreen #heading { border-bottom: solid $border-blurred; }
+    """
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        question: DatasetQuestion,
+        open_worklist: Callable[[DatasetQuestion], object],
+    ) -> None:
+        super().__init__(session, question, CoverageRows())
+        self._open_worklist = open_worklist
+        self._by: Grouping = "platform"
+        self._coverage: Coverage | None = None
+        self._registry: Registry | None = None
+
+    def table(self) -> Table | None:
+        """Return the counts, for a file."""
+        return coverage_table(self._coverage) if self._coverage is not None else None
+
+    def action_turn(self, step: int) -> None:
+        """Group by the next thing."""
+        self._by = GROUPINGS[(GROUPINGS.index(self._by) + step) % len(GROUPINGS)]
+        self._turn_to(self._question)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        groups = self._coverage.groups if self._coverage is not None else ()
+        at = self._rows.cursor
+        if at < len(groups) and self._registry is not None:
+            self._open_worklist(self._question_of(groups[at], self._registry))
+
+    def _question_of(self, group: Group, registry: "Registry") -> DatasetQuestion:
+        """Return the question for the datasets of a group."""
+        field = _FILTERS[self._by]
+        criterion = (
+            Criterion(field, (group.key,))
+            if group.key
+            else Criterion(field, condition="EXISTS", negated=True)
+        )
+        query = Query.split(self._question.text, guide_to(registry))
+        name = f"{self._by} {group_name(group, self._by)}"
+        title = " · ".join(filter(None, (self._question.text, name)))
+        return DatasetQuestion(query.narrowed(condition_text(criterion, registry)), title=title)
+
+    def clear(self) -> None:
+        """Show that nothing was counted yet."""
+        self.show_state(_COUNTING)
+
+    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+        """Count what is documented, and show it."""
+        from explorer.stewardship import AsyncStewardship
+
+        self._registry = catalog.registry
+        coverage = await AsyncStewardship(catalog).coverage(
+            text=text, narrowed_by=narrowed_by, by=self._by, progress=self._show_progress
+        )
+        self._show(coverage, _NOTHING)
+
+    def _show_progress(self, done: int, total: int) -> None:
+        if self._coverage is None and done < total:
+            self.show_state(f"counting: {done:,} of {total:,} tables …")
+
+    def show_state(self, sentence: str) -> bool:
+        """Show a sentence in the place of the counts; return whether it is seen there."""
+        self._show(None, sentence)
+        return True
+
+    def _show(self, coverage: Coverage | None, state: str) -> None:
+        if not self.is_attached:
+            return
+        self._coverage = coverage
+        rows = self.query_one(TableRows)
+        rows.show(coverage_page(coverage) if coverage else Table((), ()), empty=state)
+        heading = join(
+            [
+                Text("Coverage", "bold"),
+                Text(f"by {self._by}"),
+                said(self._question.words(), "italic"),
+            ]
+        )
+        if coverage is not None:
+            for part in PARTS:
+                heading.append(f"\n{part:<8} ", "dim").append(count_sentence(coverage.of(part)))
+        self.query_one("#heading", Static).update(heading)
+        self.refresh_bindings()

@@ -1,0 +1,210 @@
+"""Staged edits are reviewed with a key each, and what was accepted is written."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from explorer.client import Catalog
+from explorer.metadata.urn import Urn
+from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
+from explorer.stewardship.staging import TextSource
+from explorer.tui.screens.review import ReviewRows, ReviewScreen
+from tests.tui.conftest import OpenTerminal, Reader
+from tests.tui.test_worklist import Failing, make_table, texts_of
+
+pytestmark = pytest.mark.anyio
+
+
+def staged(path: Path, urn: Urn, columns: Sequence[str]) -> Path:
+    """A changeset that proposes a text for each column."""
+    sources = (TextSource("lineage", str(urn), "raw_orders", "key", hops=2, agreeing=3),)
+    edits = [
+        StagedEdit(str(urn), urn.name, column, text=f"Text of {column}.", sources=sources)
+        for column in columns
+    ]
+    StagedChangeset.create(
+        path, edits, title="Texts from upstream", server="", proposed_by="urn:li:corpuser:nina"
+    )
+    return path
+
+
+async def review(reader: Reader, path: Path) -> ReviewScreen:
+    """Open a file for review from the list of changesets."""
+    await reader.press("V")
+    await reader.sees("a file")
+    await reader.press("i")
+    reader.app.post_message(events.Paste(str(path)))
+    await reader.press("enter")
+    await reader.until(lambda: isinstance(reader.app.screen, ReviewScreen))
+    screen = reader.app.screen
+    assert isinstance(screen, ReviewScreen)
+    return screen
+
+
+async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_written(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "reviewed", ["a", "b", "c", "d"])
+        path = staged(tmp_path / "one.changes.jsonl", urn, "abcd")
+        async with at(desk) as reader:
+            await review(reader, path)
+            await reader.sees("Texts from upstream", "4 open", "proposed by nina")
+            await reader.sees("from raw_orders.key, 2 hops upstream", "3 columns have this text")
+            await reader.press("a", "x", "a", "e")
+            await reader.sees("Text of d.", "accept")
+            await reader.type(" Changed.")
+            await reader.press("ctrl+s")
+            await reader.sees("3 accepted", "1 refused", "Everything is decided")
+            await reader.press("ctrl+s")
+            await reader.sees("Write 3 changes")
+            assert set(texts_of(catalog, urn).values()) == {""}
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 3 changes.", "3 applied")
+            written = {"a": "Text of a.", "b": "", "c": "Text of c.", "d": "Text of d. Changed."}
+            assert texts_of(catalog, urn) == written
+            await reader.press("escape")
+            await reader.press("ctrl+z")
+            await reader.sees("Undo the last save?", "description of a of reviewed")
+            await reader.press("ctrl+s")
+            await reader.until(lambda: set(texts_of(catalog, urn).values()) == {""})
+
+
+async def test_somebody_elses_text_is_shown_before_it_is_replaced(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "raced", ["a", "b"])
+        path = staged(tmp_path / "one.changes.jsonl", urn, "ab")
+        async with at(desk) as reader:
+            await review(reader, path)
+            await reader.press("a", "a")
+            catalog.describe(urn, "Theirs.", column="b")
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.sees("1 failed", "somebody else wrote this meanwhile", "Theirs.")
+            assert texts_of(catalog, urn) == {"a": "Text of a.", "b": "Theirs."}
+            await reader.press("a")
+            await reader.sees("1 accepted")
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.until(lambda: texts_of(catalog, urn)["b"] == "Text of b.")
+
+
+async def test_what_was_decided_is_there_when_the_review_is_opened_again(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "later", ["a", "b", "c"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "abc")
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("a", "e")
+        await reader.type(" Typed")
+        await reader.press("escape")
+    async with at(desk) as reader:
+        screen = await review(reader, path)
+        await reader.sees("1 accepted", "2 open", "Text of b. Typed")
+        # The cursor is on the first that is open.
+        assert screen.query_one(ReviewRows).cursor == 1
+
+
+async def test_all_that_is_open_is_accepted_at_once_when_that_is_confirmed(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "several", ["a", "b", "c"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "abc")
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("x", "A")
+        await reader.sees("Accept all 2 that are open?")
+        await reader.press("escape")
+        await reader.sees("2 open")
+        await reader.press("A")
+        await reader.press("ctrl+s")
+        await reader.sees("2 accepted", "1 refused")
+        await reader.press("u")
+        await reader.sees("1 accepted", "1 open")
+
+
+async def test_a_file_of_descriptions_is_reviewed_before_anything_is_written(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "from_file", ["a", "b"])
+        rows = Stewardship(catalog).documentation([urn])
+        path = tmp_path / "docs.csv"
+        content = write_rows(rows, "csv").replace(b"from_file,a,int,,,", b"from_file,a,int,,New,")
+        path.write_bytes(content)
+        async with at(desk) as reader:
+            await review(reader, path)
+            await reader.sees("docs.csv", "1 open", "New", "from a file")
+            assert texts_of(catalog, urn) == {"a": "", "b": ""}
+            # It is kept, and on the list the next time.
+            await reader.press("escape")
+            await reader.press("V")
+            await reader.sees("docs.csv", "1 open")
+            await reader.press("enter")
+            await reader.press("a", "ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.until(lambda: texts_of(catalog, urn) == {"a": "New", "b": ""})
+
+
+async def test_a_file_that_is_none_is_told_and_the_list_stays(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text("{}\n")
+    async with at(desk) as reader:
+        await reader.press("V")
+        await reader.press("i")
+        await reader.type(str(path))
+        await reader.press("enter")
+        await reader.sees("this is no changeset")
+        await reader.press("escape")
+
+
+async def test_texts_are_proposed_for_a_worklist_and_reviewed(at: OpenTerminal, desk: Path) -> None:
+    # Names that no other table of this catalog has.
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    with Catalog(data_dir=desk) as catalog:
+        above = make_table(catalog, "proposing_above", ["one_of", "two_of"])
+        below = make_table(catalog, "proposing_below", ["one_of", "two_of", "three_of"])
+        made_from = {"dataset": str(above), "type": "TRANSFORMED", "auditStamp": stamp}
+        catalog.put(below, "upstreamLineage", {"upstreams": [made_from]})
+        for column in ("one_of", "two_of"):
+            catalog.describe(above, f"Upstream text of {column}.", column=column)
+        async with at(desk) as reader:
+            await reader.press("W", "f")
+            await reader.type("name:proposing_below")
+            await reader.press("enter")
+            await reader.sees("3 undocumented")
+            await reader.press("p")
+            await reader.sees("Proposed texts: name:proposing_below", "2 open")
+            await reader.sees("proposing_above.one_of, 1 hop upstream; a guess")
+            assert set(texts_of(catalog, below).values()) == {""}
+            await reader.press("a", "x", "ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 1 change.")
+            await reader.press("escape")
+            # The worklist is below it, without what was written.
+            await reader.sees("Worklist", "2 undocumented")
+        written = {"one_of": "Upstream text of one_of.", "two_of": "", "three_of": ""}
+        assert texts_of(catalog, below) == written
+
+
+async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "ended", ["a", "b"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "ab")
+    async with at(desk, transport=Failing(desk)) as reader:
+        await review(reader, path)
+        await reader.press("a", "a", "ctrl+s")
+        await reader.press("ctrl+s")
+        await reader.sees("The network is gone", "2 accepted")
+    assert StagedChangeset.open(path).counts() == {"accepted": 2}
