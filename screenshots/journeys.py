@@ -89,7 +89,7 @@ def _customers(*steps: str) -> Journey:
     return Journey(steps, _table("dim_customers"))
 
 
-def _first(*steps: str) -> Journey:
+def _first(*steps: str | _Steps) -> Journey:
     return Journey(steps)
 
 
@@ -97,6 +97,7 @@ def _narrow(journey: Journey) -> Journey:
     return Journey(journey.steps, journey.at, _NARROW)
 
 
+_REVIEW = ("W", "f", Words("name:dim_*"), "enter", "p", _pause, "a", "x", "a", "down")
 _COLUMNS = ("down", "down", "u")
 _RAW = (*["down"] * 3, "space", *["down"] * 6, "space")
 _STATUS = Words("Paid, refunded or open.")
@@ -109,6 +110,7 @@ JOURNEYS: dict[str, Journey] = {
     # Before any that writes.
     "worklist": _first("W"),
     "coverage": _first("C", "left", "left"),
+    "review": _first(*_REVIEW),
     "worklist-80x24": _narrow(_first("W")),
     "coverage-80x24": _narrow(_first("C", "left", "left")),
     "welcome": _first("ctrl+g"),
@@ -148,6 +150,7 @@ JOURNEYS: dict[str, Journey] = {
 for _name in (
     "worklist",
     "coverage",
+    "review",
     "find",
     "columns",
     "lineage",
