@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -78,6 +78,8 @@ def editor_heading(
 _PAUSE_SECONDS = 0.3
 _LONGEST_SECONDS = 3.0
 _TURN_SECONDS = 0.01
+# The screen is painted once with the text and its draft, and without where that takes longer.
+_UNPAINTED_SECONDS = 0.1
 # Below so many lines the text has all of them.
 _LOW = 16
 _NOBODY = "unknown"
@@ -194,6 +196,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self._is_newer = False
         self._over = False
         self._burst_seconds = 0.0
+        self._unpainted = ExitStack()
         # Set once it is known whether there is a draft; none may be written over before.
         self._opened = asyncio.Event()
 
@@ -220,7 +223,13 @@ class EditorScreen(ModalScreen[EditorOutcome]):
 
     def on_mount(self) -> None:
         """The keys to the text, at its end, as soon as it is known whether there is a draft."""
+        self._unpainted.enter_context(self.app.batch_update())
+        self.set_timer(_UNPAINTED_SECONDS, self._unpainted.close)
         self._begin(self._target.path)
+
+    def on_unmount(self) -> None:
+        """Have the screen below painted, however soon this one was left."""
+        self._unpainted.close()
 
     @property
     def _is_gone(self) -> bool:
@@ -530,6 +539,7 @@ class EditorScreen(ModalScreen[EditorOutcome]):
         self._opened.set()
         self._tell()
         self.refresh_bindings()
+        self._unpainted.close()
         self._go_on()
 
     @work(exclusive=True, group="ask")
