@@ -30,7 +30,7 @@ from explorer.cli.output import (
     results,
     said,
 )
-from explorer.client.display import block, line, moment
+from explorer.client.display import block, line
 from explorer.client.editable import (
     LABEL_KINDS,
     OWNERS,
@@ -40,7 +40,7 @@ from explorer.client.editable import (
     domains_of,
     place_of,
 )
-from explorer.client.records import Edit, Held, What
+from explorer.client.records import Edit
 from explorer.errors import (
     CatalogError,
     Conflict,
@@ -53,6 +53,7 @@ from explorer.errors import (
 )
 from explorer.metadata.urn import Urn
 from explorer.views.diff import text_diff
+from explorer.views.journal import edit_place, held_words
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -75,8 +76,6 @@ __all__ = [
     "given_urns",
     "go_through",
     "keep_journal",
-    "part",
-    "place_words",
     "read_stdin",
     "refuse_read_only",
     "show_description",
@@ -89,8 +88,6 @@ Change = Callable[["Catalog", str], Iterable[Edit]]
 
 _OF_ONE: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
 """What concerns one entity rather than all of them."""
-_PART: Final = 48
-_NOTHING: Final[dict[What, str]] = {"deprecation": "not deprecated", "owners": "nobody"}
 
 
 @dataclass(slots=True)
@@ -214,9 +211,9 @@ def tell(edits: Sequence[Edit]) -> None:
     if not edits:
         return
     first, last = edits[0], edits[-1]
-    place = place_words(first.urn, first.column)
+    place = edit_place(first.urn, first.column)
     head = Text(f"{first.what} of ") + said(place, "bold") + Text(": ")
-    before, after = part(first.what, first.before), part(first.what, last.after)
+    before, after = held_words(first.what, first.before), held_words(first.what, last.after)
     if first.before == last.after:
         note(head, Text(f"{before} (unchanged)"))
     else:
@@ -234,59 +231,6 @@ def as_record(edit: Edit) -> dict[str, Any]:
         "changed": edit.changed,
         "at": edit.at.isoformat(),
     }
-
-
-def place_words(urn: Urn, column: str | None) -> str:
-    """Return an entity, or a column of it, as people call them."""
-    if column is None:
-        return urn.name
-    from explorer.metadata.fieldpath import FieldPath
-
-    return f"{urn.name} · {FieldPath(column).simple}"
-
-
-def part(what: What, held: Held, limit: int = _PART) -> str:
-    """Return what stood or stands there, in a few words."""
-    if not held:
-        return _NOTHING.get(what, "none")
-    match held:
-        case str():
-            return held if what == "status" else f"“{line(held, limit)}”"
-        case dict() if what == "entity":
-            return "created"
-        case dict():
-            return line(", ".join(_deprecation(held)), limit * 2)
-        case _:
-            return ", ".join(line(word) for word in _labels(what, held))
-
-
-def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
-    for label in held:
-        # An owner's kind and a link's label stand after a space.
-        name, _, beside = label.partition(" ")
-        match what:
-            case "owners":
-                name, _, beside = label.rpartition(" ")
-                kind = Urn.parse(beside).name if beside.startswith("urn:li:") else beside
-                yield f"{_name(name)} ({kind.replace('_', ' ').lower()})"
-            case "links":
-                yield f"{beside} <{name}>" if beside else name
-            case _:
-                yield _name(label)
-
-
-def _name(urn: str) -> str:
-    found = Urn.parse_all([urn])
-    return found[0].name if found else urn
-
-
-def _deprecation(held: dict[str, Any]) -> Iterator[str]:
-    note_text = held.get("note")
-    yield f"deprecated “{note_text}”" if note_text else "deprecated"
-    if held.get("decommissionTime"):
-        yield f"until {moment(held['decommissionTime'], utc=True)}"
-    if held.get("replacement"):
-        yield f"use {_name(str(held['replacement']))} instead"
 
 
 def _say_how_many(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> None:
@@ -441,7 +385,7 @@ def _table(found: Sequence[_Found], what: _What) -> StyledTable:
         TableColumn(name, audience="programs"),
     ]
     rows = [
-        (place_words(urn, path), part(what, held), str(urn), path, held)
+        (edit_place(urn, path), held_words(what, held), str(urn), path, held)
         for urn, path, held in found
     ]
     return StyledTable(columns, rows)
@@ -747,7 +691,7 @@ def _save_description(
         raise
     if edit.changed:
         head = Text("described ") + said(place.name, "bold")
-        was, now = (part("description", held) for held in (edit.before, edit.after))
+        was, now = (held_words("description", held) for held in (edit.before, edit.after))
         note(head, Text(f": {was} → {now}"))
     else:
         note(said(place.name, "bold"), Text(" says that already; nothing was written"))

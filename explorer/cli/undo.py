@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 from rich.padding import Padding
 from rich.text import Text
 
@@ -19,8 +18,6 @@ from explorer.cli.edits import (
     given_urns,
     go_through,
     keep_journal,
-    part,
-    place_words,
     refuse_read_only,
     tell,
 )
@@ -33,15 +30,18 @@ from explorer.client.journal import (
     Journal,
     JournalEntry,
     JournalSave,
+    entries_with,
     is_undone,
     last_save,
     last_undo,
     saves_of,
+    standing_part,
     undone_in,
 )
 from explorer.client.records import Deletion, Edit, StatusChange
 from explorer.errors import CatalogError, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
+from explorer.views.journal import edit_place, held_words, journal_table
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -51,11 +51,13 @@ __all__ = ["hard_delete", "print_journal", "redo_edits", "restore", "soft_delete
 _SHORT: Final = 8
 
 
-def print_journal(count: int, shown_as: OutputFormat | None) -> None:
-    """The edits, newest first. Nothing is asked of any server."""
-    entries = list(_journal())[::-1]
-    undone = undone_in(entries[::-1])
-    table = _table(entries[:count], undone)
+def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None:
+    """Print the edits of saves that have all `words`, the newest first. Nothing is asked of any
+    server."""
+    everything = _journal()
+    undone = undone_in(everything)
+    entries = entries_with(everything, words)[::-1]
+    table = journal_table(entries[:count], undone)
     match shown_as:
         case "json":
             records = output.as_objects(table)
@@ -67,7 +69,7 @@ def print_journal(count: int, shown_as: OutputFormat | None) -> None:
             output.print_csv(table)
         case _:
             _print_entries(entries[:count], undone)
-    if not entries:
+    if not everything:
         note(Text("no edits were made from this machine"))
     else:
         note(Text(f"{min(count, len(entries)):,} of {len(entries):,} shown"))
@@ -151,8 +153,7 @@ def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
     found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
     for save in saves_of(entries):
         if save.id.startswith(edit_id) and save.id not in {one.id for one in found}:
-            left = tuple(one for one in save.entries if not is_undone(one.id, undone))
-            found.append(JournalSave(save.id, left or save.entries))
+            found.append(standing_part(save, undone) or save)
     if not found:
         raise NotFound(
             f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all"
@@ -168,42 +169,6 @@ def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
             "taking that back does the edit again"
         )
     return chosen
-
-
-def _table(
-    entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]
-) -> output.StyledTable:
-    columns = (
-        *("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes"),
-        "save",
-    )
-    rows = [
-        (
-            entry.id,
-            entry.at.isoformat(),
-            entry.server,
-            entry.urn,
-            entry.column,
-            entry.what,
-            _cell(entry.before),
-            _cell(entry.after),
-            is_undone(entry.id, undone),
-            " ".join(entry.undoes) or None,
-            entry.save or entry.id,
-        )
-        for entry in entries
-    ]
-    return output.StyledTable([output.TableColumn(name) for name in columns], rows)
-
-
-def _cell(held: object) -> output.Cell:
-    match held:
-        case str() | None:
-            return held
-        case list():
-            return [str(one) for one in held]
-        case _:
-            return msgspec.json.encode(held).decode()
 
 
 def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> None:
@@ -223,14 +188,14 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         head = [
             Text(entry.id[:_SHORT], "bold"),
             Text(moment(round(entry.at.timestamp() * 1000))),
-            Text(f"{entry.what} of ") + said(place_words(edit.urn, edit.column), "bold"),
+            Text(f"{entry.what} of ") + said(edit_place(edit.urn, edit.column), "bold"),
             Text(state, "italic"),
             Text(line(entry.server) if several_servers else "", "dim"),
         ]
         console.print(words(head))
         room = max((console.width - 7) // 2, 16)
         limit = room - 3 if entry.what == "description" else room * 2
-        was, now = (part(entry.what, held, limit) for held in (edit.before, edit.after))
+        was, now = (held_words(entry.what, held, limit) for held in (edit.before, edit.after))
         change = Text(f"{was} → {now}", "dim" if is_over else "")
         console.print(Padding(change, (0, 0, 0, 2)))
 

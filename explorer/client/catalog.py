@@ -270,6 +270,7 @@ class Catalog(_OneServer, BlockingFace):
     keep_journal = blocking(AsyncCatalog.keep_journal)
     undo = blocking(AsyncCatalog.undo)
     undo_save = blocking(AsyncCatalog.undo_save)
+    journal = blocking(AsyncCatalog.journal)
     redo = blocking(AsyncCatalog.redo)
     last_save = blocking(AsyncCatalog.last_save)
     last_undo = blocking(AsyncCatalog.last_undo)

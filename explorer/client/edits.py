@@ -733,7 +733,8 @@ class LinkMethods(EditMethods):
         no error then. Raises `NotFound` where there is no such link, and for an entity that does
         not exist, `TextConflict` as `add_link`.
 
-        Example: `cat.remove_link(urn, "https://wiki.example.com/orders")`
+        Example: `cat.add_link(urn, "https://wiki.example.com", "Wiki"); cat.remove_link(urn,
+        "https://wiki.example.com")`
         """
         target = edit_target(Urn.parse(urn), "links")
         found = await self._stored(target.urn, target.aspect)

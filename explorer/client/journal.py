@@ -24,12 +24,15 @@ __all__ = [
     "Journal",
     "JournalEntry",
     "JournalSave",
+    "entries_with",
     "held_labels",
     "is_undone",
     "last_save",
     "last_undo",
     "one_save",
     "saves_of",
+    "standing_part",
+    "undo_depth",
     "undone_in",
 ]
 
@@ -136,6 +139,20 @@ class JournalSave:
             found[place] = edit, ids
         return tuple(reversed(found.values()))
 
+    def has(self, words: str) -> bool:
+        """Return whether every word is somewhere in the save: in the URN of an entity, a column, a
+        text or label before or after, the kind of an edit, the server's address, the name of who
+        proposed or approved it, or in its day (2030-01-31). Upper and lower case are the same."""
+        wanted = words.casefold().split()
+        if not wanted:
+            return True
+        parts = [self.server, f"{self.at.astimezone():%Y-%m-%d}"]
+        for one in self.entries:
+            parts += (one.urn, one.column or "", one.what, one.proposed_by, one.approved_by)
+            parts += (_searched(one.before), _searched(one.after))
+        searched = "\n".join(parts).casefold()
+        return all(word in searched for word in wanted)
+
 
 class Journal:
     """A journal in a file that several processes may write to at once.
@@ -216,6 +233,15 @@ def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
     return [JournalSave(save, several) for save, several in found.items()]
 
 
+def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEntry]:
+    """Return the entries of the saves that have all words, in their order; see
+    `JournalSave.has`."""
+    if not words.strip():
+        return list(entries)
+    saves = {save.id for save in saves_of(entries) if save.has(words)}
+    return [entry for entry in entries if (entry.save or entry.id) in saves]
+
+
 def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
     """Return, by the id of each entry that was undone, the ids of the entries that undid it."""
     found: dict[str, tuple[str, ...]] = {}
@@ -235,7 +261,7 @@ def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
     there is none. An undo or a redo does not count as a save."""
     undone = undone_in(entries)
     for save in reversed(saves_of(one for one in entries if one.server == server)):
-        standing = _standing(save, undone)
+        standing = standing_part(save, undone)
         if standing is not None and not any(one.undoes for one in save.entries):
             return standing
     return None
@@ -246,17 +272,19 @@ def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
     something else was saved since."""
     undone, known = undone_in(entries), {one.id: one for one in entries}
     for save in reversed(saves_of(one for one in entries if one.server == server)):
-        depth = _depth(save.entries[0], known)
+        depth = undo_depth(save.entries[0], known)
         if depth == 0:
             return None
-        standing = _standing(save, undone)
+        standing = standing_part(save, undone)
         # An undo of an undo is a redo.
         if standing is not None and depth % 2:
             return standing
     return None
 
 
-def _depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
+def undo_depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
+    """Return 0 for an edit, 1 for an undo of one, 2 for a redo, and so on. `known` are the entries
+    of the journal by their ids."""
     depth, at = 0, entry
     while at.undoes:
         depth += 1
@@ -266,7 +294,8 @@ def _depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
     return depth
 
 
-def _standing(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> JournalSave | None:
+def standing_part(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> JournalSave | None:
+    """Return a save without its entries that are undone; None where all of them are."""
     left = tuple(one for one in save.entries if not is_undone(one.id, undone))
     return JournalSave(save.id, left) if left else None
 
@@ -343,6 +372,12 @@ def _held(value: Any) -> Held:
             return value
         case _:
             return None
+
+
+def _searched(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(value).decode()
 
 
 def _cannot(path: Path, error: OSError) -> str:

@@ -1,7 +1,7 @@
 """Undo and redo of edits."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from explorer.client.editable import (
@@ -16,6 +16,7 @@ from explorer.client.ingestion import AspectMethods
 from explorer.client.journal import (
     JournalEntry,
     JournalSave,
+    entries_with,
     held_labels,
     last_save,
     last_undo,
@@ -105,6 +106,15 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         Example: `cat.last_undo()`
         """
         return last_undo(await self._entries(), await self._own_address())
+
+    async def journal(self, words: str = "") -> Sequence[JournalEntry]:
+        """Return the edits in the journal, oldest first, of every server that was written to from
+        this machine; with `words` those of saves that have all of them, see `JournalSave.has`. None
+        where no journal is kept. No request.
+
+        Example: `cat.journal("orders PII")`
+        """
+        return await asyncio.to_thread(entries_with, await self._entries(), words)
 
     async def _entries(self) -> list[JournalEntry]:
         journal = await self._kept_journal()

@@ -169,7 +169,11 @@ def test_the_list_is_newest_first_and_says_how_many(mine: Any, table: Any) -> No
     assert "\x1b" not in both.out
     assert max(map(len, both.out.splitlines())) <= 80
     csv = mine("undo", "--list", "--csv").out
-    assert csv.startswith("id,at,server,urn,column,what,before,after,undone,undoes,save\r\n")
+    assert csv.startswith(
+        "id,at,server,urn,column,what,before,after,undone,undoes,save,proposed_by"
+    )
+    assert "1 of 1 shown" in mine("undo", "--list", "--find", "UNDONE tags").err
+    assert mine("undo", "--list", "--find", "tags nowhere").out == ""
     assert [one["after"] for one in listed(mine)] == [["urn:li:tag:Undone"], HOSTILE]
 
 

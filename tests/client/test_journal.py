@@ -13,6 +13,7 @@ import pytest
 
 from explorer.client.journal import (
     Journal,
+    entries_with,
     is_undone,
     last_save,
     last_undo,
@@ -200,3 +201,20 @@ def test_of_a_save_that_was_undone_in_part_the_rest_is_left_to_undo(journal: Any
     save = last_save(list(journal), "s")
     assert save is not None
     assert [one.column for one in save.entries] == ["y"]
+
+
+def test_saves_are_found_by_words_of_what_they_are_of_and_of_what_they_wrote(journal: Any) -> None:
+    with one_save(approved_by="urn:li:corpuser:nina"):
+        journal.append(edit("Orders a day.", "Before."), "http://there")
+        journal.append(edit("Another.", column="amount"), "http://there")
+    journal.append(edit(("urn:li:tag:PII",), (), "tags"), "http://elsewhere")
+    entries = list(journal)
+
+    def found(words: str) -> int:
+        return len(entries_with(entries, words))
+
+    assert found("") == found("orders") == 3
+    # A save is found as a whole, by words in any of its edits.
+    assert found("ORDERS a day") == found("nina amount") == found("before there") == 2
+    assert found("pii tags elsewhere 2026-03-01") == 1
+    assert found("pii nina") == 0

@@ -337,9 +337,10 @@ def _plan(held: dict[str, Any] | None) -> "Change":
 
 def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
     from explorer.cli import output
-    from explorer.cli.edits import finish, given_urns, go_through, part
+    from explorer.cli.edits import finish, given_urns, go_through
     from explorer.cli.options import read_existing
     from explorer.cli.output import print_json
+    from explorer.views.journal import held_words
 
     found: list[tuple[Entity, dict[str, Any] | None]] = []
     with target.open() as catalog:
@@ -356,7 +357,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
             output.TableColumn("name", max_width=56, folds=True, style="bold"),
             output.TableColumn("deprecation", folds=True),
         ]
-        rows = [(entity.urn.name, part("deprecation", held)) for entity, held in found]
+        rows = [(entity.urn.name, held_words("deprecation", held)) for entity, held in found]
         output.print_table(output.StyledTable(columns, rows))
     finish(done)
 

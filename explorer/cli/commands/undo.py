@@ -79,6 +79,7 @@ Examples
   catalog undo                      (the last save not taken back yet)
   catalog redo                      (does again what was undone last)
   catalog undo --list
+  catalog undo --list --find "orders PII"
   catalog undo 3f2a
   catalog undo --list --json | jq '.[0].before'
 
@@ -93,7 +94,8 @@ first one again.
 --list --json prints a list, newest first: id, at (UTC), server, urn,
 column, what, before, after, undone (whether it is taken back), undoes
 (the IDs of what it takes back), save (the ID that the edits of one save
-share, and which undo takes too).
+share, and which undo takes too), proposed_by and approved_by (of edits
+that were reviewed).
 --json alone prints the first edit that was written: urn, column, what,
 before, after, changed, at; and under edits all of them.
 """
@@ -109,6 +111,14 @@ before, after, changed, at; and under edits all of them.
     show_default=True,
     help="With --list: how many at most.",
 )
+@click.option(
+    "--find",
+    "words",
+    type=WORDS,
+    metavar="WORDS",
+    help="With --list: only saves that have all these words, in a name, a text or a label, "
+    "or the day, as in 2030-01-31.",
+)
 @click.option("--force", is_flag=True, help="Also where somebody changed it since.")
 @format_options("json", "csv")
 @catalog_options
@@ -116,6 +126,7 @@ def undo(
     target: Target,
     edit_id: str | None,
     count: int,
+    words: str | None,
     *,
     lists: bool,
     force: bool,
@@ -131,10 +142,12 @@ def undo(
         raise click.UsageError("--force writes, --list does not; give one of them")
     if shown_as == "csv" and not lists:
         raise click.UsageError("--csv goes with --list")
+    if words and not lists:
+        raise click.UsageError("--find goes with --list")
     from explorer.cli import undo
 
     if lists:
-        undo.print_journal(count, shown_as)
+        undo.print_journal(count, words or "", shown_as)
     else:
         undo.undo_edits(target, edit_id, force=force, as_json=shown_as == "json")
 

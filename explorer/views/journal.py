@@ -1,0 +1,266 @@
+"""The journal of edits: which saves were made, what each changed, and what became of it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from explorer.client.display import line, moment
+from explorer.client.journal import (
+    JournalEntry,
+    JournalSave,
+    held_labels,
+    is_undone,
+    saves_of,
+    standing_part,
+    undo_depth,
+    undone_in,
+)
+from explorer.client.records import Edit, Held, What
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.views.diff import Diff, DiffLine, text_diff
+from explorer.views.table import Cell, Row, Table, TableColumn
+
+__all__ = [
+    "SaveRecord",
+    "edit_place",
+    "held_words",
+    "journal_page",
+    "journal_table",
+    "save_diff",
+    "save_records",
+    "save_sentence",
+]
+
+_PART: Final = 48
+_NOTHING: Final[Mapping[What, str]] = {"deprecation": "not deprecated", "owners": "nobody"}
+# A save of thousands of edits is shown by its first ones; a file has all of them.
+_MOST_EDITS: Final = 50
+
+SaveState = Literal["", "undone", "partly undone", "undo", "redo"]
+"""What became of a save, or what it is; empty for a save that stands as it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveRecord:
+    """A save of the journal. `standing` are its entries that are not undone, which an undo of it
+    undoes; None where all of them are."""
+
+    save: JournalSave
+    standing: JournalSave | None
+    state: SaveState
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """Return one edit for each value that the save changed, in the order of the save."""
+        return tuple(edit for edit, _ in reversed(self.save.edits))
+
+    @property
+    def entities(self) -> tuple[Urn, ...]:
+        """Return the entities that were written, each once."""
+        return tuple(dict.fromkeys(edit.urn for edit in self.edits))
+
+
+def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
+    """Return the saves of a journal's entries, the newest first."""
+    undone, known = undone_in(entries), {one.id: one for one in entries}
+    found = []
+    for save in reversed(saves_of(entries)):
+        standing = standing_part(save, undone)
+        depth = undo_depth(save.entries[0], known)
+        state: SaveState = ""
+        if standing is None:
+            state = "undone"
+        elif len(standing.entries) < len(save.entries):
+            state = "partly undone"
+        elif depth:
+            state = "undo" if depth % 2 else "redo"
+        found.append(SaveRecord(save, standing, state))
+    return found
+
+
+def journal_page(
+    records: Sequence[SaveRecord], said_moment: Callable[[int], str] = moment
+) -> Table:
+    """Return saves for people, a row each. `said_moment` writes a moment given in milliseconds."""
+    is_approved = any(one.save.entries[0].approved_by for one in records)
+    has_servers = len({one.save.server for one in records}) > 1
+    columns = (
+        TableColumn("when"),
+        TableColumn("what", folds=True, style="bold"),
+        TableColumn("change", folds=True),
+        TableColumn("state", max_width=13),
+        *((TableColumn("approved by", max_width=24, style="dim"),) if is_approved else ()),
+        *((TableColumn("server", max_width=32, style="dim"),) if has_servers else ()),
+    )
+    rows = [
+        (
+            said_moment(round(one.save.at.timestamp() * 1000)),
+            save_sentence(one),
+            _change_words(one),
+            one.state,
+            *((Urn.label(one.save.entries[0].approved_by),) if is_approved else ()),
+            *((one.save.server,) if has_servers else ()),
+        )
+        for one in records
+    ]
+    return Table(columns, rows, "Journal of edits")
+
+
+def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> Table:
+    """Return entries for programs, a row each, in their order. `undone` names by the id of each
+    undone entry those that undid it; see `explorer.client.journal.undone_in`."""
+    names = (
+        *("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes"),
+        *("save", "proposed_by", "approved_by"),
+    )
+    rows: list[Row] = [
+        (
+            *(entry.id, entry.at, entry.server, entry.urn, entry.column, entry.what),
+            *(_cell(entry.before), _cell(entry.after), is_undone(entry.id, undone)),
+            *(" ".join(entry.undoes) or None, entry.save or entry.id),
+            *(entry.proposed_by or None, entry.approved_by or None),
+        )
+        for entry in entries
+    ]
+    return Table.of("journal", names, rows)
+
+
+def save_sentence(record: SaveRecord) -> str:
+    """Return what a save edited: the place of its only edit, or how many edits of each kind it has
+    and of how many entities."""
+    edits = record.edits
+    if len(edits) == 1:
+        return f"{edits[0].what} of {edit_place(edits[0].urn, edits[0].column)}"
+    counts = Counter(edit.what for edit in edits)
+    kinds = ", ".join(_counted(what, count) for what, count in counts.items())
+    entities = record.entities
+    return f"{kinds} of {entities[0].name if len(entities) == 1 else f'{len(entities):,} entities'}"
+
+
+def save_diff(record: SaveRecord) -> Diff:
+    """Return what a save changed, as lines: each edit below the name of its place. Of a save with
+    very many edits the first ones."""
+    lines: list[DiffLine] = []
+    entry = record.save.entries[0]
+    for who, verb in ((entry.proposed_by, "proposed"), (entry.approved_by, "approved")):
+        if who:
+            lines.append(DiffLine(f"{verb} by {Urn.label(who)}", "note", ""))
+    edits = record.edits
+    for edit in edits[:_MOST_EDITS]:
+        place = f"{edit.what} of {edit_place(edit.urn, edit.column)}"
+        lines += (DiffLine(place, "place", ""), *_edit_diff(edit))
+    left = len(edits) - _MOST_EDITS
+    if left > 0:
+        lines.append(DiffLine(f"and {left:,} more, which a file of the journal has", "note", ""))
+    return tuple(lines)
+
+
+def edit_place(urn: Urn, column: str | None) -> str:
+    """Return an entity, or a column of it, as people call them."""
+    return urn.name if column is None else f"{urn.name} · {FieldPath(column).simple}"
+
+
+def held_words(what: What, held: Held, limit: int = _PART) -> str:
+    """Return what stood or stands somewhere, in one line; a text is cut to `limit` cells."""
+    if not held:
+        return _NOTHING.get(what, "none")
+    match held:
+        case str():
+            return held if what == "status" else f"“{line(held, limit)}”"
+        case dict() if what == "entity":
+            return "created"
+        case dict():
+            return line(", ".join(_deprecation(held)), limit * 2)
+        case _:
+            return ", ".join(line(word) for word in _labels(what, held))
+
+
+def _edit_diff(edit: Edit) -> Iterator[DiffLine]:
+    before, after = edit.before, edit.after
+    if edit.what == "description":
+        yield from text_diff(_text(before), _text(after))
+        return
+    gone, new = _label_difference(edit)
+    if gone or new:
+        yield from (DiffLine(one, "removed", "-") for one in gone)
+        yield from (DiffLine(one, "added", "+") for one in new)
+        return
+    yield DiffLine(held_words(edit.what, before), "removed", "-")
+    yield DiffLine(held_words(edit.what, after), "added", "+")
+
+
+def _change_words(record: SaveRecord) -> str:
+    edits = record.edits
+    if len(edits) > 1:
+        named = (edit_place(edit.urn, edit.column) for edit in edits[:3])
+        return ", ".join((*named, "…") if len(edits) > 3 else named)
+    edit = edits[0]
+    gone, new = _label_difference(edit)
+    if gone or new:
+        return "  ".join((*(f"+ {one}" for one in new), *(f"− {one}" for one in gone)))
+    if edit.what == "description":
+        # The text it replaced stands below the list.
+        return held_words("description", edit.after) if edit.after else "removed"
+    return f"{held_words(edit.what, edit.before)} → {held_words(edit.what, edit.after)}"
+
+
+def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
+    """Return the labels or links that an edit removed and those it added, in words."""
+    held, left = held_labels(edit.before), held_labels(edit.after)
+    gone = tuple(one for one in held if one not in left)
+    new = tuple(one for one in left if one not in held)
+    return list(_labels(edit.what, gone)), list(_labels(edit.what, new))
+
+
+def _counted(what: What, count: int) -> str:
+    """Return how many edits of a kind there are: 2 descriptions, tags of 3."""
+    if what in ("description", "domain", "deprecation"):
+        return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+    return what if count == 1 else f"{count:,} × {what}"
+
+
+def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
+    for label in held:
+        # An owner's kind and a link's label stand after a space.
+        name, _, beside = label.partition(" ")
+        match what:
+            case "owners":
+                name, _, beside = label.rpartition(" ")
+                kind = Urn.parse(beside).name if beside.startswith("urn:li:") else beside
+                yield f"{_name(name)} ({kind.replace('_', ' ').lower()})"
+            case "links":
+                yield f"{beside} <{name}>" if beside else name
+            case _:
+                yield _name(label)
+
+
+def _name(urn: str) -> str:
+    found = Urn.parse_all([urn])
+    return found[0].name if found else urn
+
+
+def _deprecation(held: Mapping[str, Any]) -> Iterator[str]:
+    note_text = held.get("note")
+    yield f"deprecated “{note_text}”" if note_text else "deprecated"
+    if held.get("decommissionTime"):
+        yield f"until {moment(held['decommissionTime'], utc=True)}"
+    if held.get("replacement"):
+        yield f"use {_name(str(held['replacement']))} instead"
+
+
+def _text(held: Held) -> str:
+    return held if isinstance(held, str) else ""
+
+
+def _cell(held: object) -> Cell:
+    match held:
+        case str() | None:
+            return held
+        case list() | tuple():
+            return [str(one) for one in held]
+        case _:
+            return msgspec.json.encode(held).decode()

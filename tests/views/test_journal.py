@@ -1,0 +1,110 @@
+"""Saves of the journal in words, as rows and as differences."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.client.journal import Journal, one_save, undone_in
+from explorer.client.records import Edit, What
+from explorer.metadata.urn import Urn
+from explorer.views.journal import (
+    journal_page,
+    journal_table,
+    save_diff,
+    save_records,
+    save_sentence,
+)
+from explorer.views.table import to_objects
+
+ORDERS, ITEMS = Urn.dataset("hive", "orders"), Urn.dataset("hive", "items")
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def edit(
+    after: Any,
+    before: Any = None,
+    what: What = "description",
+    column: str | None = None,
+    urn: Urn = ORDERS,
+) -> Edit:
+    return Edit(urn, what, before, after, AT, column)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal.jsonl")
+
+
+def test_a_save_says_what_it_edited_and_what_became_of_it(journal: Journal) -> None:
+    first = journal.append(edit("One row an order.", "Old.", column="amount"), "http://here")
+    with one_save(proposed_by="urn:li:corpuser:ben", approved_by="urn:li:corpuser:nina"):
+        kept = journal.append(edit("Items."), "http://here")
+        journal.append(edit("Items.", urn=ITEMS), "http://here")
+        journal.append(edit(("urn:li:tag:PII",), (), "tags"), "http://here")
+    with one_save(undoes=[first.id]):
+        undo = journal.append(edit("Old.", "One row an order.", column="amount"), "http://here")
+    with one_save(undoes=[undo.id]):
+        journal.append(edit("One row an order.", "Old.", column="amount"), "http://here")
+    with one_save(undoes=[kept.id]):
+        journal.append(edit(None, "Items."), "http://here")
+    records = save_records(list(journal))
+    states = [one.state for one in records]
+    assert states == ["undo", "redo", "undone", "partly undone", ""]
+    sentences = [save_sentence(one) for one in records]
+    assert sentences[3:] == [
+        "2 descriptions, tags of 2 entities",
+        "description of orders · amount",
+    ]
+    table = journal_page(records, str)
+    assert [column.title for column in table.columns] == [
+        *("when", "what", "change", "state", "approved by")
+    ]
+    assert table.rows[4][2] == "“One row an order.”"
+    assert (table.rows[3][2], table.rows[3][4]) == ("orders, items, orders", "nina")
+
+
+def test_the_difference_of_a_save_shows_texts_and_only_the_labels_that_changed(
+    journal: Journal,
+) -> None:
+    tags = ("urn:li:tag:Kept", "urn:li:tag:Gone"), ("urn:li:tag:Kept", "urn:li:tag:New")
+    with one_save(approved_by="urn:li:corpuser:nina"):
+        journal.append(edit("New.", "Old."), "http://here")
+        journal.append(edit(tags[1], tags[0], "tags"), "http://here")
+        journal.append(edit({"note": "Use items."}, None, "deprecation"), "http://here")
+    (record,) = save_records(list(journal))
+    assert [(one.mark, one.text) for one in save_diff(record)] == [
+        ("", "approved by nina"),
+        ("", "description of orders"),
+        ("-", "Old."),
+        ("+", "New."),
+        ("", "tags of orders"),
+        ("-", "Gone"),
+        ("+", "New"),
+        ("", "deprecation of orders"),
+        ("-", "not deprecated"),
+        ("+", "deprecated “Use items.”"),
+    ]
+
+
+def test_programs_get_every_edit_with_what_stood_there(journal: Journal) -> None:
+    with one_save("one", proposed_by="urn:li:corpuser:ben"):
+        journal.append(edit("New.", "Old.", column="amount"), "http://here")
+    entries = list(journal)
+    (row,) = to_objects(journal_table(entries, undone_in(entries)))
+    assert row == {
+        "id": entries[0].id,
+        "at": AT.isoformat(),
+        "server": "http://here",
+        "urn": str(ORDERS),
+        "column": "amount",
+        "what": "description",
+        "before": "Old.",
+        "after": "New.",
+        "undone": False,
+        "undoes": None,
+        "save": "one",
+        "proposed_by": "urn:li:corpuser:ben",
+        "approved_by": None,
+    }
