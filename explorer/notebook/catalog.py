@@ -26,7 +26,14 @@ from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import EntityPage, TextsSeen
-from explorer.notebook.history import Blame, ChangesTable, ColumnChanges, Runs, names_of
+from explorer.notebook.history import (
+    Blame,
+    ChangesTable,
+    ColumnChanges,
+    JournalTable,
+    Runs,
+    names_of,
+)
 from explorer.notebook.progress import counted, each, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
@@ -240,6 +247,15 @@ class CatalogReader:
         found = await self._plain.column_history(urn, column)
         actors = actors_of(one.created for one in found)
         return ColumnChanges(found, names_of(await self._plain.summaries(actors)))
+
+    async def journal(self, words: str = "") -> JournalTable:
+        """The edits made from this machine, of every server, with what stood there before; with
+        `words` those of saves that have all of them: in a name, a text or a label, or the day as
+        in 2030-01-31. `undo_save` takes one of its `saves` back. No request.
+
+        Example: `cat.journal("orders").df`
+        """
+        return JournalTable(await self._plain.journal(words))
 
     async def changes(
         self,
@@ -586,6 +602,7 @@ class NotebookCatalog(client.Catalog):
     blame = _Waiting(CatalogReader.blame).call
     column_history = _Waiting(CatalogReader.column_history).call
     changes = _Waiting(CatalogReader.changes).call
+    journal = _Waiting(CatalogReader.journal).call
     runs = _Waiting(CatalogReader.runs).call
     entity = _Waiting(CatalogReader.entity).call
     dataset = _Waiting(CatalogReader.dataset).call

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from explorer.client.difference import ValueChange
 from explorer.client.display import line, moment
+from explorer.client.journal import JournalEntry, JournalSave, undone_in
 from explorer.client.records import (
     AspectDiff,
     ChangePage,
@@ -30,6 +31,7 @@ from explorer.views.history import (
     history_table,
     version_label,
 )
+from explorer.views.journal import journal_page, journal_table, save_records
 from explorer.views.parts import Difference, Part, Say, Title
 from explorer.views.table import Table, TableColumn, to_frame
 
@@ -45,6 +47,7 @@ __all__ = [
     "ChangesTable",
     "ColumnChanges",
     "History",
+    "JournalTable",
     "Runs",
     "VersionDiff",
     "names_of",
@@ -97,6 +100,28 @@ class ColumnChanges(ShownTable, tuple[ColumnChange, ...]):
         name = FieldPath(self[0].path).simple if self else "the column"
         yield Title(f"Descriptions of {name}", f"{len(self):,} changes" if self else "none")
         yield from table_parts(column_changes_table("", self, self.names))
+
+
+class JournalTable(ShownTable, tuple[JournalEntry, ...]):
+    """Edits in the journal, oldest first."""
+
+    @property
+    def saves(self) -> tuple[JournalSave, ...]:
+        """The saves that they are of, the newest first, each without what is undone; a save that
+        is undone as a whole is not among them. `cat.undo_save` takes one."""
+        records = save_records(self)
+        return tuple(one.standing for one in records if one.standing is not None)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each edit, oldest first: `id`, `at`, `server`, `urn`, `column`, `what`,
+        `before`, `after`, `undone`, `undoes`, `save`, `proposed_by`, `approved_by`. No request."""
+        return to_frame(journal_table(self, undone_in(self)))
+
+    def parts(self) -> Iterator[Part]:
+        records = save_records(self)
+        count = "1 save" if len(records) == 1 else f"{len(records):,} saves"
+        yield Title("Journal", count if records else "no such edits in it")
+        yield from table_parts(journal_page(records))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
