@@ -46,6 +46,7 @@ from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.client.journal import JournalSave
     from explorer.stewardship.staging import StagedChangeset
     from explorer.stewardship.worklist import WorkQueue
     from explorer.tui.desktop import ClipboardMethod
@@ -716,6 +717,22 @@ class CatalogApp(App[None]):
         with self._session.reporting("reading the file"):
             self._push_review(await changeset_of(await self._session.catalog(), path))
 
+    def action_journal(self) -> None:
+        """Show what was saved from this machine."""
+        if not self._is_page_free():
+            return
+
+        def go_on() -> None:
+            from explorer.tui.screens.journal import JournalScreen
+
+            self.push_screen(JournalScreen(self._session, undo), self._open_from_list)
+
+        def undo(save: "JournalSave", again: bool, done: Callable[[], object]) -> None:
+            self._with_undo(lambda taking: taking.undo_save(save, again=again, done=done))
+
+        reporting = self._session.reporting("opening the journal")
+        import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+
     def action_take_back(self) -> None:
         """Undo the last save, whatever page is open."""
         self._take_back(lambda taking: taking.undo())
@@ -728,7 +745,9 @@ class CatalogApp(App[None]):
         if self.screen is not self._desk:
             # Where something is being written or asked, its own keys count.
             return
+        self._with_undo(what)
 
+    def _with_undo(self, what: Callable[["UndoActions"], None]) -> None:
         def go_on() -> None:
             from explorer.tui.screens.undo import UndoActions
 

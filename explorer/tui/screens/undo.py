@@ -47,6 +47,14 @@ class UndoActions:
         """Do again what the last undo took back, after it is said what that does."""
         self._begin(again=True)
 
+    def undo_save(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
+        """Take back what a save did, after it is said what that does; with `again` the save is an
+        undo itself. Calls `done` once that was written."""
+        if not self._session.refuses_to_write():
+            head = "Redo what this undid?" if again else "Undo this save?"
+            question = self._question(head, save)
+            self._ask(question, save, again=again, force=False, done=done)
+
     def _begin(self, *, again: bool) -> None:
         if not self._session.refuses_to_write():
             work = self._find(again=again)
@@ -64,17 +72,28 @@ class UndoActions:
                 )
                 return
             head = "Redo what was undone last?" if again else "Undo the last save?"
-            self._ask(self._question(head, save), save, again=again, force=False)
+            question = self._question(head, save)
+            self._ask(question, save, again=again, force=False, done=lambda: None)
 
-    def _ask(self, question: Text, save: "JournalSave", *, again: bool, force: bool) -> None:
+    def _ask(
+        self,
+        question: Text,
+        save: "JournalSave",
+        *,
+        again: bool,
+        force: bool,
+        done: Callable[[], object],
+    ) -> None:
         def answered(does: bool | None) -> None:
             if does:
-                work = self._write(save, again=again, force=force)
+                work = self._write(save, again=again, force=force, done=done)
                 self._app.run_worker(work, group="take-back", exclusive=True)
 
         self._app.push_screen(ConfirmScreen(question), answered)
 
-    async def _write(self, save: "JournalSave", *, again: bool, force: bool) -> None:
+    async def _write(
+        self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]
+    ) -> None:
         doing = "doing the save again" if again else "taking the save back"
         with self._session.reporting(doing):
             catalog = await self._session.catalog()
@@ -89,9 +108,10 @@ class UndoActions:
                     said(conflict.mine, "bold", missing="nothing"),
                     "\n\nReplace it anyway?",
                 )
-                self._ask(text, save, again=again, force=True)
+                self._ask(text, save, again=again, force=True, done=done)
                 return
             await self._refresh(frozenset(edit.urn for edit in made))
+            done()
             self._session.say(_outcome(made, again=again))
 
     def _question(self, head: str, save: "JournalSave") -> Text:

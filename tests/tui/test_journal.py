@@ -1,0 +1,104 @@
+"""The journal lists what was saved from this machine, finds a save by words, and undoes it."""
+
+from pathlib import Path
+
+import pytest
+
+from explorer import config
+from explorer.client import Catalog
+from explorer.client.journal import JOURNAL, one_save
+from explorer.tui.screens.journal import JournalScreen
+from tests.tui.conftest import OpenTerminal, Reader
+from tests.tui.test_worklist import make_table, texts_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def open_journal(reader: Reader) -> JournalScreen:
+    await reader.press("f7")
+    await reader.until(lambda: isinstance(reader.app.screen, JournalScreen))
+    screen = reader.app.screen
+    assert isinstance(screen, JournalScreen)
+    return screen
+
+
+async def find(reader: Reader, words: str) -> None:
+    await reader.press("f")
+    await reader.type(words)
+    await reader.press("enter")
+
+
+async def test_a_save_is_found_by_words_and_undone_after_it_is_shown(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "journaled", ["a", "b", "c"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        with one_save(approved_by="urn:li:corpuser:nina"):
+            catalog.describe(urn, "Pangolins a day.", column="a")
+            catalog.describe(urn, "Pangolins a night.", column="b")
+        catalog.describe(urn, "Another text.", column="c")
+        catalog.add_link(urn, "https://wiki.example/j", "Manual")
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await reader.sees("Journal", "links of journaled", "description of journaled · c")
+            await find(reader, "PANGOLINS night")
+            await reader.sees("1 of", "2 descriptions of journaled", "approved by nina")
+            await reader.sees("description of journaled · a", "+ Pangolins a day.")
+            await reader.press("u")
+            await reader.sees("Undo this save?")
+            await reader.press("u")
+            assert texts_of(catalog, urn)["a"] == "Pangolins a day."
+            await reader.press("ctrl+s")
+            await reader.sees("Undone:", "undone")
+            assert texts_of(catalog, urn) == {"a": "", "b": "", "c": "Another text."}
+
+
+async def test_an_undo_in_the_journal_is_done_again(at: OpenTerminal, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "redone", ["a"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        catalog.undo(catalog.describe(urn, "Okapis.", column="a"))
+        catalog.describe(urn, "Numbats.", column="a")
+        catalog.undo_save()
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await find(reader, "numbats")
+            await reader.sees("undo ")
+            await reader.press("u")
+            await reader.sees("Redo what this undid?")
+            await reader.press("ctrl+s")
+            await reader.until(lambda: texts_of(catalog, urn) == {"a": "Numbats."})
+
+
+async def test_somebody_elses_later_text_is_not_replaced_without_asking(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog, Catalog(data_dir=desk) as other:
+        urn = make_table(catalog, "overwritten", ["a"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        catalog.describe(urn, "Quokkas.", column="a")
+        other.describe(urn, "Theirs.", column="a")
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await find(reader, "quokkas")
+            await reader.sees("Quokkas.")
+            await reader.press("u")
+            await reader.sees("Undo this save?")
+            await reader.press("ctrl+s")
+            await reader.sees("Somebody changed it since", "Theirs.")
+            await reader.press("escape")
+            assert texts_of(catalog, urn) == {"a": "Theirs."}
+
+
+async def test_the_page_of_what_was_written_is_opened(at: OpenTerminal, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "revisited", ["a"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        catalog.describe(urn, "Kinkajous.", column="a")
+    async with at(desk) as reader:
+        await open_journal(reader)
+        await find(reader, "kinkajous")
+        await reader.sees("1 of")
+        await reader.press("o")
+        await reader.sees("revisited", "Columns")
