@@ -8,7 +8,7 @@ is cleaned is for showing only; what is edited and sent back is never touched.
 import re
 from datetime import UTC, datetime
 
-__all__ = ["BLOCK_LIMIT", "LINE_LIMIT", "block", "line", "moment", "visible"]
+__all__ = ["BLOCK_LIMIT", "LINE_LIMIT", "block", "hidden_count", "line", "moment", "visible"]
 
 # C0 but tab and newline, DEL, C1, and the marks that reorder or hide text.
 _UNSAFE = re.compile(
@@ -51,6 +51,11 @@ def visible(text: str) -> str:
     """Text being edited: each unsafe character shown as a mark in its place, none taken out, so
     that every character stands where it does in the text itself."""
     return _UNSAFE.sub(_mark, text)
+
+
+def hidden_count(text: str) -> int:
+    """Return how many unsafe characters a text has, none of which is seen where it is shown."""
+    return sum(1 for _ in _UNSAFE.finditer(text.replace("\r\n", "\n")))
 
 
 def _mark(found: re.Match[str]) -> str:

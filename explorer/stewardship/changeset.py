@@ -139,6 +139,16 @@ class Changeset:
         passed = _TO_APPLY | _NOTHING_TO_DO
         return tuple(change for change in self.changes if change.kind not in passed)
 
+    @property
+    def by_others(self) -> tuple[Change, ...]:
+        """The lines that nobody touched in the file, and of which the catalog holds another text by
+        now."""
+        return tuple(
+            change
+            for change in self.of("unchanged")
+            if change.base is not None and _ends(change.base) != _ends(change.theirs or "")
+        )
+
     def counts(self) -> dict[Kind, int]:
         """Return how many changes there are of each kind that there are any of."""
         found = Counter(change.kind for change in self.changes)
@@ -203,7 +213,7 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
     if not mine and not entry.clears and not clear_empty:
         return replace(draft, kind="emptied", why="an empty text changes nothing")
     if base is None:
-        return replace(draft, kind="conflict", why=_why(row.exported))
+        return replace(draft, kind="conflict", base=entry.base, why=_why(row.exported))
     if not mine:
         return replace(draft, kind="cleared")
     return replace(draft, kind="changed" if theirs else "new")
@@ -223,7 +233,7 @@ def _base(entry: Entry, theirs: str) -> str | None:
 def _why(exported: str) -> str:
     if not exported:
         return "the catalog holds a text, which the file does not know of"
-    return "somebody wrote there since the file was made"
+    return "somebody wrote there since this was read"
 
 
 def _ends(text: str) -> str:
@@ -255,10 +265,12 @@ _REFUSALS = (*REFUSALS, TextConflict)
 
 @dataclass(frozen=True, slots=True)
 class ChangeFailure:
-    """A change that was not written, and the sentence that says why."""
+    """A change that was not written, the sentence that says why, and the text that somebody else
+    wrote there meanwhile, None where that is not the reason."""
 
     change: Change
     why: str
+    theirs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +309,9 @@ async def apply_changes(
     return Applied(
         tuple((change, done[at]) for at, change in enumerate(work) if at in done),
         tuple(
-            ChangeFailure(change, str(failed[at])) for at, change in enumerate(work) if at in failed
+            ChangeFailure(change, str(failed[at]), _theirs(failed[at]))
+            for at, change in enumerate(work)
+            if at in failed
         ),
         tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
         outcome.ended_by,
@@ -354,8 +368,7 @@ async def apply_staged(
             with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
                 await _write_staged(catalog, item.edit)
         except (Forbidden, *_REFUSALS) as error:
-            theirs = error.theirs if isinstance(error, TextConflict) else None
-            note = partial(changeset.note_outcome, why=str(error), theirs=theirs)
+            note = partial(changeset.note_outcome, why=str(error), theirs=_theirs(error))
             await asyncio.to_thread(note, item.number, "failed")
             raise
         await asyncio.to_thread(changeset.note_outcome, item.number, "applied")
@@ -365,6 +378,10 @@ async def apply_staged(
         raise outcome.ended_by
     done, failed = outcome.done, len(outcome.failed)
     return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by)
+
+
+def _theirs(error: CatalogError) -> str | None:
+    return error.theirs if isinstance(error, TextConflict) else None
 
 
 async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:

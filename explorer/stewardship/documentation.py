@@ -166,13 +166,15 @@ class Entry:
     """A line of a file: its row as it stands there, or the `problem` that makes it unreadable.
 
     `place` says where, as people find it in the file. `clears` is true where the file asks for the
-    text to be taken back; the row's `edited` is empty then.
+    text to be taken back; the row's `edited` is empty then. `base` is the text that the line
+    started from, where more of it is known than the digest in the row.
     """
 
     place: str
     row: Row
     clears: bool = False
     problem: str | None = None
+    base: str | None = None
 
 
 def digest_of(text: str) -> str:

@@ -7,6 +7,7 @@ every value under a stable name.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, overload
 
+from explorer.client.display import hidden_count
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
@@ -30,6 +31,7 @@ __all__ = [
     "STATE_MARKS",
     "WHOLE_TABLE",
     "change_counts",
+    "change_diff",
     "change_place",
     "changes_table",
     "count_sentence",
@@ -39,6 +41,7 @@ __all__ = [
     "edit_sentence",
     "group_name",
     "item_sentences",
+    "others_diff",
     "percent_of",
     "review_counts",
     "review_diff",
@@ -213,6 +216,41 @@ def change_place(change: "Change") -> tuple[str, str]:
     return change.table or change.urn, column
 
 
+def change_diff(change: "Change") -> Diff:
+    """Return a change as lines: why it is not made, where it is not, and what it would write. Of a
+    conflict also what somebody else wrote since, where the text it started from is known."""
+    notes = [DiffLine(one, "note", "") for one in (change.why, _hidden(change.mine)) if one]
+    if change.theirs is None:
+        return (*notes, *(DiffLine(one.text, "note", "") for one in plain_lines(change.mine)))
+    if change.kind != "conflict":
+        return (*notes, *text_diff(change.theirs, change.mine, context=1, exact=True))
+    theirs = _held_lines(change.theirs)
+    if change.base is not None:
+        theirs = text_diff(change.base, change.theirs, context=1, exact=True)
+    return (
+        *notes,
+        DiffLine("what somebody else wrote:", "note", ""),
+        *theirs,
+        DiffLine("what it would become:", "note", ""),
+        *text_diff(change.theirs, change.mine, context=1, exact=True),
+    )
+
+
+def others_diff(change: "Change") -> Diff:
+    """Return what somebody else changed of a text that a file left as it was, as lines."""
+    return text_diff(change.base or "", change.theirs or "", context=1, exact=True)
+
+
+def _hidden(text: str) -> str:
+    count = hidden_count(text)
+    characters = "1 character" if count == 1 else f"{count:,} characters"
+    return f"{characters} in it cannot be seen" if count else ""
+
+
+def _held_lines(text: str) -> Diff:
+    return tuple(plain_lines(text)) or (DiffLine("(no text any more)", "note", ""),)
+
+
 STATE_MARKS: "Final[dict[ReviewState, str]]" = {
     "open": "·",
     "accepted": "✓",
@@ -341,6 +379,8 @@ def review_diff(item: "ReviewItem") -> Diff:
     would write."""
     edit = item.edit
     notes = [source_sentence(one, edit) for one in edit.sources]
+    if hidden := _hidden(edit.text):
+        notes.append(hidden)
     if item.why:
         notes.insert(0, f"not written: {item.why}")
     lines = [DiffLine(note, "note", "") for note in notes]
@@ -350,7 +390,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     held = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
         lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
-        lines += [*plain_lines(item.theirs)] or [DiffLine("(no text any more)", "note", "")]
+        lines += _held_lines(item.theirs)
         lines.append(DiffLine("with the proposed text it becomes:", "place", ""))
     elif edit.shown and not edit.before:
         lines.append(DiffLine("the description that came with the metadata:", "place", ""))

@@ -45,7 +45,6 @@ from explorer.stewardship import (
 )
 from explorer.stewardship.coverage import Part
 from explorer.views import stewardship as views
-from explorer.views.diff import text_diff
 
 if TYPE_CHECKING:
     from explorer.stewardship import Format
@@ -398,7 +397,7 @@ def tell(outcome: FileOutcome, *, report: Path | None) -> None:
 
 def _print_change(console: Console, change: Change) -> None:
     console.print(_place(change), Text(f"  {change.kind}", "dim"), sep="", soft_wrap=True)
-    lines = text_diff(change.theirs, change.mine, context=1, exact=True)
+    lines = views.change_diff(change)
     print_diff(lines[:_MOST_LINES], console, indent=2)
     if len(lines) > _MOST_LINES:
         console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))

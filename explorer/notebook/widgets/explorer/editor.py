@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from explorer.client import TextConflict
-from explorer.client.display import block, line, visible
+from explorer.client.display import block, hidden_count, line
 from explorer.client.editable import COLUMNS, column_text, place_of
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
@@ -109,7 +109,7 @@ class WidgetDraft:
         """What the page draws, but for the text and its preview."""
         before = self.theirs if self.stage == "conflict" else self.begun_with
         compares = self.stage in ("comparing", "conflict", "saving")
-        hidden = sum(one != other for one, other in zip(self.text, visible(self.text), strict=True))
+        hidden = hidden_count(self.text)
         return {
             "urn": self.urn,
             "path": self.path,
