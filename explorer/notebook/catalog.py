@@ -45,7 +45,7 @@ from explorer.views.parts import Cell, Facts, Part, Title
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.stewardship import LoadTable, NotebookStewardship
+    from explorer.notebook.stewardship import Documentation, LoadTable, NotebookStewardship
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
 
@@ -529,6 +529,18 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         """As `Catalog.stewardship`: what it gives waits."""
         return self.blocking.stewardship
 
+    async def docs(
+        self,
+        text: str = "*",
+        *,
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+    ) -> "Documentation":
+        """As `Catalog.docs`; its `diff()` and `apply()` wait."""
+        return await asyncio.to_thread(
+            self.blocking.docs, text, narrowed_by=narrowed_by, folder=folder
+        )
+
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
         """As `Catalog.last_seen`; no request."""
         return self.seen.of(Urn.parse(urn), column)
@@ -708,6 +720,23 @@ class NotebookCatalog(client.Catalog):
         from explorer.notebook.stewardship import NotebookStewardship
 
         return NotebookStewardship(self)
+
+    def docs(
+        self,
+        text: str = "*",
+        *,
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+    ) -> "Documentation":
+        """What is written of the datasets that a search finds, or of those in and below a folder,
+        and of their columns: `stewardship.documentation`, to be edited as a DataFrame.
+
+        `docs.df` is the frame, `docs.diff()` shows what its texts would change, and `docs.apply()`
+        writes that. Requests of the search, and those of the datasets found.
+
+        Example: `cat.docs("orders").df`
+        """
+        return self.stewardship.documentation(text=text, narrowed_by=narrowed_by, folder=folder)
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how

@@ -1,8 +1,8 @@
 """Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
 showing itself and a DataFrame when asked."""
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,11 +12,20 @@ from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
-from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated, values_of
+from explorer.notebook.view import (
+    MOST_ROWS,
+    ShownTable,
+    grid_parts,
+    table_parts,
+    tabulated,
+    values_of,
+)
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import KINDS
+from explorer.stewardship.documentation import digest_of
 from explorer.views import stewardship as views
-from explorer.views.parts import Cell, Part, Say, Title
+from explorer.views.diff import Diff, DiffLine
+from explorer.views.parts import Cell, Difference, Part, Say, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
+    "AppliedTable",
     "ChangesetTable",
     "CoverageTable",
     "Documentation",
@@ -39,7 +49,6 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 
-_LONGEST = 160
 _COVERED = dict.fromkeys(("key", "name"), "string") | {
     f"{part}_{count}": "Float64" if count == "percent" else "int64"
     for part in views.PARTS
@@ -103,7 +112,12 @@ class WorklistTable(ShownTable, stewardship.Worklist):
 
 @dataclass(frozen=True, repr=False)
 class ChangesetTable(ShownTable, stewardship.Changeset):
-    """What every line of a file would change."""
+    """What every line of a file, or every row of a DataFrame, would change; shown as differences.
+
+    `dropped` counts the rows that are in the frame no more, of which nothing is changed.
+    """
+
+    dropped: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each line, in the file's order, all of them text. No request.
@@ -120,9 +134,83 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
+        if self.dropped:
+            yield Say(
+                f"taken out of the frame, and left as they are: {_texts(self.dropped)}",
+            )
         changes = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
-        headers = ("kind", "table", "column", "in the catalog", "here")
-        yield from grid_parts(headers, changes, _change)
+        yield from _difference_parts(changes, views.change_diff)
+        if self.by_others:
+            yield Title("Changed by others meanwhile", _texts(len(self.by_others)))
+            yield from _difference_parts(self.by_others, views.others_diff)
+
+
+@dataclass(frozen=True, repr=False)
+class AppliedTable(ShownTable, stewardship.Applied):
+    """What became of changes that were to be written.
+
+    `left` are those that were not to be written, such as conflicts; `later` counts the texts that
+    were edited after they were shown, and are not written either.
+    """
+
+    left: tuple[stewardship.Change, ...] = ()
+    later: int = 0
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each change, those that were not written first, all of them text. No
+        request.
+
+        outcome              written, refused, untried, or the kind of what was left
+        urn, table, column   what it is about; `column` missing for the table itself
+        theirs, mine         the text that the catalog holds or held, and the frame's
+        why                  why it was not written
+        """
+        return tabulated([*self._rows()], dict.fromkeys(_APPLIED, "string"))
+
+    def parts(self) -> Iterator[Part]:
+        counts = [f"{len(self.done):,} written"]
+        counts += [f"{len(self.failed):,} refused"] if self.failed else []
+        counts += [f"{len(self.untried):,} not tried"] if self.untried else []
+        counts += [f"{len(self.left):,} left out"] if self.left else []
+        yield Title("Applied", " · ".join(counts))
+        if self.ended_by is not None:
+            yield Say(f"it ended early: {self.ended_by}", "loud")
+        if self.later:
+            yield Say(
+                f"edited after diff(), and not written: {_texts(self.later)}; call diff() again",
+                "loud",
+            )
+        refused = [
+            replace(one.change, why=one.why)
+            if one.theirs is None
+            else replace(
+                one.change, kind="conflict", base=one.change.theirs, theirs=one.theirs, why=one.why
+            )
+            for one in self.failed
+        ]
+        yield from _difference_parts([*refused, *self.left], views.change_diff)
+        if self.done:
+            yield Say("undo_save() of the catalog takes back all that was written")
+
+    def _rows(self) -> Iterator[tuple[str | None, ...]]:
+        for failure in self.failed:
+            yield _applied_row("refused", failure.change, failure.theirs, failure.why)
+        for change in self.untried:
+            yield _applied_row("untried", change, None, str(self.ended_by or ""))
+        for change in self.left:
+            yield _applied_row(change.kind, change, None, change.why)
+        for change, _ in self.done:
+            yield _applied_row("written", change, None, None)
+
+
+_APPLIED = ("outcome", "urn", "table", "column", "theirs", "mine", "why")
+
+
+def _applied_row(
+    outcome: str, change: stewardship.Change, theirs: str | None, why: str | None
+) -> tuple[str | None, ...]:
+    held = change.theirs if theirs is None else theirs
+    return outcome, change.urn, change.table, change.column, held, change.mine, why
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -143,7 +231,97 @@ class LoadTable(ShownTable, LoadReport):
 
 
 class Documentation(ShownTable, tuple[stewardship.Row, ...]):
-    """What is written of tables and their columns, a row for each."""
+    """What is written of tables and their columns, a row for each, to be read or edited.
+
+        docs = cat.docs("orders")
+        docs.df.loc[docs.df["path"] == "id", "edited"] = "The key."
+        docs.diff()
+        docs.apply()
+
+    The rows stay as they were read. `df` is one DataFrame for as long as these live, to be changed
+    in place or replaced; its column `edited` is what is compared and written. A row that is taken
+    out of it, doubled or moved loses nothing in the catalog.
+    """
+
+    _steward: "NotebookStewardship | None" = None
+    _frame: "pd.DataFrame | None" = None
+    _compared: ChangesetTable | None = None
+    # The text that each row starts from: as it was read, or as it was written since.
+    _bases: dict[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, rows: Iterable[stewardship.Row], steward: "NotebookStewardship") -> "Documentation":
+        """Return the rows, which ask `steward` for more."""
+        made = cls(rows)
+        made._steward = steward
+        made._bases = {(row.urn, row.column): row.edited for row in rows}
+        return made
+
+    @property
+    def df(self) -> "pd.DataFrame":
+        """The rows as a DataFrame to be edited: the same one each time. See `to_frame`."""
+        if self._frame is None:
+            self._frame = self.to_frame()
+        return self._frame
+
+    @df.setter
+    def df(self, frame: "pd.DataFrame") -> None:
+        self._frame = frame
+
+    def diff(self, *, clear_empty: bool = False) -> ChangesetTable:
+        """Return what the texts in `df` would change in the catalog as it is now, and what others
+        changed there meanwhile. Nothing is written. Costs what `AsyncCatalog.entities` of the
+        datasets costs.
+
+        An empty text, None or NaN changes nothing, unless `clear_empty` has it taken at its word.
+        Raises `InvalidInput` where `df` misses one of the columns `urn`, `path` and `edited`.
+        """
+        steward, entries = self._asked(), self._entries()
+        found = steward.changeset(entries, clear_empty=clear_empty)
+        there = {(entry.row.urn, entry.row.column) for entry in entries}
+        self._compared = replace(found, dropped=len(self._bases.keys() - there))
+        return self._compared
+
+    def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
+        """Write what `diff` showed last, as one save, which `undo_save` of the catalog takes back;
+        return what became of each. Two requests for each text.
+
+        A conflict is left out, unless with `force_conflicts`. A text that somebody changed since
+        `diff` is refused, and stops nothing. What was edited after `diff` is counted, and not
+        written. Raises `InvalidInput` where nothing was shown since the last time.
+        """
+        shown = self._compared
+        if shown is None:
+            raise InvalidInput("diff() shows what would be written; call it before apply()")
+        wanted = shown.to_apply(force_conflicts=force_conflicts)
+        reviewed = {_wish(change.entry) for change in shown.changes}
+        later = sum(_wish(entry) not in reviewed for entry in self._entries())
+        applied = self._asked().apply(wanted)
+        self._compared = None
+        for change, _ in applied.done:
+            self._bases[change.urn, change.column or ""] = change.mine
+        tried = {id(change) for change in wanted}
+        left = tuple(change for change in shown.left if id(change) not in tried)
+        return replace(applied, left=left, later=later)
+
+    def _entries(self) -> list[stewardship.Entry]:
+        """Return what `df` says; of each row that was read, what it started from, whatever became
+        of the other columns."""
+        known = {(row.urn, row.column): row for row in self}
+        entries = []
+        for entry in frame_entries(self.df, self):
+            row = entry.row
+            base = self._bases.get((row.urn, row.column))
+            if base is not None:
+                read = known[row.urn, row.column]
+                row = replace(read, edited=row.edited, exported=digest_of(base))
+            entries.append(replace(entry, row=row, base=base))
+        return entries
+
+    def _asked(self) -> "NotebookStewardship":
+        if self._steward is None:
+            raise InvalidInput("these rows were made by hand and know no catalog to ask")
+        return self._steward
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each table, then for each of its columns, all of them text. No request.
@@ -210,7 +388,11 @@ class NotebookStewardship(stewardship.Stewardship):
 
     @_shown(AsyncStewardship.documentation, "reading what is written")
     def documentation(self, found: tuple[stewardship.Row, ...]) -> Documentation:
-        return Documentation(found)
+        return Documentation.of(found, self)
+
+    @_shown(AsyncStewardship.apply, "writing")
+    def apply(self, found: stewardship.Applied) -> AppliedTable:
+        return AppliedTable(**values_of(found))
 
     @_shown(AsyncStewardship.coverage, "counting what is documented")
     def coverage(self, found: stewardship.Coverage) -> CoverageTable:
@@ -245,30 +427,102 @@ class NotebookStewardship(stewardship.Stewardship):
         return ChangesetTable(**values_of(found))
 
 
-def frame_entries(frame: "pd.DataFrame") -> list[stewardship.Entry]:
+def frame_entries(
+    frame: "pd.DataFrame", rows: Iterable[stewardship.Row] = ()
+) -> list[stewardship.Entry]:
     """Return the rows of a data frame as entries to be compared; see
-    `NotebookStewardship.changeset`. Each is named after its label in the index."""
+    `NotebookStewardship.changeset`. Each is named after its label in the index, with its place in
+    the frame where labels are not unique. `rows` are those that the frame was made of, by which a
+    column is known by the name that people call it. Raises `InvalidInput` for what is no such
+    frame.
+    """
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise InvalidInput(f"a {type(frame).__name__} is no data frame; to_frame() makes one anew")
     path = "path" if "path" in frame.columns else "column"
-    missing = [name for name in ("urn", path, "edited") if name not in frame.columns]
+    needed = ("urn", path, "edited")
+    missing = [name for name in needed if name not in frame.columns]
     if missing:
+        hint = "reset_index()" if set(missing) <= set(frame.index.names) else "to_frame()"
         raise InvalidInput(
-            f"the data frame has no column named {' or '.join(missing)}; documentation().df has"
+            f"the data frame has no column named {' or '.join(missing)}; {hint} brings it back"
         )
-    texts = frame.astype("object").where(frame.notna(), "")
+    if twice := [name for name in needed if list(frame.columns).count(name) > 1]:
+        raise InvalidInput(f"the data frame has several columns named {twice[0]}; leave one")
+    values = frame.loc[:, ~frame.columns.duplicated()].astype("object")
+    values = values.where(values.notna(), None)
+    exact = _exact_paths(rows) if path == "column" else {}
+    labels = [f"row {label}" for label in frame.index]
+    if not frame.index.is_unique:
+        labels = [f"{label}, line {at} of the frame" for at, label in enumerate(labels, 1)]
     entries = []
-    for label, row in zip(frame.index, texts.to_dict("records"), strict=True):
-        text = {name: str(value) for name, value in row.items()}
+    for place, row in zip(labels, values.to_dict("records"), strict=True):
+        text = {str(name): _text_of(value) for name, value in row.items()}
+        column = exact.get((text["urn"], text[path]), text[path])
+        problem = _problem(row["edited"])
         line = stewardship.Row(
             urn=text["urn"],
             table=text.get("table", ""),
-            column=text[path],
+            column=column,
             type=text.get("type", ""),
             ingested=text.get("ingested", ""),
-            edited=text["edited"],
+            edited=text["edited"].encode(errors="replace").decode() if problem else text["edited"],
             exported=text.get("exported", ""),
         )
-        entries.append(stewardship.Entry(f"row {label}", line))
+        entries.append(stewardship.Entry(place, line, problem=problem))
     return entries
+
+
+def _exact_paths(rows: Iterable[stewardship.Row]) -> Mapping[tuple[str, str], str]:
+    """Return the exact path of each column by its table and the name that people call it, where
+    that is no other's."""
+    found: dict[tuple[str, str], str | None] = {}
+    for row in rows:
+        key = row.urn, FieldPath(row.column).simple if row.column else ""
+        found[key] = None if key in found else row.column
+    return {key: path for key, path in found.items() if path is not None}
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _problem(edited: object) -> str | None:
+    """Return why what stands in the place of a text can be no description; None where it can."""
+    if edited is None:
+        return None
+    if not isinstance(edited, str):
+        return f"edited is no text but a {type(edited).__name__}"
+    try:
+        edited.encode()
+    except UnicodeEncodeError:
+        return "edited holds half of a character, which cannot be stored"
+    return None
+
+
+def _texts(count: int) -> str:
+    return "1 text" if count == 1 else f"{count:,} texts"
+
+
+def _wish(entry: stewardship.Entry) -> tuple[str, str, str]:
+    return entry.row.urn, entry.row.column, entry.row.edited
+
+
+def _difference_parts(
+    changes: Sequence[stewardship.Change], lines_of: "Callable[[stewardship.Change], Diff]"
+) -> Iterator[Part]:
+    """Yield the first changes as lines, each below its place and kind, and a sentence that counts
+    the others."""
+    lines: list[DiffLine] = []
+    for change in changes[:MOST_ROWS]:
+        place = " · ".join(filter(None, views.change_place(change)))
+        kind = f"  {change.kind}" if change.kind != "unchanged" else ""
+        lines += [DiffLine(f"{place}{kind}", "place", ""), *lines_of(change)]
+    if lines:
+        yield Difference(tuple(lines))
+    if len(changes) > MOST_ROWS:
+        yield Say(f"{MOST_ROWS} of {len(changes):,} drawn; .to_frame() has them all")
 
 
 def loaded(report: LoadReport) -> LoadTable:
@@ -302,18 +556,3 @@ def _refusal(one: RefusedChange) -> tuple[Cell, ...]:
         Cell(one.aspect),
         Cell(one.reason),
     )
-
-
-def _change(change: stewardship.Change) -> tuple[Cell, ...]:
-    table, column = views.change_place(change)
-    return (
-        Cell(change.kind, detail=change.why or ""),
-        Cell(table, tone="loud"),
-        Cell(column),
-        Cell(_short(change.theirs)),
-        Cell(_short(change.mine)),
-    )
-
-
-def _short(text: str | None) -> str:
-    return f"{text[:_LONGEST]}…" if text and len(text) > _LONGEST else text or ""
