@@ -69,6 +69,13 @@ class Drafts:
         return cls(config.state_dir() / "drafts" / server, os.getpid())
 
     @classmethod
+    def of_changeset(cls, changeset_id: str) -> "Drafts":
+        """Return the texts that are typed in the review of a staged changeset and not decided. They
+        are no drafts of the server's texts: what is accepted goes into the changeset."""
+        name = hashlib.sha256(f"changeset {changeset_id}".encode()).hexdigest()[:16]
+        return cls(config.state_dir() / "drafts" / name, os.getpid())
+
+    @classmethod
     async def at(cls, session: _Session) -> "Drafts":
         """Return the drafts for the server that a session asks."""
         catalog = await session.catalog()

@@ -158,6 +158,8 @@ class StagedChangeset:
         self.path = path
         self._header = header
         self._items = {item.number: item for item in items}
+        # How much of the file is known.
+        self._size = 0
 
     @classmethod
     def create(
@@ -193,6 +195,7 @@ class StagedChangeset:
                         progress(item.number)
                 file.flush()
                 os.fsync(file.fileno())
+                size = file.tell()
             os.link(part, path)
         except FileExistsError as error:
             raise InvalidInput(f"{path} is there already; name another file") from error
@@ -200,16 +203,19 @@ class StagedChangeset:
             raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
         finally:
             part.unlink(missing_ok=True)
-        return cls(path, header, items)
+        made = cls(path, header, items)
+        made._size = size
+        return made
 
     @classmethod
     def open(cls, path: Path) -> "StagedChangeset":
         """Return the changeset of a file, as far as it was noted. Blocks. Raises `InvalidInput` for
         a file that is none, naming the line, and `StorageFault` where it cannot be read."""
         try:
-            lines = path.read_bytes().split(b"\n")
+            data = path.read_bytes()
         except OSError as error:
             raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+        lines = data.split(b"\n")
         # A line without an end was cut short by a crash, and never acknowledged.
         del lines[-1]
         header: _Header | None = None
@@ -232,7 +238,22 @@ class StagedChangeset:
             raise InvalidInput(f"{path} is no changeset; catalog docs propose writes one")
         if header.version > _VERSION:
             raise InvalidInput(f"{path} was written by a newer version; update the catalog")
-        return cls(path, header, list(found.values()))
+        opened = cls(path, header, list(found.values()))
+        opened._size = len(data)
+        return opened
+
+    def read_again(self) -> bool:
+        """Take in what other programs noted in the file; return whether there was anything. The
+        items are other objects then. Blocks; raises as `open`."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise StorageFault(f"{self.path} cannot be read: {error.strerror}") from error
+        if size == self._size:
+            return False
+        self._items = {item.number: item for item in StagedChangeset.open(self.path).items}
+        self._size = size
+        return True
 
     @property
     def id(self) -> str:
@@ -267,6 +288,13 @@ class StagedChangeset:
     def of(self, *states: ReviewState) -> tuple[ReviewItem, ...]:
         """Return the edits of these states, in their order."""
         return tuple(item for item in self._items.values() if item.state in states)
+
+    def next_open(self, number: int = 0) -> ReviewItem | None:
+        """Return the first edit after a number that nobody has decided, from the top again after
+        the last; None where everything is decided."""
+        waiting = self.of("open")
+        later = (item for item in waiting if item.number > number)
+        return next(later, waiting[0] if waiting else None)
 
     def counts(self) -> dict[ReviewState, int]:
         """Return how many edits there are of each state that there are any of."""
@@ -325,6 +353,8 @@ class StagedChangeset:
                     lines = b"\n" + lines
                 if os.write(file, lines) != len(lines):
                     raise StorageFault(f"{self.path} is cut short; is the disk full?")
+                if end == self._size:
+                    self._size += len(lines)
                 if is_synced:
                     os.fsync(file)
             finally:

@@ -40,6 +40,7 @@ __all__ = [
     "edit_column",
     "edit_sentence",
     "group_name",
+    "item_people",
     "item_sentences",
     "others_diff",
     "percent_of",
@@ -343,6 +344,24 @@ def edit_sentence(edit: "StagedEdit") -> str:
         return " ".join(edit.text.split()) or "no description any more"
     named = [f"+{_label(one)}" for one in edit.add] + [f"−{_label(one)}" for one in edit.remove]
     return f"{edit.what}: {' '.join(named) or 'none'}"
+
+
+def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
+    """Return who proposed a staged edit, and who decided what of it, as far as that is known."""
+    proposed = Urn.label(changeset.proposed_by) if changeset.proposed_by else ""
+    decided = Urn.label(item.decided_by) if item.decided_by else ""
+    verbs = {
+        "refused": "refused",
+        "accepted": "accepted",
+        "applied": "accepted",
+        "failed": "accepted",
+    }
+    known = [f"proposed by {proposed}" if proposed else ""]
+    if item.is_changed:
+        known.append(f"changed by {decided}" if decided else "changed since")
+    if item.state in verbs and decided:
+        known.append(f"{verbs[item.state]} by {decided}")
+    return " · ".join(filter(None, known))
 
 
 def item_source(item: "ReviewItem") -> str:

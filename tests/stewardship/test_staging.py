@@ -160,3 +160,35 @@ def test_a_file_cut_anywhere_holds_what_was_noted_before(
     path.write_bytes(path.read_bytes()[:length])
     last = max(at for at, size in enumerate(sizes) if size <= length)
     assert states(StagedChangeset.open(path)) == noted[last]
+
+
+def test_what_another_program_noted_is_taken_in(tmp_path: Path) -> None:
+    mine = made(tmp_path / "one")
+    assert not mine.read_again()
+    mine.decide(1, "accepted", "nina")
+    assert not mine.read_again()
+    theirs = StagedChangeset.open(mine.path)
+    assert not theirs.read_again()
+    theirs.decide(2, "refused", "omar")
+    # What is noted after it hides nothing of it.
+    mine.decide(3, "accepted", "nina")
+    assert mine.read_again()
+    assert states(mine) == ["accepted", "refused", "accepted"]
+    assert not mine.read_again()
+    mine.path.unlink()
+    with pytest.raises(StorageFault, match="cannot be read"):
+        mine.read_again()
+
+
+def test_the_next_open_edit_is_found_from_the_top_again(tmp_path: Path) -> None:
+    changeset = made(tmp_path / "one")
+
+    def following(number: int) -> int | None:
+        found = changeset.next_open(number)
+        return found.number if found else None
+
+    assert [following(number) for number in (0, 1, 3)] == [1, 2, 1]
+    changeset.decide(1, "accepted", "nina")
+    assert following(3) == 2
+    changeset.decide_open("refused", "nina")
+    assert following(0) is None
