@@ -4,6 +4,7 @@ showing itself and a DataFrame when asked."""
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from explorer import stewardship
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.widgets.review import ReviewWidget
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -393,6 +395,26 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.apply, "writing")
     def apply(self, found: stewardship.Applied) -> AppliedTable:
         return AppliedTable(**values_of(found))
+
+    def review(
+        self,
+        changeset: "stewardship.StagedChangeset | stewardship.Changeset | str | Path",
+        *,
+        title: str = "Edited in a notebook",
+    ) -> "ReviewWidget":
+        """Return a widget in which a staged changeset is decided and written: one that `stage`
+        gave, or its file. What `Documentation.diff` or `changeset` shows is staged under a title
+        first. No request; staging is one.
+
+        Raises `InvalidInput` for a file that is no changeset, or where nothing is to be staged.
+        """
+        from explorer.notebook.widgets.review import review
+
+        if isinstance(changeset, str | Path):
+            changeset = stewardship.StagedChangeset.open(Path(changeset).expanduser())
+        elif isinstance(changeset, stewardship.Changeset):
+            changeset = self.stage(stewardship.stage_changes(changeset.changes), title)
+        return review(self._shown_in, changeset)
 
     @_shown(AsyncStewardship.coverage, "counting what is documented")
     def coverage(self, found: stewardship.Coverage) -> CoverageTable:

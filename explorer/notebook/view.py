@@ -233,7 +233,7 @@ def _part_as_text(part: Part) -> Iterator[str]:
         case Grid():
             yield from _table_as_text(part)
         case Fold(label, inner):
-            yield f"{label}:"
+            yield f"{line(label)}:"
             for below in inner:
                 for row in _part_as_text(below):
                     yield _GAP + row
@@ -382,7 +382,7 @@ def _drawn(part: Part) -> str:
         case Grid(headers, cells, numbers):
             return _table(headers, cells, numbers)
         case Fold(label, inner):
-            summary = f'<summary style="{_TONES["quiet"]}">{escape(label)}</summary>'
+            summary = f'<summary style="{_TONES["quiet"]}">{escape(line(label))}</summary>'
             return f"<details>{summary}{''.join(_drawn(below) for below in inner)}</details>"
         case Difference(lines):
             return _div("".join(map(_diff_line, lines)), _LINES)

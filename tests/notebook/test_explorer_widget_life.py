@@ -40,7 +40,7 @@ def in_cell(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Says which cell runs, as a front end does."""
 
     def say(cell: Any) -> None:
-        monkeypatch.setattr(widget, "_cell", lambda: cell)
+        monkeypatch.setattr(widget, "running_cell", lambda: cell)
 
     return say
 

@@ -115,6 +115,39 @@ def test_changes_have_the_same_rows_in_every_front_end(
     assert next(csv.reader(io.StringIO(text))) == list(shown.df.columns)
 
 
+def test_a_review_has_the_same_rows_in_every_front_end(
+    catalog: Catalog, data_dir: Path, tmp_path: Path
+) -> None:
+    source = TextSource("lineage", str(ORDERS), "orders", "sku", hops=2, agreeing=3)
+    edits = [
+        StagedEdit(str(STOCK), "stock", "sku", text="Unit sold.", sources=(source,)),
+        StagedEdit(str(ORDERS), "orders", before="Old.", text="New."),
+    ]
+    staged = catalog.stewardship.stage(edits, "Two texts", tmp_path / "two.changes.jsonl")
+    staged.decide(2, "refused", "urn:li:corpuser:nina")
+    table = views.review_page(staged.items)
+    cells = [str(cell) for row in table.rows for cell in row if cell]
+    assert {"· open", "✗ refused", "sku", views.WHOLE_TABLE, "orders.sku"} <= set(cells)
+    widget = catalog.stewardship.review(staged)
+    assert widget.wait(30)
+    rows = widget.review["rows"]
+    assert [one["cells"] for one in rows] == [
+        [str(cell or "") for cell in row] for row in table.rows
+    ]
+    assert widget.review["columns"] == [column.title for column in table.columns]
+    ran = shell(data_dir, "docs", "review", str(staged.path))
+    for page in (repr(widget), ran.stdout + ran.stderr):
+        assert [word for word in cells if word not in page] == []
+    # The edit that is shown: its source, and both texts.
+    for item in staged.items:
+        widget._handle_custom_msg({"kind": "show", "number": item.number}, [])
+        lines = [line.text for line in views.review_diff(item)]
+        assert [line[1:] for line in widget.item["lines"]] == lines
+    widget.close()
+    csv_text = shell(data_dir, "docs", "review", str(staged.path), "--csv").stdout
+    assert next(csv.reader(io.StringIO(csv_text))) == list(widget.df.columns)
+
+
 def test_shares_are_cut_and_groups_without_a_name_say_so() -> None:
     count = Count(total=3, documented=2, edited=1, ingested=2)
     assert views.percent_of(count) == "66.6%"

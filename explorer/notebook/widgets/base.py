@@ -28,11 +28,14 @@ __all__ = [
     "EXPLORER_STYLE",
     "LINEAGE_MODULE",
     "LINEAGE_STYLE",
+    "REVIEW_MODULE",
+    "REVIEW_STYLE",
     "ExplorerRequests",
     "LineageRequests",
     "SavedHtml",
     "SavedWithHtml",
     "Widget",
+    "running_cell",
 ]
 
 _log = logging.getLogger(__name__)
@@ -201,7 +204,9 @@ class LineageRequests:
             job.then(answer)
 
 
-Kind = Literal["search", "measures", "offers", "tree", "entity", "tab", "preview", "draft", "save"]
+Kind = Literal[
+    "search", "measures", "offers", "tree", "entity", "tab", "user", "preview", "draft", "save"
+]
 
 
 class _Question(_Cancellable):
@@ -449,5 +454,27 @@ _PARTS = ("parts", "bodies", "entity", "editor", "searching", "folders", "found"
 _DRAWING = LINEAGE_SCRIPTS.replace("export default { render };", "return render;")
 _OWN = script("host.js", "explorer/elements.js", *(f"explorer/{name}.js" for name in _PARTS))
 
+EXPLORER_STYLES = stylesheet("explorer/explorer.css")
+"""Without those of the drawing of the lineage."""
+
 EXPLORER_MODULE = f"const renderLineage = (() => {{\n{_DRAWING}\n}})();\n{_OWN}"
-EXPLORER_STYLE = LINEAGE_STYLE + stylesheet("explorer/explorer.css")
+EXPLORER_STYLE = LINEAGE_STYLE + EXPLORER_STYLES
+
+REVIEW_MODULE = script(
+    "host.js",
+    *(f"explorer/{name}.js" for name in ("elements", "parts", "editor")),
+    "review/review.js",
+)
+REVIEW_STYLE = EXPLORER_STYLES + stylesheet("review/review.css")
+
+
+def running_cell() -> str:
+    """Return which cell runs, in which notebook; "" where that is not said."""
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    ask = getattr(shell, "get_parent", None)
+    parent = ask() if callable(ask) else None
+    metadata = parent.get("metadata") if isinstance(parent, dict) else None
+    found = metadata.get("cellId") if isinstance(metadata, dict) else None
+    return found if isinstance(found, str) else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["WidgetDraft", "Writing"]
+__all__ = ["READ_ONLY", "DraftEditor", "WidgetDraft", "Writing"]
 
 READ_ONLY = "Nothing is written here: the server was opened to be read only."
 
@@ -173,25 +173,21 @@ class _OnLeave(Protocol):
     def __call__(self, *, saved: bool) -> None: ...
 
 
-class Writing:
-    """The drafts, one of which may be open: kept in memory and on disk, where the terminal keeps
-    its own, until they are saved or given up.
+class DraftEditor:
+    """The drafts of a widget, one of which may be open: kept in memory and on disk, until they are
+    saved or given up. All pages show the text that is open, as it was typed last on any of them.
 
-    Called with the lock of the explorer held, or taking it.
+    Called with the lock of the widget held, or taking it.
     """
 
     def __init__(
-        self,
-        catalog: "NotebookCatalog",
-        asking: ExplorerRequests,
-        show: Callable[[str, Any], None],
-        left: _OnLeave,
+        self, asking: ExplorerRequests, show: Callable[[str, Any], None], left: _OnLeave
     ) -> None:
         self.drafts: dict[_Place, WidgetDraft] = {}
-        self._catalog, self._asking, self._show, self._left = catalog, asking, show, left
+        self._asking, self._show, self._left = asking, show, left
         self._open: _Place | None = None
         self._opening: _Place | None = None
-        # Those on disk of the entity that was read last.
+        # Those on disk of what was read last.
         self._found: set[_Place] = set()
         self._stored: dict[_Place, StoredDraft] = {}
         # What every page is to show of the text that is open, and how often it was changed.
@@ -209,61 +205,12 @@ class Writing:
         for draft in drafts.values():
             self._keep(draft.at("writing") if draft.stage in ("comparing", "saving") else draft)
 
-    def look(self, urn: str) -> None:
-        """Look for drafts of an entity on disk that no other running program edits, and tell of
-        them."""
-
-        def read(_: object) -> set[_Place]:
-            kept = (one.draft for one in self._disk().all() if not one.open)
-            return {(one.urn, one.path) for one in kept if one.urn == urn}
-
-        def then(found: set[_Place]) -> None:
-            if found != self._found:
-                self._found = found
-                self._left(saved=False)
-
-        self._asking.ask("draft", "", read, then, in_turn=True)
-
-    def hindrance(self, urn: Urn) -> str:
-        """Why the description of an entity cannot be written; "" where it can."""
-        return hindrance(urn, read_only=self._catalog.read_only)
-
     def places(self, urn: str) -> list[str | None]:
         """Where on an entity's page drafts are kept: paths of columns, None for its own text."""
         held = dict.fromkeys(place for place, one in self.drafts.items() if one.changed)
         # One that is open here was either changed or is no draft.
         found = {place for place in self._found if place not in self.drafts}
         return [path for of, path in (*held, *found) if of == urn]
-
-    def begin(self, entity: "Entity", path: str | None) -> None:
-        """Open the editor, with the draft that is kept of that text, here or on disk."""
-        why_not = self.hindrance(entity.urn)
-        if why_not:
-            self._show("problem", why_not)
-            return
-        place = self._opening = (str(entity.urn), path)
-
-        def then(stored: StoredDraft | None) -> None:
-            if self._opening == place:
-                self._begin(entity, place, stored)
-
-        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
-
-    def _begin(self, entity: "Entity", place: _Place, stored: StoredDraft | None) -> None:
-        draft, fresh = self.drafts.get(place), begun(entity, place[1])
-        if draft is None or not draft.changed:
-            draft = fresh
-        elif stored is None or stored == self._stored.get(place):
-            draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
-        # Another program, or this one in an earlier run, kept its own since.
-        if stored is not None and stored != self._stored.get(place) and stored.text != fresh.text:
-            draft = fresh.resumed(stored.text, stored.base)
-            self._stored[place] = stored
-        self._keep(draft)
-        self._open, self._opening = place, None
-        self._put_text()
-        self._draw()
-        self._preview()
 
     def type(self, typed: Mapping[str, Any]) -> None:
         """Take the text of a draft as a page has it, unless a newer one is known. Every page is
@@ -286,6 +233,151 @@ class Writing:
                         self._draw()
                     self._preview()
         self._show("typed", self._typed)
+
+    def leave(self) -> None:
+        """Close the editor; what was typed is kept."""
+        self.close()
+        self._left(saved=False)
+
+    def give_up(self) -> None:
+        """Close the editor, and forget what was typed."""
+        if self._open is not None:
+            self._forget(self._open)
+        self.leave()
+
+    def close(self) -> None:
+        """Close the editor without a word; a draft that holds nothing new is forgotten."""
+        draft, self._open, self._opening = self.draft, None, None
+        if draft is not None and not draft.changed:
+            self._forget((draft.urn, draft.path))
+        elif draft is not None and draft.stage == "comparing":
+            self._keep(draft.at("writing"))
+        # No text that is no longer on the page stays in what a notebook may save.
+        self._typed = {}
+        self._asking.forget("preview")
+        for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
+            self._show(name, value)
+
+    def _open_at(self, place: _Place, fresh: WidgetDraft) -> None:
+        """Open the editor, with the draft that is kept of that text, here or on disk, or with a
+        fresh one."""
+        self._opening = place
+
+        def then(stored: StoredDraft | None) -> None:
+            if self._opening == place:
+                self._begin(place, fresh, stored)
+
+        self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
+
+    def _begin(self, place: _Place, fresh: WidgetDraft, stored: StoredDraft | None) -> None:
+        draft = self.drafts.get(place)
+        if draft is None or not draft.changed:
+            draft = fresh
+        elif stored is None or stored == self._stored.get(place):
+            draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
+        # Another program, or this one in an earlier run, kept its own since.
+        if stored is not None and stored != self._stored.get(place) and stored.text != fresh.text:
+            draft = fresh.resumed(stored.text, stored.base)
+            self._stored[place] = stored
+        self._keep(draft)
+        self._open, self._opening = place, None
+        self._put_text()
+        self._draw()
+        self._preview()
+
+    def _keep(self, draft: WidgetDraft) -> None:
+        self.drafts[draft.urn, draft.path] = draft
+
+    def _forget(self, place: _Place) -> None:
+        """Forget the draft of a text, in memory and on disk."""
+        self.drafts.pop(place, None)
+        self._found.discard(place)
+        self._put_away(place)
+
+    def _put_away(self, place: _Place) -> None:
+        """Have the disk hold the draft that is held of a text, or none. What is typed while that is
+        written is written next, and what was written already is not written again."""
+
+        def write(_: object) -> None:
+            draft, disk = self.drafts.get(place), self._disk()
+            if draft is None or not draft.changed:
+                disk.drop(*place)
+                self._stored.pop(place, None)
+                return
+            stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
+            if stored != self._stored.get(place):
+                disk.keep(stored)
+                self._stored[place] = stored
+
+        self._asking.ask("draft", "", write, lambda _: None, in_turn=True)
+
+    def _disk(self) -> Drafts:
+        """Return where the drafts are kept."""
+        raise NotImplementedError
+
+    def _put_text(self) -> None:
+        """Have every page show the text that is open, whatever it showed before."""
+        draft = self.draft
+        if draft is not None:
+            self._revision += 1
+            told = (draft.urn, draft.path, draft.paged, self._revision, "")
+            self._typed = dict(zip(_TYPED, told, strict=True))
+            self._show("typed", self._typed)
+
+    def _draw(self) -> None:
+        draft = self.draft
+        self._show("editor", draft.told() if draft is not None else {})
+
+    def _preview(self) -> None:
+        draft = self.draft
+        if draft is None:
+            return
+        text = draft.text
+        self._asking.ask(
+            "preview", "", lambda _: marked(text), lambda made: self._show("preview", made)
+        )
+
+
+class Writing(DraftEditor):
+    """The drafts of descriptions, kept where the terminal keeps its own."""
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        asking: ExplorerRequests,
+        show: Callable[[str, Any], None],
+        left: _OnLeave,
+    ) -> None:
+        super().__init__(asking, show, left)
+        self._catalog = catalog
+
+    def look(self, urn: str) -> None:
+        """Look for drafts of an entity on disk that no other running program edits, and tell of
+        them."""
+
+        def read(_: object) -> set[_Place]:
+            kept = (one.draft for one in self._disk().all() if not one.open)
+            return {(one.urn, one.path) for one in kept if one.urn == urn}
+
+        def then(found: set[_Place]) -> None:
+            if found != self._found:
+                self._found = found
+                self._left(saved=False)
+
+        self._asking.ask("draft", "", read, then, in_turn=True)
+
+    def hindrance(self, urn: Urn) -> str:
+        """Why the description of an entity cannot be written; "" where it can."""
+        return hindrance(urn, read_only=self._catalog.read_only)
+
+    def begin(self, entity: "Entity", path: str | None) -> None:
+        """Open the editor, with the draft that is kept of that text, here or on disk."""
+        why_not = self.hindrance(entity.urn)
+        if why_not:
+            self._show("problem", why_not)
+            return
+        place = (str(entity.urn), path)
+        self._open_at(place, begun(entity, path))
 
     def compare(self) -> None:
         """Show what saving would change."""
@@ -316,30 +408,6 @@ class Writing:
             self._put_text()
             self._draw()
             self._preview()
-
-    def leave(self) -> None:
-        """Close the editor; what was typed is kept."""
-        self.close()
-        self._left(saved=False)
-
-    def give_up(self) -> None:
-        """Close the editor, and forget what was typed."""
-        if self._open is not None:
-            self._forget(self._open)
-        self.leave()
-
-    def close(self) -> None:
-        """Close the editor without a word; a draft that holds nothing new is forgotten."""
-        draft, self._open, self._opening = self.draft, None, None
-        if draft is not None and not draft.changed:
-            self._forget((draft.urn, draft.path))
-        elif draft is not None and draft.stage == "comparing":
-            self._keep(draft.at("writing"))
-        # No text that is no longer on the page stays in what a notebook may save.
-        self._typed = {}
-        self._asking.forget("preview")
-        for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
-            self._show(name, value)
 
     def _stage(self, stage: Stage) -> None:
         draft = self.draft
@@ -387,53 +455,5 @@ class Writing:
             in_turn=True,
         )
 
-    def _keep(self, draft: WidgetDraft) -> None:
-        self.drafts[draft.urn, draft.path] = draft
-
-    def _forget(self, place: _Place) -> None:
-        """Forget the draft of a text, in memory and on disk."""
-        self.drafts.pop(place, None)
-        self._found.discard(place)
-        self._put_away(place)
-
-    def _put_away(self, place: _Place) -> None:
-        """Have the disk hold the draft that is held of a text, or none. What is typed while that is
-        written is written next, and what was written already is not written again."""
-
-        def write(_: object) -> None:
-            draft, disk = self.drafts.get(place), self._disk()
-            if draft is None or not draft.changed:
-                disk.drop(*place)
-                self._stored.pop(place, None)
-                return
-            stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
-            if stored != self._stored.get(place):
-                disk.keep(stored)
-                self._stored[place] = stored
-
-        self._asking.ask("draft", "", write, lambda _: None, in_turn=True)
-
     def _disk(self) -> Drafts:
         return Drafts.of(self._catalog.identity or self._catalog.address)
-
-    def _put_text(self) -> None:
-        """Have every page show the text that is open, whatever it showed before."""
-        draft = self.draft
-        if draft is not None:
-            self._revision += 1
-            told = (draft.urn, draft.path, draft.paged, self._revision, "")
-            self._typed = dict(zip(_TYPED, told, strict=True))
-            self._show("typed", self._typed)
-
-    def _draw(self) -> None:
-        draft = self.draft
-        self._show("editor", draft.told() if draft is not None else {})
-
-    def _preview(self) -> None:
-        draft = self.draft
-        if draft is None:
-            return
-        text = draft.text
-        self._asking.ask(
-            "preview", "", lambda _: marked(text), lambda made: self._show("preview", made)
-        )

@@ -14,7 +14,13 @@ from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.notebook import view
-from explorer.notebook.widgets.base import EXPLORER_MODULE, EXPLORER_STYLE, ExplorerRequests, Widget
+from explorer.notebook.widgets.base import (
+    EXPLORER_MODULE,
+    EXPLORER_STYLE,
+    ExplorerRequests,
+    Widget,
+    running_cell,
+)
 from explorer.notebook.widgets.explorer.editor import Writing
 from explorer.notebook.widgets.explorer.entity_page import TABS, head_of, read_tab, tabs_of
 from explorer.notebook.widgets.explorer.search import (
@@ -642,21 +648,9 @@ def explore(
     Where the front end says which cell runs, the explorer that the cell made before is closed, and
     this one takes over its drafts, and its search and entity unless others are asked for.
     """
-    cell = _cell()
+    cell = running_cell()
     before = _by_cell.get(cell) if cell else None
     made = Explorer(catalog, text, narrowed_by=narrowed_by, urn=urn, instead_of=before)
     if cell:
         _by_cell[cell] = made
     return made
-
-
-def _cell() -> str:
-    """Which cell runs, in which notebook; "" where that is not said."""
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    ask = getattr(shell, "get_parent", None)
-    parent = ask() if callable(ask) else None
-    metadata = parent.get("metadata") if isinstance(parent, dict) else None
-    found = metadata.get("cellId") if isinstance(metadata, dict) else None
-    return found if isinstance(found, str) else ""

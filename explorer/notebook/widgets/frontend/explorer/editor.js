@@ -1,7 +1,12 @@
-// The editor.
+// The editor. `writes` says of a shell what is written, what ctrl+s does with it, and which buttons
+// stand below it: each the message it sends, its label and its kind.
+const DESCRIPTIONS = {
+  of: "Description of ", done: "compare",
+  acts: [["compare", "Compare and save …", "main"], null, ["leave", "Close, keep the draft", ""], ["discard", "Discard", "quiet"]],
+};
 
 function addEditor(shell) {
-  const { kernel, model, redraw, root, say } = shell;
+  const { kernel, model, redraw, root, say, writes: wanted = DESCRIPTIONS } = shell;
   const desk = make("div", { class: "cx-desk", hidden: true });
   const area = make("textarea", { "aria-label": "Description, markdown", spellcheck: "true", on: { input: () => type() } });
   const preview = make("div", { class: "cx-prose cx-preview", "aria-label": "Preview", role: "region", tabindex: "0" });
@@ -20,7 +25,7 @@ function addEditor(shell) {
     const stage = (model.get("editor") || {}).stage;
     if (editorKey(event)) {
       event.preventDefault();
-      if (stage === "writing") { flush(); say("compare"); } else if (stage === "comparing") say("save");
+      if (stage === "writing") { flush(); say(wanted.done); } else if (stage === "comparing") say("save");
     } else if (event.key === "Escape") {
       event.preventDefault();
       flush();
@@ -116,7 +121,7 @@ function addEditor(shell) {
     area.readOnly = stage === "saving" && !kernel.is();
     desktop.hidden = stage !== "writing" && !kernel.is();
     deskBody.hidden = stage === "writing";
-    const words = { writing: "Description of ", comparing: "What saving would change in ", saving: "Saving ", conflict: "Not saved: somebody else changed " }[stage];
+    const words = { writing: wanted.of, comparing: "What saving would change in ", saving: "Saving ", conflict: "Not saved: somebody else changed " }[stage];
     redraw(deskHead, make("h4", {}, words, make("span", { text: `«${shown.title}»` }), stage === "conflict" ? " meanwhile" : ""), make("span", { class: "cx-dim", text: shown.hidden || "" }));
     redraw(deskNote, shown.note || "");
     deskNote.hidden = !shown.note;
@@ -126,7 +131,7 @@ function addEditor(shell) {
     const act = (name, text, kind = "", before = null) => make("button", { type: "button", class: kind && `cx-${kind}`, "data-f": name, text, disabled: stage === "saving" || kernel.is() === "gone", on: { click: () => { before?.(); say(name); } } });
     const gap = make("span", { class: "cx-gap" });
     redraw(deskFoot, ...{
-      writing: [act("compare", "Compare and save …", "main", flush), gap, act("leave", "Close, keep the draft", "", flush), act("discard", "Discard", "quiet", () => typed.cancel())],
+      writing: wanted.acts.map((one) => one ? act(...one, one[0] === "discard" ? () => typed.cancel() : flush) : gap),
       comparing: [act("save", "Save", "main"), act("write", "Back to the text"), gap],
       saving: [act("save", "Saving …", "main"), gap],
       conflict: [act("mine", "Save mine instead", "main"), act("theirs", "Take theirs"), act("write", "Back to the text"), gap],

@@ -61,6 +61,22 @@ function marked(text, words) {
   return [...pieces, (text || "").slice(at)];
 }
 
+// Draws a place anew; the focus and the place in a text stay.
+function redrawing(root) {
+  return (place, ...children) => {
+    const at = root().activeElement;
+    const held = at && place.contains(at) ? at.dataset.f : undefined;
+    const span = held && at.tagName === "INPUT" && at.type === "search" ? [at.selectionStart, at.selectionEnd] : null;
+    const top = place.scrollTop;
+    place.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== ""));
+    place.scrollTop = top;
+    if (held === undefined) return;
+    const again = [...place.querySelectorAll("[data-f]")].find((one) => one.dataset.f === held);
+    again?.focus({ preventScroll: true });
+    if (again && span) again.setSelectionRange(...span);
+  };
+}
+
 function later(act) {
   let waiting = null;
   const run = (...given) => {

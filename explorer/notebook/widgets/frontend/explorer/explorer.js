@@ -10,20 +10,7 @@ function render({ model, el }) {
   const root = () => el.getRootNode();
   const here = () => whole.contains(root().activeElement);
 
-  // Whatever is drawn anew, the focus and the place in a text stay.
-  function redraw(place, ...children) {
-    const at = root().activeElement;
-    const held = at && place.contains(at) ? at.dataset.f : undefined;
-    const span = held && at.tagName === "INPUT" && at.type === "search" ? [at.selectionStart, at.selectionEnd] : null;
-    const top = place.scrollTop;
-    place.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== ""));
-    place.scrollTop = top;
-    if (held === undefined) return;
-    const again = [...place.querySelectorAll("[data-f]")].find((one) => one.dataset.f === held);
-    again?.focus({ preventScroll: true });
-    if (again && span) again.setSelectionRange(...span);
-  }
-
+  const redraw = redrawing(root);
   const whole = make("div", { class: "catalog-explorer" });
   const shell = { here, kernel, model, own, redraw, root, say };
   for (const add of [addParts, addBodies, addEntity, addEditor, addSearching, addFolders, addFound]) add(shell);

@@ -1,0 +1,588 @@
+"""The review of a staged changeset in a notebook's page: what was proposed is accepted, changed or
+refused, and then written. What is decided is in the changeset's file at once.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
+
+import traitlets
+
+from explorer.client.display import line
+from explorer.errors import InvalidInput
+from explorer.notebook import view
+from explorer.notebook.view import table_parts, tabulated
+from explorer.notebook.widgets.base import (
+    REVIEW_MODULE,
+    REVIEW_STYLE,
+    ExplorerRequests,
+    Widget,
+    running_cell,
+)
+from explorer.notebook.widgets.explorer.editor import READ_ONLY, DraftEditor, WidgetDraft
+from explorer.notebook.widgets.explorer.markup import difference_lines
+from explorer.stewardship.changeset import apply_staged
+from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.staging import STATES
+from explorer.views import stewardship as views
+from explorer.views.parts import Difference, Fold, Part, Title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.stewardship.changeset import StagedOutcome
+    from explorer.stewardship.staging import ReviewItem, ReviewState, StagedChangeset
+
+__all__ = ["ReviewWidget", "review"]
+
+Decision = Literal["open", "accepted", "refused"]
+
+_ROWS = 100
+_CELL = 300
+_NOTE = 600
+_MOST_LINES = 2_000
+_TOLD_SECONDS = 0.1
+_ALL_DECIDED = "Everything is decided; what was accepted can be written."
+_UNDER_WAY = "It is being written; wait until that is done."
+_OWN_TEXT = "A text of yours for this is not decided yet: it is open below."
+
+
+class ReviewDrafts(DraftEditor):
+    """The texts that are typed for staged edits and not decided."""
+
+    def __init__(self, session: "ReviewSession", asking: ExplorerRequests) -> None:
+        super().__init__(asking, session.show, session.left)
+        self._session = session
+
+    def look(self) -> None:
+        """Look for texts on disk that no other running program edits, and tell of them."""
+
+        def read(_: object) -> "set[tuple[str, str | None]]":
+            return {(one.draft.urn, one.draft.path) for one in self._disk().all() if not one.open}
+
+        def then(found: "set[tuple[str, str | None]]") -> None:
+            self._found = found
+            self._left(saved=False)
+
+        self._asking.ask("draft", "", read, then, in_turn=True)
+
+    def is_kept(self, item: "ReviewItem") -> bool:
+        """Return whether a text is typed for an edit that nobody has decided."""
+        edit = item.edit
+        return edit.what == "description" and edit.column in self.places(edit.urn)
+
+    def begin(self, item: "ReviewItem") -> None:
+        """Open the editor for the text of an edit."""
+        edit = item.edit
+        column = views.edit_column(edit) if edit.column is not None else ""
+        sources = " · ".join(views.source_sentence(one, edit) for one in edit.sources)
+        fresh = WidgetDraft(
+            *(edit.urn, edit.column, edit.name, "", edit.text, edit.text),
+            column=column,
+            note=line(sources, _NOTE),
+        )
+        self._open_at((edit.urn, edit.column), fresh)
+
+    def accept(self) -> None:
+        """Accept the text that is open as it stands."""
+        if self.draft is not None:
+            self._session.decide_text(self.draft, "accepted")
+
+    def leave(self) -> None:
+        """Close the editor; what was typed is the text of the edit, undecided."""
+        draft = self.draft
+        if draft is not None and draft.changed:
+            self._session.decide_text(draft, "open")
+        else:
+            super().leave()
+
+    def give_up(self) -> None:
+        """Close the editor, and forget what was typed."""
+        if self._open is not None:
+            self._forget(self._open)
+        super().leave()
+
+    def decided(self, draft: WidgetDraft) -> None:
+        """Forget a text that is in the changeset by now. One that was typed further on another page
+        meanwhile stays open."""
+        place = (draft.urn, draft.path)
+        now = self.drafts.get(place)
+        if now is not None and now.text != draft.text:
+            self._keep(replace(now, base=draft.text))
+            self._put_away(place)
+            return
+        self._forget(place)
+        if self._open == place:
+            self.close()
+
+    def _disk(self) -> Drafts:
+        return Drafts.of_changeset(self._session.changeset.id)
+
+
+class ReviewSession:
+    """Hears what the reader decides, notes it in the file, and shows it. Called from any thread;
+    nothing here waits."""
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        changeset: "StagedChangeset",
+        show: Callable[[str, Any], None],
+    ) -> None:
+        self.lock = threading.RLock()
+        self.catalog, self.changeset, self.show = catalog, changeset, show
+        self.asking = ExplorerRequests(
+            catalog,
+            self.lock,
+            busy=lambda said: show("busy", said),
+            failed=lambda sentence: show("problem", sentence),
+        )
+        self.drafts = ReviewDrafts(self, self.asking)
+        self.only: ReviewState | Literal[""] = ""
+        self.number = 0
+        self._user = ""
+        self._progress: dict[str, int] = {}
+        first = changeset.next_open()
+        self._go_to(first.number if first is not None else 0)
+
+    def begin(self) -> None:
+        """Ask who decides here, and look for texts that were typed before."""
+
+        def read(catalog: "NotebookCatalog") -> str:
+            user = catalog.me()
+            return str(user) if user is not None else ""
+
+        def then(user: str) -> None:
+            self._user = user
+
+        # A file is decided also where the server is not reached; it says no name then.
+        self.asking.ask("user", "", read, then, failed=lambda _: True)
+        self.drafts.look()
+
+    def items(self) -> "list[ReviewItem]":
+        """Return the edits that are listed."""
+        return [one for one in self.changeset.items if self.only in ("", one.state)]
+
+    def item(self, number: int | None = None) -> "ReviewItem | None":
+        """Return the edit of a number, or the one that is open."""
+        wanted = self.number if number is None else number
+        return next((one for one in self.changeset.items if one.number == wanted), None)
+
+    def draw(self) -> None:
+        """Show everything."""
+        with self.lock:
+            self.show("review", self._told())
+            self.show("item", self._told_item())
+
+    def look_at(self, number: int) -> None:
+        """Show an edit; what is typed for another stays kept."""
+        with self.lock:
+            if number != self.number and self.drafts.draft is not None:
+                self.drafts.close()
+            self._go_to(number)
+            self.draw()
+
+    def move(self, by: int) -> None:
+        """Show the edit so many places further down the list, or up."""
+        with self.lock:
+            numbers = [one.number for one in self.items()]
+            if numbers:
+                at = numbers.index(self.number) + by if self.number in numbers else 0
+                self.look_at(numbers[min(max(at, 0), len(numbers) - 1)])
+
+    def narrow(self, only: "ReviewState | Literal['']") -> None:
+        """List only the edits of a state, or all."""
+        with self.lock:
+            self.only = only
+            listed = [one.number for one in self.items()]
+            if self.number not in listed and listed:
+                self.look_at(listed[0])
+            else:
+                self.draw()
+
+    def edit(self, number: int) -> None:
+        """Open the editor for an edit's text."""
+        with self.lock:
+            item = self._to_decide(number)
+            if item is not None and item.edit.what == "description":
+                self.look_at(number)
+                self.drafts.begin(item)
+
+    def decide(self, number: int, state: Decision) -> None:
+        """Note a decision, and go on to the next edit that is open."""
+        with self.lock:
+            item = self._to_decide(number)
+            if item is None:
+                return
+            if state == "accepted" and self.drafts.is_kept(item):
+                self.show("said", _OWN_TEXT)
+                self.edit(number)
+                return
+            self.drafts.close()
+            self._note(item, state)
+
+    def decide_text(self, draft: WidgetDraft, state: Decision) -> None:
+        """Note a decision of an edit with the text that was typed for it."""
+        places = {(one.edit.urn, one.edit.column): one for one in self.changeset.items}
+        item = places.get((draft.urn, draft.path))
+        if item is not None and self._to_decide(item.number) is not None:
+            self._note(item, state, draft)
+
+    def accept_all(self, count: int) -> None:
+        """Accept everything that is open, where it is as much as the reader was told."""
+        with self.lock:
+            if self._progress:
+                raise InvalidInput(_UNDER_WAY)
+
+            def note(_: object) -> int:
+                self.changeset.read_again()
+                now = len(self.changeset.of("open"))
+                if now != count:
+                    raise InvalidInput(f"by now {now:,} are open, and not {count:,}; look again")
+                return self.changeset.decide_open("accepted", self._user)
+
+            self._ask_file(note, lambda done: self.show("said", f"Accepted: {done:,}."))
+
+    def apply(self, count: int) -> None:
+        """Write what was accepted, where it is as much as the reader was told."""
+        with self.lock:
+            if self._progress:
+                raise InvalidInput(_UNDER_WAY)
+            if self.catalog.read_only:
+                raise InvalidInput(READ_ONLY)
+            self._tell_progress(0, count)
+            self.draw()
+            told_at = monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told_at
+            if monotonic() - told_at > _TOLD_SECONDS or done == total:
+                told_at = monotonic()
+                self._tell_progress(done, total)
+
+        def write(catalog: "NotebookCatalog") -> "StagedOutcome":
+            self.changeset.read_again()
+            now = len(self.changeset.of("accepted"))
+            if now != count:
+                raise InvalidInput(f"by now {now:,} are accepted, and not {count:,}; look again")
+            return catalog.wait(apply_staged(catalog.core, self.changeset, tell))
+
+        def failed(_: Exception) -> bool:
+            self._progress = {}
+            self.show("progress", {})
+            self.draw()
+            return False
+
+        self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
+
+    def read_again(self) -> None:
+        """Take in what other programs noted in the file."""
+        self._ask_file(lambda _: self.changeset.read_again(), lambda _: None)
+
+    def left(self, *, saved: bool) -> None:
+        """The editor was left, or texts that were typed before were found."""
+        del saved
+        self.draw()
+
+    def _note(self, item: "ReviewItem", state: Decision, draft: WidgetDraft | None = None) -> None:
+        number, text = item.number, None if draft is None else draft.text
+
+        def note(_: object) -> None:
+            self.changeset.read_again()
+            now = self.item(number)
+            # Whoever accepts an edit has seen what somebody else wrote there meanwhile.
+            before = now.theirs if now is not None and state == "accepted" else None
+            self.changeset.decide(number, state, self._user, text=text, before=before)
+
+        def then(_: object) -> None:
+            if draft is not None:
+                self.drafts.decided(draft)
+            following = self.changeset.next_open(number) if state != "open" else None
+            if following is not None:
+                self._go_to(following.number)
+            elif state != "open":
+                self.show("said", _ALL_DECIDED)
+
+        self._ask_file(note, then)
+
+    def _ask_file(self, note: Callable[[object], Any], then: Callable[[Any], None]) -> None:
+        """Read or write the file, off the kernel's thread, then do something and show all."""
+
+        def taken(found: Any) -> None:
+            then(found)
+            self.draw()
+
+        self.asking.ask("draft", "", note, taken, in_turn=True)
+
+    def _applied(self, outcome: "StagedOutcome") -> None:
+        self._progress = {}
+        failed = self.changeset.of("failed")
+        if failed:
+            self._go_to(failed[0].number)
+        self.show("progress", {})
+        self.draw()
+        if outcome.ended_by is not None:
+            left = f"{outcome.applied:,} written, {outcome.untried:,} still to be written"
+            self.show("problem", line(f"{left}: {outcome.ended_by}", _CELL))
+            return
+        written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
+        refused = f"; {outcome.failed:,} not, the reason stands below" if outcome.failed else ""
+        undo = " undo_save() of the catalog takes it back." if outcome.applied else ""
+        self.show("said", f"Written: {written}{refused}.{undo}")
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        self._progress = {"done": done, "total": total}
+        self.show("progress", self._progress)
+
+    def _to_decide(self, number: int) -> "ReviewItem | None":
+        """Return the edit of a number where it may be decided; else say why not."""
+        item = self.item(number)
+        if item is None or item.state == "applied":
+            return None
+        if self._progress:
+            self.show("problem", _UNDER_WAY)
+            return None
+        return item
+
+    def _go_to(self, number: int) -> None:
+        items = self.changeset.items
+        known = any(one.number == number for one in items)
+        self.number = number if known else items[0].number if items else 0
+
+    def _told(self) -> dict[str, Any]:
+        changeset = self.changeset
+        counts = changeset.counts()
+        listed = self.items()
+        at = next((at for at, one in enumerate(listed) if one.number == self.number), 0)
+        start = at - at % _ROWS
+        shown = listed[start : start + _ROWS]
+        table = views.review_page(shown)
+        states = [[state, count] for state, count in counts.items()]
+        return {
+            "title": line(changeset.title, _CELL),
+            "columns": [column.title for column in table.columns],
+            "counts": states,
+            "total": len(changeset.items),
+            "only": self.only,
+            "start": start,
+            "listed": len(listed),
+            "open": counts.get("open", 0),
+            "accepted": counts.get("accepted", 0),
+            "typed": sum(map(self.drafts.is_kept, changeset.items)),
+            "why_not": READ_ONLY if self.catalog.read_only else "",
+            "writing": bool(self._progress),
+            "rows": [
+                {
+                    "number": item.number,
+                    "state": item.state,
+                    "draft": self.drafts.is_kept(item),
+                    "cells": [line(str(cell or ""), _CELL) for cell in row],
+                }
+                for item, row in zip(shown, table.rows, strict=True)
+            ],
+        }
+
+    def _told_item(self) -> dict[str, Any]:
+        item = self.item()
+        if item is None:
+            return {}
+        diff = views.review_diff(item)
+        more = len(diff) - _MOST_LINES
+        lines = difference_lines(diff[:_MOST_LINES])
+        edit, is_free = item.edit, item.state != "applied" and not self._progress
+        return {
+            "number": item.number,
+            "state": item.state,
+            "title": line(f"{edit.name} · {views.edit_column(edit)}", _CELL),
+            "urn": line(edit.urn, _CELL),
+            "people": line(views.item_people(item, self.changeset), _CELL),
+            "lines": [*lines, f"@… {more:,} more lines"] if more > 0 else lines,
+            "draft": self.drafts.is_kept(item),
+            "decidable": is_free,
+            "editable": is_free and edit.what == "description",
+            "decided": is_free and item.state != "open",
+        }
+
+
+class ReviewWidget(Widget):
+    """Decide what was proposed, and write what was accepted, by mouse or keys.
+
+        review = cat.stewardship.review(changeset)
+        review
+
+    `a` accepts the edit that is shown, `x` refuses it, `e` changes its text and `u` takes the
+    decision back; each is in the changeset's file at once. ctrl+s writes what was accepted, once
+    that is confirmed. `changeset` is what is decided, `df` a row for each edit and what became of
+    it. What is typed is shared by all views and kept on disk. Nothing waits for the catalog on the
+    kernel's thread; `wait()` does. Where no kernel runs, the notebook keeps the list as it was.
+    """
+
+    _esm = REVIEW_MODULE
+    _css = REVIEW_STYLE
+
+    review = traitlets.Dict().tag(sync=True)
+    item = traitlets.Dict().tag(sync=True)
+    progress = traitlets.Dict().tag(sync=True)
+    editor = traitlets.Dict().tag(sync=True)
+    typed = traitlets.Dict().tag(sync=True)
+    preview = traitlets.List(traitlets.Any()).tag(sync=True)
+    busy = traitlets.Unicode().tag(sync=True)
+    problem = traitlets.Unicode().tag(sync=True)
+    said = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        changeset: "StagedChangeset",
+        *,
+        instead_of: "ReviewWidget | None" = None,
+    ) -> None:
+        """Begin at the first edit that is open. `instead_of` is closed; what is typed in it for the
+        same changeset goes over."""
+        super().__init__()
+        self._session = ReviewSession(catalog, changeset, self._show)
+        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
+        self.observe(lambda change: self._take_text(change["new"]), "typed")
+        if instead_of is not None:
+            before = instead_of.hand_over()
+            with before.lock:
+                if before.changeset.id == changeset.id:
+                    self._session.drafts.go_on_with(before.drafts.drafts)
+        self._session.draw()
+        self._session.begin()
+
+    @property
+    def changeset(self) -> "StagedChangeset":
+        """What is decided; it says the states as they are in the file."""
+        return self._session.changeset
+
+    @property
+    def df(self) -> "pd.DataFrame":
+        """Return a row for each edit, all of them text: what it changes, what became of it, and
+        where it comes from; see `explorer.views.stewardship.review_table`. No request."""
+        with self._session.lock:
+            table = views.review_table(self._session.changeset.items)
+        rows = [tuple(None if cell is None else str(cell) for cell in row) for row in table.rows]
+        return tabulated(rows, dict.fromkeys((one.name for one in table.columns), "string"))
+
+    def read_again(self) -> None:
+        """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
+        self._session.read_again()
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until everything asked for is there and noted; whether it was in time."""
+        return self._session.asking.wait(timeout_seconds)
+
+    def close(self) -> None:
+        """Take the widget off the page; what is being written is written."""
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.asking.end()
+        super().close()
+
+    def hand_over(self) -> ReviewSession:
+        """Close it, and give what it knew to one that takes its place."""
+        self.close()
+        return self._session
+
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, for where it cannot live."""
+        with self._session.lock:
+            changeset, item = self._session.changeset, self._session.item()
+        words = (first, changeset.title, " · ".join(views.review_counts(changeset)))
+        yield Title("Review", "  ".join(filter(None, words)))
+        yield from table_parts(views.review_page(changeset.items), rest="drawn; .df has them all")
+        if item is not None:
+            place = f"{item.edit.name} · {views.edit_column(item.edit)}"
+            yield Fold(place, [Difference(views.review_diff(item))])
+
+    def __repr__(self) -> str:
+        return view.draw_text(self.parts())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The living widget, and what it shows for where it cannot live."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        data, metadata = made
+        html = view.draw_html(self.parts(_AGAIN))
+        return {**data, "text/plain": repr(self), "text/html": html}, metadata
+
+    def _show(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def _take_text(self, typed: Any) -> None:
+        """What is typed on a page, each letter; all pages have it from here."""
+        session = self._session
+
+        def take() -> None:
+            with session.lock:
+                session.drafts.type(typed)
+
+        session.asking.guarded(take)
+
+    def _heard(self, content: Any) -> None:
+        """What the page asks for; anything else is nothing to us."""
+        match content:
+            case {"view": str(view), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": view, "seq": seq})
+        self.problem = self.said = ""
+        self._session.asking.guarded(lambda: self._answer(self._session, content))
+
+    def _answer(self, session: ReviewSession, content: Any) -> None:
+        match content:
+            case {"kind": "show", "number": int(number)}:
+                session.look_at(number)
+            case {"kind": "move", "by": int(by)}:
+                session.move(by)
+            case {"kind": "only", "state": str(state)} if state in ("", *STATES):
+                session.narrow(next((one for one in STATES if one == state), ""))
+            case {"kind": "decide", "number": int(number), "state": "open"}:
+                session.decide(number, "open")
+            case {"kind": "decide", "number": int(number), "state": "accepted"}:
+                session.decide(number, "accepted")
+            case {"kind": "decide", "number": int(number), "state": "refused"}:
+                session.decide(number, "refused")
+            case {"kind": "edit", "number": int(number)}:
+                session.edit(number)
+            case {"kind": "all", "count": int(count)}:
+                session.accept_all(count)
+            case {"kind": "apply", "count": int(count)}:
+                session.apply(count)
+            case {"kind": "again"}:
+                session.read_again()
+            case _:
+                with session.lock:
+                    self._write(session, content)
+
+    def _write(self, session: ReviewSession, content: Any) -> None:
+        """What the page asks of the editor."""
+        match content:
+            case {"kind": "draft"}:
+                session.drafts.type(content)
+            case {"kind": "accept"}:
+                session.drafts.accept()
+            case {"kind": "leave"}:
+                session.drafts.leave()
+            case {"kind": "discard"}:
+                session.drafts.give_up()
+
+
+_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
+
+_by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()
+
+
+def review(catalog: "NotebookCatalog", changeset: "StagedChangeset") -> ReviewWidget:
+    """Return the review of a changeset. Where the front end says which cell runs, the one that the
+    cell made before is closed, and this one goes on with what is typed in it."""
+    cell = running_cell()
+    before = _by_cell.get(cell) if cell else None
+    made = ReviewWidget(catalog, changeset, instead_of=before)
+    if cell:
+        _by_cell[cell] = made
+    return made
