@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from anywidget import AnyWidget
@@ -24,6 +25,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from explorer import Catalog
+from explorer.stewardship import StagedChangeset
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 THEMES = {
@@ -70,7 +72,28 @@ def explore(cat: Catalog) -> AnyWidget:
     return widget
 
 
-WIDGETS: dict[str, Callable[[Catalog], AnyWidget]] = {"lineage": lineage, "explore": explore}
+def review(cat: Catalog) -> AnyWidget:
+    edits = cat.stewardship.propose_descriptions(text="orders platform:snowflake")
+    with TemporaryDirectory() as scratch:
+        staged = StagedChangeset.create(
+            Path(scratch) / "texts.changes.jsonl",
+            edits,
+            title="Texts from upstream for the orders",
+            server=cat.address,
+            proposed_by="urn:li:corpuser:nina.weber",
+        )
+        for item in staged.items[:6]:
+            staged.decide(item.number, "refused" if item.number == 4 else "accepted", "")
+        widget = cat.stewardship.review(staged)
+        widget.wait()
+    return widget
+
+
+WIDGETS: dict[str, Callable[[Catalog], AnyWidget]] = {
+    "lineage": lineage,
+    "explore": explore,
+    "review": review,
+}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from explorer.stewardship import Stewardship
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 STORIES = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-WRITING = ("edit_in_bulk", "script_the_catalog")
+WRITING = ("edit_in_bulk", "review_changes", "script_the_catalog")
 SHOWN = {"text/plain", "text/html", "application/vnd.plotly.v1+json"}
 
 
@@ -77,6 +77,7 @@ def test_there_is_a_story_for_every_job() -> None:
         "edit_in_bulk",
         "find_a_table",
         "profile_drift",
+        "review_changes",
         "script_the_catalog",
         "what_breaks",
     }
@@ -127,6 +128,7 @@ def test_what_is_kept_can_be_read_where_nothing_runs(name: Any) -> None:
     ("name", "cell", "shown"),
     [
         ("find_a_table", "cat.explore(", "An explorer lives while its kernel runs"),
+        ("review_changes", "steward.review(staged)", "lives while its kernel runs"),
         ("what_breaks", ".widget()", 'src="data:image/svg+xml;base64,'),
     ],
 )
