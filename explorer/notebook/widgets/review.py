@@ -46,6 +46,7 @@ _CELL = 300
 _NOTE = 600
 _MOST_LINES = 2_000
 _TOLD_SECONDS = 0.1
+_HAND_OVER_SECONDS = 2.0
 _ALL_DECIDED = "Everything is decided; what was accepted can be written."
 _UNDER_WAY = "It is being written; wait until that is done."
 _OWN_TEXT = "A text of yours for this is not decided yet: it is open below."
@@ -449,6 +450,8 @@ class ReviewWidget(Widget):
         self.observe(lambda change: self._take_text(change["new"]), "typed")
         if instead_of is not None:
             before = instead_of.hand_over()
+            # What is typed there is written to disk before it is looked for here.
+            before.asking.wait(_HAND_OVER_SECONDS)
             with before.lock:
                 if before.changeset.id == changeset.id:
                     self._session.drafts.go_on_with(before.drafts.drafts)

@@ -217,6 +217,17 @@ def test_a_text_is_typed_in_the_explorers_editor(show: Any) -> None:
     assert "a accept" in widget.page.locator(".cx-note").inner_text()
 
 
+def test_the_cursor_is_in_the_text_however_it_was_opened(show: Any) -> None:
+    widget = show()
+    widget.page.get_by_role("button", name="Change …").click()
+    widget.set(typed=typed(), editor=editor())
+    assert widget.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    widget.set(editor={}, typed={})
+    assert widget.page.evaluate("document.activeElement.dataset.f") == "edit"
+    widget.set(typed=typed(), editor=editor())
+    assert widget.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+
+
 def test_what_another_view_types_is_here_too(show: Any) -> None:
     widget = show(editor=editor(), typed=typed())
     widget.set(typed=typed("New text, by another view.", 5, "other"))

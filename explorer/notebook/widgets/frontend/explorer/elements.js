@@ -61,6 +61,14 @@ function marked(text, words) {
   return [...pieces, (text || "").slice(at)];
 }
 
+// Draws an editor, and the buttons that are hidden while it is open. The focus goes from one to the
+// other, and what is hidden cannot have it: what is shown is drawn first.
+function drawInTurn(isOpen, drawEditor, drawButtons) {
+  if (!isOpen) drawButtons();
+  drawEditor();
+  if (isOpen) drawButtons();
+}
+
 // Draws a place anew; the focus and the place in a text stay.
 function redrawing(root) {
   return (place, ...children) => {

@@ -185,7 +185,7 @@ function render({ model, el }) {
 
   const drawn = {
     review: drawReview, item: drawItem, progress: drawProgress,
-    editor: () => { drawActs(); shell.drawEditor(); }, typed: shell.drawTyped, preview: shell.drawPreview,
+    editor: () => drawInTurn(writing(), shell.drawEditor, drawActs), typed: shell.drawTyped, preview: shell.drawPreview,
     busy: drawProgress,
     problem: () => { problem.textContent = model.get("problem"); },
     said: () => { said.textContent = model.get("said"); },
