@@ -2,7 +2,7 @@
 showing itself and a DataFrame when asked."""
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.review import ReviewWidget
+    from explorer.notebook.widgets.worklist import WorklistWidget
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -92,7 +93,21 @@ class CoverageTable(ShownTable, stewardship.Coverage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WorklistTable(ShownTable, stewardship.Worklist):
-    """What nobody has documented, heaviest first."""
+    """What nobody has documented, heaviest first; `widget()` is to write it."""
+
+    catalog: "NotebookCatalog | None" = field(default=None, compare=False)
+
+    def widget(self) -> "WorklistWidget":
+        """Return the list as a widget in which one text after the other is written and saved. No
+        request.
+
+        Example: `cat.stewardship.worklist(top=200).widget()`
+        """
+        from explorer.notebook.widgets.worklist import WorklistWidget
+
+        if self.catalog is None:
+            raise InvalidInput("this worklist was made by hand and knows no catalog to write into")
+        return WorklistWidget(self.catalog, self)
 
     def to_frame(self) -> "pd.DataFrame":
         """A row for each item listed, heaviest first. No request.
@@ -422,7 +437,7 @@ class NotebookStewardship(stewardship.Stewardship):
 
     @_shown(AsyncStewardship.worklist, "looking for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
-        return WorklistTable(**values_of(found))
+        return WorklistTable(**values_of(found), catalog=self._shown_in)
 
     def changeset(
         self,

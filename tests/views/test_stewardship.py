@@ -97,6 +97,13 @@ def test_the_worklist_has_the_same_rows_in_every_front_end(
     ran = shell(data_dir, "worklist", str(ORDERS), str(STOCK))
     for page in (repr(shown), ran.stdout + ran.stderr):
         assert [word for word in words if word not in page] == []
+    widget = shown.widget()
+    told = [
+        *widget.worklist_shown["columns"],
+        *(row["cells"] for row in widget.worklist_shown["rows"]),
+    ]
+    assert [word for word in words[:-1] if word not in str(told)] == []
+    widget.close()
 
 
 def test_changes_have_the_same_rows_in_every_front_end(

@@ -30,6 +30,8 @@ __all__ = [
     "LINEAGE_STYLE",
     "REVIEW_MODULE",
     "REVIEW_STYLE",
+    "WORKLIST_MODULE",
+    "WORKLIST_STYLE",
     "ExplorerRequests",
     "LineageRequests",
     "SavedHtml",
@@ -460,12 +462,13 @@ EXPLORER_STYLES = stylesheet("explorer/explorer.css")
 EXPLORER_MODULE = f"const renderLineage = (() => {{\n{_DRAWING}\n}})();\n{_OWN}"
 EXPLORER_STYLE = LINEAGE_STYLE + EXPLORER_STYLES
 
-REVIEW_MODULE = script(
-    "host.js",
-    *(f"explorer/{name}.js" for name in ("elements", "parts", "editor")),
-    "review/review.js",
-)
+_EDITOR = ("host.js", *(f"explorer/{name}.js" for name in ("elements", "parts", "editor")))
+
+REVIEW_MODULE = script(*_EDITOR, "review/review.js")
 REVIEW_STYLE = EXPLORER_STYLES + stylesheet("review/review.css")
+
+WORKLIST_MODULE = script(*_EDITOR, "review/worklist.js")
+WORKLIST_STYLE = REVIEW_STYLE
 
 
 def running_cell() -> str:

@@ -1,0 +1,335 @@
+"""The worklist in a notebook's page: what nobody has documented is written, saved, and the next one
+opens.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from explorer.client.display import line
+from explorer.metadata.urn import Urn
+from explorer.notebook import view
+from explorer.notebook.view import table_parts
+from explorer.notebook.widgets.base import (
+    WORKLIST_MODULE,
+    WORKLIST_STYLE,
+    ExplorerRequests,
+    Widget,
+)
+from explorer.notebook.widgets.explorer.editor import READ_ONLY, Writing
+from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
+from explorer.views import stewardship as views
+from explorer.views.parts import Part, Title
+
+if TYPE_CHECKING:
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.entity import EntityPage
+    from explorer.stewardship.worklist import Item, Key, Worklist
+
+__all__ = ["WorklistWidget"]
+
+_ROWS = 100
+_CELL = 300
+_NOTHING_LEFT = "Nothing of this list is left to be written."
+_EMPTY = "Write a text first."
+
+
+class QueueWriting(Writing):
+    """The editor of a worklist."""
+
+    def save_now(self) -> None:
+        """Store the text that is open, where there was none before; else compare the two first."""
+        draft = self.draft
+        if draft is None or draft.stage == "saving":
+            return
+        if not draft.text.strip():
+            self._show("problem", _EMPTY)
+        elif draft.base.strip():
+            self.compare()
+        else:
+            self._store(draft.at("saving"))
+
+
+class WorklistSession:
+    """Hears what the reader writes, saves it, and opens the next. Called from any thread; nothing
+    here waits."""
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        worklist: "Worklist",
+        show: Callable[[str, Any], None],
+    ) -> None:
+        self.lock = threading.RLock()
+        self.catalog, self.show = catalog, show
+        self.asking = ExplorerRequests(
+            catalog,
+            self.lock,
+            busy=lambda said: show("busy", said),
+            failed=lambda sentence: show("problem", sentence),
+        )
+        self.queue = WorkQueue(worklist)
+        self.writing = QueueWriting(catalog, self.asking, show, self.left)
+        self.key: Key | None = worklist.items[0].key if worklist.items else None
+        self._passed: set[Key] = set()
+        self._saving: Key | None = None
+
+    def draw(self) -> None:
+        """Show what is left, and what is under the cursor."""
+        with self.lock:
+            self.show("worklist", self._told())
+
+    def look_at(self, key: "Key") -> None:
+        """Show an item; what is typed for another stays kept."""
+        with self.lock:
+            self.writing.close()
+            self.key = key
+            self.draw()
+
+    def move(self, by: int) -> None:
+        """Show the item so many places further down, or up."""
+        with self.lock:
+            keys = [item.key for item in self.queue.worklist.items]
+            if keys:
+                at = keys.index(self.key) + by if self.key in keys else 0
+                self.look_at(keys[min(max(at, 0), len(keys) - 1)])
+
+    def write(self) -> None:
+        """Open the editor for the item that is shown, as its text is now: the requests of an
+        entity."""
+        with self.lock:
+            key = self.key
+            if key is None:
+                return
+            self.draw()
+        urn = Urn.parse(key[0])
+
+        def then(entity: "EntityPage") -> None:
+            if self.key == key:
+                self.writing.begin(entity, key[1])
+
+        said = f"reading {line(urn.name, 60)} …"
+        self.asking.ask("entity", said, lambda catalog: catalog.entity(urn), then)
+
+    def save(self) -> None:
+        """Save the text that is open; the next one opens when that is done."""
+        self._saving = self.key
+        self.writing.save_now()
+
+    def save_compared(self) -> None:
+        """Save the text that was compared."""
+        self._saving = self.key
+        self.writing.save()
+
+    def save_mine(self) -> None:
+        """Save the text in the place of what somebody else wrote meanwhile."""
+        self._saving = self.key
+        self.writing.take_mine()
+
+    def skip(self) -> None:
+        """Go on to the next; what was typed is kept."""
+        with self.lock:
+            if self.key is not None:
+                self._passed.add(self.key)
+                self.writing.close()
+                self._go_on(self.key)
+
+    def look_again(self) -> None:
+        """Take out what others wrote meanwhile: one request for a hundred tables."""
+        keys = [item.key for item in self.queue.worklist.items]
+
+        def read(catalog: "NotebookCatalog") -> "list[Key]":
+            return catalog.wait(documented_meanwhile(catalog.core, keys))
+
+        def then(gone: "list[Key]") -> None:
+            count = self.queue.drop(gone)
+            self.show(
+                "said", f"Documented by others, or gone: {count:,}." if count else "As it was."
+            )
+            self.draw()
+
+        self.asking.ask("tab", "looking what others wrote …", read, then)
+
+    def left(self, *, saved: bool) -> None:
+        """The editor was left, or its text is saved."""
+        key = self._saving
+        if not saved or key is None:
+            self.draw()
+            return
+        self._saving = None
+        self.queue.wrote(key, "saved")
+        self._go_on(key)
+
+    def _go_on(self, key: "Key") -> None:
+        self.key = self.queue.after(key, self._passed)
+        if self.key is None:
+            self.show("said", _NOTHING_LEFT)
+            self.draw()
+        else:
+            self.write()
+
+    def _told(self) -> dict[str, Any]:
+        worklist = self.queue.worklist
+        keys = [item.key for item in worklist.items]
+        at = keys.index(self.key) if self.key in keys else 0
+        start = at - at % _ROWS
+        table = views.worklist_page(worklist)
+        shown = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
+        item = worklist.items[at] if keys else None
+        return {
+            "progress": self.queue.progress,
+            "columns": [table.columns[n].title for n in shown],
+            "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in shown],
+            "start": start,
+            "listed": len(keys),
+            "rows": [
+                {
+                    "at": n,
+                    "draft": keys[n][1] in self.writing.places(keys[n][0]),
+                    "cells": [_cell(table.rows[n][column]) for column in shown],
+                }
+                for n in range(start, min(start + _ROWS, len(keys)))
+            ],
+            "now": at,
+            "title": line(_title(item), _CELL) if item else "",
+            "facts": [*views.item_sentences(item, worklist.days)] if item else [],
+            "urn": line(item.urn, _CELL) if item else "",
+            "why_not": READ_ONLY if self.catalog.read_only else "",
+        }
+
+
+class WorklistWidget(Widget):
+    """Write what nobody has documented, one after the other, by mouse or keys.
+
+        cat.stewardship.worklist(text="orders", top=200).widget()
+
+    `e` opens the editor, ctrl+s saves its text and opens the next; Skip goes on without. A text
+    that somebody else wrote meanwhile is shown beside, and not overwritten. `worklist` is what is
+    left. What is typed is shared by all views and kept on disk, where the terminal keeps its
+    drafts. Where no kernel runs, the notebook keeps the list as it was.
+    """
+
+    _esm = WORKLIST_MODULE
+    _css = WORKLIST_STYLE
+
+    worklist_shown = traitlets.Dict().tag(sync=True)
+    editor = traitlets.Dict().tag(sync=True)
+    typed = traitlets.Dict().tag(sync=True)
+    preview = traitlets.List(traitlets.Any()).tag(sync=True)
+    busy = traitlets.Unicode().tag(sync=True)
+    problem = traitlets.Unicode().tag(sync=True)
+    said = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, catalog: "NotebookCatalog", worklist: "Worklist") -> None:
+        """Begin with the heaviest; nothing is asked before something is written."""
+        super().__init__()
+        self._session = WorklistSession(catalog, worklist, self._show)
+        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
+        self.observe(lambda change: self._take_text(change["new"]), "typed")
+        self._session.draw()
+
+    @property
+    def worklist(self) -> "Worklist":
+        """What is left, in its order."""
+        return self._session.queue.worklist
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until everything asked for is there and saved; whether it was in time."""
+        return self._session.asking.wait(timeout_seconds)
+
+    def close(self) -> None:
+        """Take the widget off the page; a text that is being saved is saved."""
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.asking.end()
+        super().close()
+
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, for where it cannot live."""
+        yield Title("Worklist", "  ".join(filter(None, (first, self._session.queue.progress))))
+        yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
+
+    def __repr__(self) -> str:
+        return view.draw_text(self.parts())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The living widget, and what it shows for where it cannot live."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        data, metadata = made
+        html = view.draw_html(self.parts(_AGAIN))
+        return {**data, "text/plain": repr(self), "text/html": html}, metadata
+
+    def _show(self, name: str, value: Any) -> None:
+        setattr(self, "worklist_shown" if name == "worklist" else name, value)
+
+    def _take_text(self, typed: Any) -> None:
+        """What is typed on a page, each letter; all pages have it from here."""
+        session = self._session
+
+        def take() -> None:
+            with session.lock:
+                session.writing.type(typed)
+
+        session.asking.guarded(take)
+
+    def _heard(self, content: Any) -> None:
+        """What the page asks for; anything else is nothing to us."""
+        match content:
+            case {"view": str(view), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": view, "seq": seq})
+        self.problem = self.said = ""
+        self._session.asking.guarded(lambda: self._answer(self._session, content))
+
+    def _answer(self, session: WorklistSession, content: Any) -> None:
+        items = session.queue.worklist.items
+        match content:
+            case {"kind": "show", "at": int(at)} if 0 <= at < len(items):
+                session.look_at(items[at].key)
+            case {"kind": "move", "by": int(by)}:
+                session.move(by)
+            case {"kind": "edit"}:
+                session.write()
+            case {"kind": "skip"}:
+                session.skip()
+            case {"kind": "again"}:
+                session.look_again()
+            case _:
+                with session.lock:
+                    self._write(session, content)
+
+    def _write(self, session: WorklistSession, content: Any) -> None:
+        """What the page asks of the editor."""
+        match content:
+            case {"kind": "draft"}:
+                session.writing.type(content)
+            case {"kind": "store"}:
+                session.save()
+            case {"kind": "save"}:
+                session.save_compared()
+            case {"kind": "mine"}:
+                session.save_mine()
+            case {"kind": "theirs"}:
+                session.writing.take_theirs()
+            case {"kind": "write"}:
+                session.writing.go_on()
+            case {"kind": "leave"}:
+                session.writing.leave()
+            case {"kind": "discard"}:
+                session.writing.give_up()
+
+
+_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
+
+
+def _title(item: "Item") -> str:
+    return f"{item.table} · {item.column.simple if item.column else views.WHOLE_TABLE}"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return line(str(value), _CELL) if value is not None else ""
