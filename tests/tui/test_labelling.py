@@ -112,7 +112,7 @@ async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
         await reader.sees("fct_orders")
         await reader.press("ctrl+z")
         await reader.sees(
-            "Undo the last save?",
+            "Undo the last save, 2 edits?",
             "tags of labels.earlier",
             "+ Legacy − made for undo",
             "tag made for undo",
@@ -124,7 +124,7 @@ async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
         with somebody_else(desk) as catalog:
             assert not catalog.exists(tag)
         await reader.press("ctrl+y")
-        await reader.sees("Redo what was undone last?", "+ made for undo − Legacy")
+        await reader.sees("Redo what was undone last, 2 edits?", "+ made for undo − Legacy")
         await reader.press("ctrl+s")
         await reader.sees("Redone")
     assert names(read(desk, urn).tags) == ["made for undo"]

@@ -9,7 +9,7 @@ from textual import events
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
-from explorer.stewardship.staging import TextSource
+from explorer.stewardship.staging import TextSource, kept_changesets
 from explorer.tui.screens.review import ReviewRows, ReviewScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import Failing, make_table, texts_of
@@ -67,7 +67,7 @@ async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_writte
             assert texts_of(catalog, urn) == written
             await reader.press("escape")
             await reader.press("ctrl+z")
-            await reader.sees("Undo the last save?", "description of a of reviewed")
+            await reader.sees("Undo the last save, 3 edits?", "description of a of reviewed")
             await reader.press("ctrl+s")
             await reader.until(lambda: set(texts_of(catalog, urn).values()) == {""})
 
@@ -208,3 +208,48 @@ async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
         await reader.press("ctrl+s")
         await reader.sees("The network is gone", "2 accepted")
     assert StagedChangeset.open(path).counts() == {"accepted": 2}
+
+
+async def test_an_empty_list_of_changesets_offers_nothing_to_open(
+    at: OpenTerminal, desk: Path
+) -> None:
+    for path in kept_changesets():
+        path.unlink()
+    async with at(desk) as reader:
+        await reader.press("V")
+        assert "⏎" not in await reader.sees("No changesets", "a file")
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("W", ("Worklist  here", "Only what you own, or all")),
+        ("C", ("Coverage  here", "Group by the one before")),
+        ("V", ("Changesets  here", "Review a file: a changeset or descriptions")),
+    ],
+)
+async def test_the_help_lists_the_keys_of_the_screen_that_is_open(
+    at: OpenTerminal, desk: Path, key: str, words: tuple[str, ...]
+) -> None:
+    async with at(desk) as reader:
+        await reader.press(key)
+        await reader.press("question_mark")
+        await reader.sees("Keys", *words)
+        await reader.press("escape")
+        await reader.press("f1")
+        await reader.sees("Keys", *words)
+
+
+async def test_the_help_of_a_review_does_what_stands_there(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "helped", ["a", "b"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "ab")
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("question_mark")
+        await reader.sees("Review  here")
+        await reader.type("refuse, and go on")
+        await reader.press("enter")
+        await reader.sees("1 refused", "1 open")

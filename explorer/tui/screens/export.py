@@ -10,7 +10,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Input, Static
 
 from explorer.errors import CatalogError
@@ -27,6 +27,7 @@ from explorer.tui.tables import (
     write_whole,
 )
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.rows import Rows
 from explorer.views.table import FILE_FORMATS, Row, Table
 
@@ -72,7 +73,7 @@ class _FileNameInput(Input):
         self.cursor_blink = False
 
 
-class FileScreen(ModalScreen[None]):
+class FileScreen(OverlayScreen[None]):
     """Asks for a file's name, and writes there on enter. A file that is there already is replaced
     on a second enter, and never otherwise."""
 

@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.client.difference import difference
@@ -27,6 +26,7 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
@@ -355,7 +355,7 @@ class RestoreOutcome:
     refused: str = ""
 
 
-class RestoreScreen(ModalScreen[RestoreOutcome]):
+class RestoreScreen(OverlayScreen[RestoreOutcome]):
     """Shows what restoring an old description would change, and restores it on confirmation. A text
     that somebody wrote meanwhile is shown first, and overwritten only on a second confirmation."""
 

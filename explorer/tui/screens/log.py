@@ -7,7 +7,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
@@ -15,6 +14,7 @@ from explorer.tui.content import block, padded, said
 from explorer.tui.request_log import KEPT, request_line
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.rows import Rows
 
 __all__ = ["LogScreen"]
@@ -23,7 +23,7 @@ _MOST_SHOWN = 20_000
 _WIDE = 70
 
 
-class LogScreen(ModalScreen[None]):
+class LogScreen(OverlayScreen[None]):
     """A list of requests; below it the one under the cursor, whole."""
 
     CSS = """

@@ -10,7 +10,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.client.display import visible
@@ -26,7 +25,7 @@ from explorer.tui.content import join, padded, said
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, PromptScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen, PromptScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -55,7 +54,7 @@ class ReviewRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewrows")
 
 
-class ReviewScreen(ModalScreen[Urn]):
+class ReviewScreen(OverlayScreen[Urn]):
     """Lists the edits of a staged changeset, above the one under the cursor as a difference. A key
     decides one and goes on to the next that is open; what was decided is in the file at once. Gives
     the entity whose page is to be opened, where one is."""
@@ -336,7 +335,7 @@ class ReviewAnswer:
     is_accepted: bool
 
 
-class ReviewTextScreen(ModalScreen[ReviewAnswer]):
+class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     """Changes the text of a staged edit, above where it comes from. Nothing that was typed is lost:
     leaving it keeps the text, undecided."""
 
@@ -378,7 +377,7 @@ class ReviewTextScreen(ModalScreen[ReviewAnswer]):
         self.dismiss(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
 
 
-class ChangesetsScreen(ModalScreen[StagedChangeset]):
+class ChangesetsScreen(OverlayScreen[StagedChangeset]):
     """The changesets that are kept, the newest first; gives the one to be reviewed. A file of
     descriptions becomes one, and the changeset of a colleague is reviewed in its own file."""
 

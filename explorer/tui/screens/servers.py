@@ -10,7 +10,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from explorer import config
@@ -20,6 +19,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.session import Opening, TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -90,7 +90,7 @@ class _ServerInput(HintedLine):
         self.cursor_blink = False
 
 
-class ServersScreen(ModalScreen[Opening | None]):
+class ServersScreen(OverlayScreen[Opening | None]):
     """Chooses a server; gives how it is to be opened, nothing when it was left."""
 
     CSS = """

@@ -9,7 +9,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from explorer.errors import InvalidInput
@@ -24,6 +23,7 @@ from explorer.tui.content import join, said
 from explorer.tui.screens.search.query import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -91,7 +91,7 @@ async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "
     return query.words or "*", narrowed_by
 
 
-class DatasetScreen(ModalScreen[Urn]):
+class DatasetScreen(OverlayScreen[Urn]):
     """Shows a table about the datasets of a question, which can be narrowed by a search."""
 
     DEFAULT_CSS = """

@@ -51,7 +51,7 @@ class UndoActions:
         """Take back what a save did, after it is said what that does; with `again` the save is an
         undo itself. Calls `done` once that was written."""
         if not self._session.refuses_to_write():
-            head = "Redo what this undid?" if again else "Undo this save?"
+            head = "Redo what this undid" if again else "Undo this save"
             question = self._question(head, save)
             self._ask(question, save, again=again, force=False, done=done)
 
@@ -71,7 +71,7 @@ class UndoActions:
                     else "Nothing left to undo on this server."
                 )
                 return
-            head = "Redo what was undone last?" if again else "Undo the last save?"
+            head = "Redo what was undone last" if again else "Undo the last save"
             question = self._question(head, save)
             self._ask(question, save, again=again, force=False, done=lambda: None)
 
@@ -117,6 +117,7 @@ class UndoActions:
     def _question(self, head: str, save: "JournalSave") -> Text:
         edits = [edit for edit, _ in save.edits]
         when = self._session.times.said(round(save.at.timestamp() * 1000))
+        head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
         text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))
         for edit in edits[:_SHOWN_AT_MOST]:
             text.append("\n").append_text(said(_called(edit))).append("\n  ")

@@ -16,7 +16,6 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from explorer.metadata.names import singular
@@ -25,6 +24,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine, pasted_urn
 from explorer.tui.widgets.rows import Rows
 
@@ -95,7 +95,7 @@ _PAUSE_SECONDS = 0.1
 _CLOSE = 200
 
 
-class ChooserScreen(ModalScreen[None]):
+class ChooserScreen(OverlayScreen[None]):
     """A list of entries under a line that narrows it. Enter does what the entry says."""
 
     DEFAULT_CSS = """

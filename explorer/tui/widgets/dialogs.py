@@ -1,11 +1,13 @@
-"""Dialogs: confirm a change, discard what was typed, ask for one line of text."""
+"""What lies over the page: the base of all such screens, and dialogs that confirm a change, discard
+what was typed, or ask for one line of text.
+"""
 
-from typing import ClassVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
@@ -14,10 +16,26 @@ from explorer.tui.actions import bindings
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.inputs import TypedLine
 
-__all__ = ["ConfirmScreen", "DiscardScreen", "PromptScreen"]
+__all__ = ["ConfirmScreen", "DiscardScreen", "OverlayScreen", "PromptScreen"]
+
+_Result = TypeVar("_Result")
+_HELP: Final[list[BindingType]] = [
+    one for one in bindings("app") if isinstance(one, Binding) and one.id == "app.help"
+]
 
 
-class PromptScreen(ModalScreen[str | None]):
+class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
+    """A screen over the page. None of the keys of the page works there but the one for the help,
+    which lists the keys of this screen first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = _HELP
+
+    async def action_help(self) -> None:
+        """Show the keys that work here."""
+        await self.run_action("app.help")
+
+
+class PromptScreen(OverlayScreen[str | None]):
     """Gives what was typed; nothing where it was left."""
 
     CSS = """
@@ -59,7 +77,7 @@ class PromptScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(OverlayScreen[bool]):
     """Says what would be done; `ctrl+s` does it, as it writes everywhere else. The text is literal
     and cleaned."""
 
@@ -95,4 +113,4 @@ class ConfirmScreen(ModalScreen[bool]):
 class DiscardScreen(ConfirmScreen, inherit_bindings=False):
     """Asks whether what was typed or chosen is to be thrown away; `delete` does it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("discard")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("discard"), *_HELP]

@@ -191,12 +191,14 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         """Show `count` rows drawn by `draw`, the cursor on one of them; `empty` is said when
         there are none."""
         self._draw = draw
-        self.count = count
+        was_empty, self.count = not self.count, count
         self.empty = empty
         self.cursor = max(0, min(cursor, count - 1))
         self.virtual_size = Size(0, count * self.row_height)
         self._follow()
         self.refresh()
+        if was_empty != (not count):
+            self.refresh_bindings()
 
     @property
     def draw(self) -> DrawRow | None:
@@ -338,6 +340,12 @@ class Rows(ScrollView, SizeAware, can_focus=True):
     def action_last(self) -> None:
         """To the last row."""
         self.move_to(self.count - 1)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to choose a row only where there is one."""
+        if action == "choose":
+            return self.count > 0
+        return super().check_action(action, parameters)
 
     def action_choose(self) -> None:
         """Choose the row under the cursor."""

@@ -9,12 +9,12 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import said
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 
@@ -23,7 +23,7 @@ __all__ = ["ComparisonAnswer", "ConflictScreen", "DescriptionConflict", "Differe
 ComparisonAnswer = Literal["save", "mine", "theirs", "back"]
 
 
-class ComparisonScreen(ModalScreen[ComparisonAnswer]):
+class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
     """What differs between texts, and what can be done about it."""
 
     # Scoped to the class itself, so that it holds for the screens made of it.

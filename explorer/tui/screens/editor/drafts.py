@@ -16,7 +16,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from explorer.errors import Unusable
@@ -27,6 +26,7 @@ from explorer.tui.content import join, padded, preview, said
 from explorer.tui.screens.editor.descriptions import DescriptionTarget, Key
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["DraftKeeper", "DraftsScreen", "Failure", "Save", "Saves"]
 
 
-class DraftsScreen(ModalScreen[Draft]):
+class DraftsScreen(OverlayScreen[Draft]):
     """The drafts for this server, the newest first; gives the one to go on with."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")

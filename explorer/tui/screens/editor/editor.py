@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from explorer.errors import Unusable
@@ -40,6 +39,7 @@ from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, sug
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.views.columns import (
     ColumnKnowledge,
     ColumnMeasurements,
@@ -129,7 +129,7 @@ class AllDone(Static, can_focus=True):
         self.post_message(self.Next())
 
 
-class EditorScreen(ModalScreen[EditorOutcome]):
+class EditorScreen(OverlayScreen[EditorOutcome]):
     """Edits descriptions of one entity after another. What is typed is on disk at every pause. A
     save is handed to `saves` with the text as it is at that moment, and the editor goes on at once
     with another text, to which all that is typed from then on belongs.

@@ -11,7 +11,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Static
 
 from explorer.client.journal import one_save
@@ -21,6 +20,7 @@ from explorer.tui.content import join, said
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.history import actors_of, author_of
@@ -64,7 +64,7 @@ def problem_with(url: str) -> str:
     return ""
 
 
-class LinkForm(ModalScreen[LinkInput]):
+class LinkForm(OverlayScreen[LinkInput]):
     """Two lines to type in; gives what was written once it can be a link."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("linkform")
@@ -128,7 +128,7 @@ class LinkForm(ModalScreen[LinkInput]):
 _WRITES = ("add", "change", "remove", "restore")
 
 
-class LinksScreen(ModalScreen[bool]):
+class LinksScreen(OverlayScreen[bool]):
     """Links in the order in which they were added; gives whether any was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("links")

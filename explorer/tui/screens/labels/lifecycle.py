@@ -11,7 +11,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
 from explorer.client.display import in_quotes, visible
@@ -25,7 +24,7 @@ from explorer.tui.screens.labels.choice import LabelTarget
 from explorer.tui.screens.lineage.graph import open_graphs
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen, OverlayScreen
 from explorer.tui.widgets.inputs import TypedLine
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class _Found:
     impact: "Impact | None" = None
 
 
-class HideScreen(ModalScreen[bool]):
+class HideScreen(OverlayScreen[bool]):
     """Hides an entity that is shown, or restores one that is hidden, when `ctrl+s` is pressed;
     gives whether that was done."""
 
@@ -259,7 +258,7 @@ class NoteArea(TextArea):
         return line
 
 
-class DeprecationScreen(ModalScreen[DeprecationOutcome]):
+class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
     """The note, the day and the replacement; gives what was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")

@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
@@ -35,7 +34,7 @@ from explorer.tui.screens.labels.choice import (
 )
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen, OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -412,7 +411,7 @@ class _LabelRow:
     makes: str = ""
 
 
-class PickerScreen(ModalScreen["tuple[Edit, ...]"]):
+class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     """Labels of one kind on one place. Nothing is written before it is said to be; what is refused
     leaves everything chosen as it is. Gives the edits that were made."""
 

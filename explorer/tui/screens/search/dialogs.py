@@ -9,7 +9,6 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
@@ -25,6 +24,7 @@ from explorer.tui.screens.search.query import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen
+from explorer.tui.widgets.dialogs import OverlayScreen
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet
@@ -430,7 +430,7 @@ _RULE = (
 )
 
 
-class SyntaxScreen(ModalScreen[None]):
+class SyntaxScreen(OverlayScreen[None]):
     """The page, scrolled by the arrow keys."""
 
     CSS = """

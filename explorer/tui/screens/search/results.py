@@ -193,6 +193,9 @@ class ResultRows(Rows):
         """Allow unmarking while there are marks."""
         if action == "unmark":
             return bool(self._marked)
+        if action == "choose":
+            # The first result of a search that runs is opened when it is there.
+            return True
         return super().check_action(action, parameters)
 
     def urn_at(self, index: int) -> Urn | None:
