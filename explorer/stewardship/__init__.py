@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
+    from explorer.stewardship.labels import (
+        LabelledKind,
+        LabelledPlace,
+        LabelledPlaces,
+        LabelsChange,
+        stage_labels,
+    )
     from explorer.stewardship.propagation import KnownColumn, KnownTable, propose
     from explorer.stewardship.staging import (
         ReviewItem,
@@ -47,6 +54,10 @@ __all__ = [
     "Kind",
     "KnownColumn",
     "KnownTable",
+    "LabelledKind",
+    "LabelledPlace",
+    "LabelledPlaces",
+    "LabelsChange",
     "Reach",
     "ReviewItem",
     "ReviewState",
@@ -69,6 +80,7 @@ __all__ = [
     "rows_of",
     "stage_changes",
     "stage_concept",
+    "stage_labels",
     "write_report",
     "write_rows",
 ]
@@ -90,6 +102,13 @@ _NAMES = {
     "coverage": ("Count", "Coverage", "Group", "Grouping", "cover"),
     "documentation": ("Entry", "Row", "digest_of", "rows_of"),
     "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),
+    "labels": (
+        "LabelledKind",
+        "LabelledPlace",
+        "LabelledPlaces",
+        "LabelsChange",
+        "stage_labels",
+    ),
     "propagation": ("KnownColumn", "KnownTable", "propose"),
     "staging": ("TextSource", "ReviewItem", "ReviewState", "StagedChangeset", "StagedEdit"),
     "worklist": ("Item", "Reach", "TableUse", "Worklist", "rank"),

@@ -17,9 +17,10 @@ from explorer.stewardship.changeset import (
     read_changeset,
     read_documentation,
 )
-from explorer.stewardship.concepts import read_concept
+from explorer.stewardship.concepts import read_concept, read_term_concept
 from explorer.stewardship.coverage import Coverage, Grouping, ask_coverage, read_coverage
 from explorer.stewardship.documentation import Progress, Row, named_datasets, select_datasets
+from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
 from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
@@ -52,6 +53,8 @@ class AsyncStewardship:
     apply = of_catalog(apply_changes)
     apply_staged = of_catalog(apply_staged)
     concept = of_catalog(read_concept)
+    term_concept = of_catalog(read_term_concept)
+    labelled = of_catalog(read_labelled)
 
     async def stage(
         self, edits: Iterable[StagedEdit], title: str, path: "Path | None" = None
@@ -222,6 +225,8 @@ class Stewardship(SharedThreadFace):
     worklist = blocking(AsyncStewardship.worklist)
     propose_descriptions = blocking(AsyncStewardship.propose_descriptions)
     concept = blocking(AsyncStewardship.concept)
+    term_concept = blocking(AsyncStewardship.term_concept)
+    labelled = blocking(AsyncStewardship.labelled)
 
 
 async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:

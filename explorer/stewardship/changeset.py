@@ -4,10 +4,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from explorer.client.editable import TextConflict
+from explorer.client.editable import TextConflict, deprecation_of
 from explorer.client.entity import Entity
 from explorer.client.journal import one_save
 from explorer.client.records import Edit
@@ -28,7 +29,13 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
-from explorer.stewardship.staging import StagedChangeset, StagedEdit, TextSource
+from explorer.stewardship.staging import (
+    StagedChangeset,
+    StagedEdit,
+    TextSource,
+    deprecation_in,
+    deprecation_text,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -260,6 +267,7 @@ def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
 
 
 _AT_ONCE = 6
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _REFUSALS = (*REFUSALS, TextConflict)
 
 
@@ -354,10 +362,11 @@ async def apply_staged(
     """Write the accepted edits of a staged changeset, as `apply_changes` does, and note in its
     file what became of each.
 
-    A description that somebody changed since it was proposed is not written; their text is noted
-    beside it. What stands there already counts as applied, so that a changeset whose program was
-    killed goes on where it was. All that is ever applied of it is one save. Raises `StorageFault`
-    where the file cannot be written, and nothing else of its own.
+    What somebody changed since it was proposed is not written, and what is there now is noted
+    beside it: a description, a domain, a deprecation, the links to one address. Other labels are
+    added and removed whatever else is there. What stands there already counts as applied, so that
+    a changeset whose program was killed goes on where it was. All that is ever applied of it is one
+    save. Raises `StorageFault` where the file cannot be written, and nothing else of its own.
     """
     items = changeset.of("accepted")
 
@@ -390,7 +399,7 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
         case "description":
             await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
         case "domain":
-            seen = (edit.before,) if edit.before else ()
+            seen = tuple(edit.before.split(", ")) if edit.before else ()
             domain = edit.add[0] if edit.add else None
             await catalog.set_domain(urn, domain, instead_of=seen)
         case "owners":
@@ -402,10 +411,64 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
             is_tags = edit.what == "tags"
             remove = catalog.remove_tags if is_tags else catalog.remove_terms
             add = catalog.add_tags if is_tags else catalog.add_terms
+            for tag in edit.creates:
+                # Somebody may have made it meanwhile, or makes it now.
+                await catalog.create(tag, "tagProperties", {"name": Urn.parse(tag).name})
             if edit.remove:
                 await remove(urn, edit.remove, column=column)
             if edit.add:
                 await add(urn, edit.add, column=column)
+        case "deprecation":
+            await _write_deprecation(catalog, edit)
+        case "links":
+            await _write_links(catalog, edit)
+
+
+async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
+    seen, wanted = deprecation_in(edit.before) or {}, deprecation_in(edit.text)
+    try:
+        if wanted is None:
+            await catalog.undeprecate(edit.urn, instead_of=seen)
+            return
+        gone_millis = wanted.get("decommissionTime")
+        await catalog.deprecate(
+            edit.urn,
+            str(wanted.get("note") or ""),
+            decommission=None
+            if gone_millis is None
+            else _EPOCH + timedelta(milliseconds=gone_millis),
+            replacement=wanted.get("replacement"),
+            instead_of=seen,
+        )
+    except TextConflict as conflict:
+        # It says no more than the note, and dates may have been changed.
+        entity = await catalog.entity(edit.urn, ("deprecation",))
+        theirs = deprecation_text(deprecation_of(entity.raw("deprecation") or {}))
+        raise TextConflict(conflict.place, edit.before, theirs, edit.text) from conflict
+
+
+async def _write_links(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
+    """Add links, then remove others, so that none is lost on the way. Raises `TextConflict` where
+    somebody changed links to the same addresses; others do not matter."""
+    held = [f"{link.url} {link.description}" for link in await catalog.links(edit.urn)]
+    seen = set(edit.before.split("\n")) if edit.before else set[str]()
+    stays = seen.difference(edit.remove)
+    addresses = {link.partition(" ")[0] for link in (*edit.add, *edit.remove)}
+    now = [link for link in held if link.partition(" ")[0] in addresses]
+    # A part of it may be written already.
+    if not stays <= {*now} <= {*seen, *edit.add}:
+        place = f"the links of {edit.urn}"
+        raise TextConflict(place, edit.before, "\n".join(now), "\n".join((*stays, *edit.add)))
+    for link in edit.add:
+        if link not in now:
+            url, _, label = link.partition(" ")
+            await catalog.add_link(edit.urn, url, label)
+    left = {f"{link.url} {link.description}" for link in await catalog.links(edit.urn)}
+    for link in edit.remove:
+        # A server may have put an added one in the place of another to the same address.
+        if link in left:
+            url, _, label = link.partition(" ")
+            await catalog.remove_link(edit.urn, url, label)
 
 
 def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:

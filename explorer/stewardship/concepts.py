@@ -1,14 +1,16 @@
-"""Concepts: all columns of one name, the texts that they have, and edits that give chosen ones one
-text."""
+"""Concepts: all columns of one name, or with one glossary term, the texts that they have, and edits
+that give chosen ones one text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from explorer.client.editable import urns_of
 from explorer.client.entity import Entity
 from explorer.client.search import filter_from
-from explorer.errors import InvalidInput, UnknownName
+from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.documentation import read_datasets
 from explorer.stewardship.staging import StagedEdit, TextSource
@@ -16,6 +18,7 @@ from explorer.stewardship.worklist import Key
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.client.entity import Column
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -25,7 +28,9 @@ __all__ = [
     "columns_filter",
     "concept_of",
     "read_concept",
+    "read_term_concept",
     "stage_concept",
+    "term_concept_of",
 ]
 
 _ASPECTS: Final = (
@@ -77,8 +82,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """The columns of one name, by URN, and those of one dataset in the order of its schema.
+    """The columns of one name, or with one glossary term, by URN, and those of one dataset in the
+    order of its schema.
 
+    `name` is the name of the columns or of the term, whose URN is `term`; None for a name.
     `datasets` is how many datasets they are of, `truncated` whether there are more than were read.
     """
 
@@ -86,6 +93,7 @@ class Concept:
     columns: tuple[ConceptColumn, ...]
     datasets: int = 0
     truncated: bool = False
+    term: str | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -135,6 +143,50 @@ def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
     kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
     columns = tuple(column for entity in kept for column in _columns_called(entity, name_end))
     return Concept(name, columns, len({column.urn for column in columns}))
+
+
+def term_concept_of(term: Urn, name: str, entities: Iterable[Entity]) -> Concept:
+    """Return the columns with a glossary term among some datasets, whoever put it on; soft-deleted
+    datasets are left out. Pure."""
+    kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
+    columns = tuple(
+        one
+        for entity in kept
+        for one in _columns_where(entity, lambda column: term in column.terms)
+    )
+    return Concept(name, columns, len({one.urn for one in columns}), term=str(term))
+
+
+async def read_term_concept(
+    catalog: "AsyncCatalog",
+    term: str | Urn,
+    *,
+    narrowed_by: Filter | str | None = None,
+    limit: int | None = _MOST_DATASETS,
+    progress: "Progress | None" = None,
+) -> Concept:
+    """Return all columns with a glossary term, named by its URN or its id, of `limit` datasets at
+    most; costs what `read_concept` costs and one request. Raises `NotFound` for a term that does
+    not exist, `InvalidInput` for what is no term.
+
+    Example: `steward.term_concept("urn:li:glossaryTerm:Finance.NetRevenue").variants`
+    """
+    (urn,) = urns_of(term, "glossaryTerm")
+    known = await catalog.entity(urn)
+    if not known.exists:
+        raise NotFound(f"the catalog has no glossary term {urn}")
+    carrying = Filter(
+        tuple(
+            (Criterion(field, (str(urn),)),)
+            for field in ("fieldGlossaryTerms", "editedFieldGlossaryTerms")
+        )
+    )
+    given = filter_from(narrowed_by, catalog.registry)
+    pages = catalog.urns("dataset", narrowed_by=given.narrowed_by(carrying), limit=limit)
+    urns = [one async for one in pages]
+    entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS, progress)]
+    found = term_concept_of(urn, known.name, entities)
+    return replace(found, truncated=pages.truncated)
 
 
 async def read_concept(
@@ -204,10 +256,18 @@ def _forms(name: str) -> tuple[str, str, str]:
 
 
 def _columns_called(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
+    def is_called(column: "Column") -> bool:
+        path = column.path.simple.casefold()
+        return path == name_end or path.endswith(f".{name_end}")
+
+    return _columns_where(entity, is_called)
+
+
+def _columns_where(entity: Entity, fits: Callable[["Column"], bool]) -> Iterator[ConceptColumn]:
+    """Yield the columns that fit, in the order of the schema, each path once."""
     passed: set[str] = set()
     for column in entity.schema:
-        path = column.path.simple.casefold()
-        if column.path.raw in passed or not (path == name_end or path.endswith(f".{name_end}")):
+        if column.path.raw in passed or not fits(column):
             continue
         passed.add(column.path.raw)
         yield ConceptColumn(

@@ -8,11 +8,11 @@ not come to note is found when the edit is tried again. Such a file can be hande
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import structs
@@ -29,11 +29,13 @@ __all__ = [
     "StagedKind",
     "TextSource",
     "changesets_dir",
+    "deprecation_in",
+    "deprecation_text",
     "kept_changesets",
     "new_path",
 ]
 
-StagedKind = Literal["description", "tags", "terms", "owners", "domain"]
+StagedKind = Literal["description", "tags", "terms", "owners", "domain", "deprecation", "links"]
 """What can be staged."""
 
 ReviewState = Literal["open", "accepted", "refused", "applied", "failed"]
@@ -74,9 +76,13 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     """One edit that is proposed, of an entity or of its column at the exact path `column`.
 
     A description is `text`, in the place of `before`, which is what people had written when it was
-    proposed. Of labels `add` and `remove` name URNs, and of owners `URN KIND`; what is neither
-    stays. A domain is the one in `add`, or none, in the place of `before`. `name` is what people
-    call the entity, `shown` the description that came with the metadata.
+    proposed. Of labels `add` and `remove` name URNs, of owners `URN KIND`, of links `ADDRESS
+    LABEL`; what is neither stays. A domain is the one in `add`, or none, in the place of those in
+    `before`, with commas. A deprecation is `text` in the place of `before`, both as
+    `deprecation_text` writes them. Of links `before` are those to the addresses concerned, a line
+    each. `name` is what people call the entity, `shown` the description that came with the
+    metadata, `creates` the tags of `add` that are made where there are none, and `called` what
+    people call the URNs of labels.
     """
 
     urn: str
@@ -89,11 +95,27 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
     remove: tuple[str, ...] = ()
     shown: str = ""
     sources: tuple[TextSource, ...] = ()
+    creates: tuple[str, ...] = ()
+    called: dict[str, str] = {}
 
     @property
     def place(self) -> tuple[str, str | None, StagedKind]:
         """What it changes; a changeset has one edit for each place."""
         return self.urn, self.column, self.what
+
+
+def deprecation_text(held: Mapping[str, Any] | None) -> str:
+    """Return a deprecation, as edits have it, as a text of an edit; empty for None."""
+    return "" if held is None else msgspec.json.encode(held, order="sorted").decode()
+
+
+def deprecation_in(text: str) -> dict[str, Any] | None:
+    """Return the deprecation that a text of an edit says; the inverse of `deprecation_text`. Any
+    other text is a note."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]) if text else None
+    except msgspec.DecodeError:
+        return {"note": text}
 
 
 class _Header(msgspec.Struct, frozen=True, omit_defaults=True, tag="changeset"):

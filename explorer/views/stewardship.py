@@ -4,39 +4,51 @@ Tables for people have the headings and words that every front end shows; those 
 every value under a stable name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, overload
 
 from explorer.client.display import hidden_count
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.stewardship.staging import deprecation_in
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.changeset import Change, Changeset
+    from explorer.stewardship.concepts import Concept, ConceptColumn
     from explorer.stewardship.coverage import Count, Coverage, Group, Part
     from explorer.stewardship.staging import (
         ReviewItem,
         ReviewState,
         StagedChangeset,
         StagedEdit,
+        StagedKind,
         TextSource,
     )
     from explorer.stewardship.worklist import Item, Worklist
 
 __all__ = [
     "COUNTS",
+    "NO_TEXT",
     "PARTS",
     "STATE_MARKS",
     "WHOLE_TABLE",
+    "ConceptVariant",
     "change_counts",
     "change_diff",
     "change_place",
     "changes_table",
+    "concept_page",
+    "concept_sentence",
+    "concept_table",
+    "concept_variants",
     "count_sentence",
     "coverage_page",
     "coverage_table",
+    "deprecation_lines",
     "edit_column",
     "edit_sentence",
     "group_name",
@@ -49,6 +61,7 @@ __all__ = [
     "review_page",
     "review_table",
     "source_sentence",
+    "variants_page",
     "worklist_counts",
     "worklist_page",
     "worklist_table",
@@ -57,6 +70,9 @@ __all__ = [
 PARTS: "Final[tuple[Part, ...]]" = ("tables", "columns")
 COUNTS: Final = ("total", "documented", "edited", "ingested", "percent")
 """What is counted of each part, by the names of the attributes of `Count`."""
+
+NO_TEXT: Final = "(no description)"
+"""Stands in the place of a text where there is none."""
 
 WHOLE_TABLE: Final = "(the table itself)"
 """Stands in the place of a column where the table is meant."""
@@ -191,6 +207,115 @@ def worklist_counts(worklist: "Worklist") -> str:
     return f"{len(worklist):,} of {worklist.total:,} undocumented shown"
 
 
+@dataclass(frozen=True, slots=True)
+class ConceptVariant:
+    """A text of a concept as it is shown: its number, counted from 1 and 0 for columns without a
+    text, on how many columns it stands, and the text itself."""
+
+    number: int
+    count: int
+    text: str
+
+
+def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
+    """Return the texts that columns have, the most frequent first, then the columns without."""
+    found = [
+        ConceptVariant(number, len(one), one.text) for number, one in enumerate(concept.variants, 1)
+    ]
+    count = len(concept.undocumented)
+    return (*found, ConceptVariant(0, count, "")) if count else tuple(found)
+
+
+def concept_sentence(concept: "Concept") -> str:
+    """Return how many columns there are, of how many tables, with how many texts."""
+    if not concept.columns:
+        what = "with this term" if concept.term else "of this name"
+        return f"no column {what}"
+    texts, without = len(concept.variants), len(concept.undocumented)
+    parts = [
+        f"{_counted(len(concept), 'column')} of {_counted(concept.datasets, 'table')}",
+        _counted(texts, "text") if texts else "no text",
+    ]
+    if without:
+        parts.append(f"{without:,} without a text")
+    if concept.truncated:
+        parts.append("more tables were not read")
+    return ", ".join(parts)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def variants_page(concept: "Concept") -> Table:
+    """Return the texts of a concept for people: each with its number and how many columns have
+    it."""
+    columns = (
+        TableColumn("variant", "no."),
+        TableColumn("columns"),
+        TableColumn("text", folds=True, style="bold"),
+    )
+    rows: list[Row] = [
+        (one.number or None, one.count, one.text or NO_TEXT) for one in concept_variants(concept)
+    ]
+    return Table(columns, rows, f"Texts of {concept.name}")
+
+
+def concept_page(concept: "Concept") -> Table:
+    """Return the columns of a concept for people: which text each has, by its number, and whose
+    that is. Tables of one name are told apart."""
+    from explorer.graph.nodes import named_apart
+
+    columns = (
+        TableColumn("variant", "no."),
+        TableColumn("table", folds=True, style="bold"),
+        TableColumn("column", folds=True),
+        TableColumn("type", max_width=12, style="dim"),
+        TableColumn("by", max_width=9, style="dim"),
+        TableColumn("text", folds=True),
+    )
+    tables = named_apart((one.urn, {"name": one.table}) for one in concept.columns)
+    numbers = _variant_numbers(concept)
+    rows: list[Row] = [
+        (
+            numbers[one.text] or None,
+            *(tables[one.urn]["name"], one.path.simple, one.type, _author_of(one)),
+            " ".join(one.text.split()),
+        )
+        for one in concept.columns
+    ]
+    return Table(columns, rows, f"Columns {concept.name}")
+
+
+def concept_table(concept: "Concept") -> Table:
+    """Return the columns of a concept for programs: `column` is the exact path, `variant` the
+    number of its text, None without one."""
+    names = (
+        *("variant", "urn", "table", "platform", "column", "type"),
+        *("text", "edited", "ingested"),
+    )
+    numbers = _variant_numbers(concept)
+    rows: list[Row] = [
+        (
+            *(numbers[one.text] or None, one.urn, one.table, one.platform, one.path.raw, one.type),
+            *(one.text, one.edited, one.ingested),
+        )
+        for one in concept.columns
+    ]
+    return Table.of("concept", names, rows)
+
+
+def _variant_numbers(concept: "Concept") -> dict[str, int]:
+    return {one.text: one.number for one in concept_variants(concept)}
+
+
+def _author_of(column: "ConceptColumn") -> str:
+    """Return whose the text of a column is."""
+    if column.edited.strip():
+        return "people"
+    return "ingestion" if column.text else ""
+
+
 def changes_table(changes: "tuple[Change, ...]") -> Table:
     """Return a row for each change, all of them text: where it stands in the file, what comes of
     it, what it is about, the three texts, and more where the kind does not say all."""
@@ -303,9 +428,13 @@ class _ReviewRows(Sequence[Row]):
         )
 
 
+_JOINTS: "Final[Mapping[StagedKind, str]]" = {"owners": ", ", "links": "\n"}
+
+
 def review_table(items: "Sequence[ReviewItem]") -> Table:
-    """Return staged edits for programs, all of it text: labels are joined by a space, and owners,
-    which hold one, by a comma. `theirs` is known where somebody wrote there meanwhile."""
+    """Return staged edits for programs, all of it text: labels are joined by a space, owners, which
+    hold one, by a comma, and links by a line end; a deprecation is JSON. `theirs` is known where
+    somebody wrote there meanwhile."""
     names = (
         *("number", "state", "urn", "table", "column", "what", "before", "text", "add", "remove"),
         *("theirs", "why", "decided_by", "source", "source_urn", "source_column"),
@@ -313,7 +442,7 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
     rows: list[Row] = []
     for item in items:
         edit = item.edit
-        joint = ", " if edit.what == "owners" else " "
+        joint = _JOINTS.get(edit.what, " ")
         first = edit.sources[0] if edit.sources else None
         known = (
             (first.found_by, first.urn, first.column) if first is not None else (None, None, None)
@@ -342,7 +471,11 @@ def edit_sentence(edit: "StagedEdit") -> str:
     """Return what a staged edit writes, in one line."""
     if edit.what == "description":
         return " ".join(edit.text.split()) or "no description any more"
-    named = [f"+{_label(one)}" for one in edit.add] + [f"−{_label(one)}" for one in edit.remove]
+    if edit.what == "deprecation":
+        said = deprecation_lines(edit.text, edit.called)
+        return " · ".join(("deprecated", *filter(None, said))) if said else "may be used again"
+    named = [f"+{_label(one, edit)}" for one in edit.add]
+    named += [f"−{_label(one, edit)}" for one in edit.remove]
     return f"{edit.what}: {' '.join(named) or 'none'}"
 
 
@@ -362,6 +495,23 @@ def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
     if item.state in verbs and decided:
         known.append(f"{verbs[item.state]} by {decided}")
     return " · ".join(filter(None, known))
+
+
+def deprecation_lines(text: str, called: "Mapping[str, str] | None" = None) -> tuple[str, ...]:
+    """Return what the text of a staged deprecation says: the note, the date of the removal, what to
+    use instead; nothing for one that is taken back."""
+    held = deprecation_in(text)
+    if held is None:
+        return ()
+    lines = [" ".join(str(held.get("note") or "").split())]
+    millis = held.get("decommissionTime")
+    if isinstance(millis, int):
+        day = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=millis)
+        lines.append(f"to be removed on {day:%Y-%m-%d}")
+    replacement = held.get("replacement")
+    if isinstance(replacement, str):
+        lines.append(f"use {(called or {}).get(replacement) or Urn.label(replacement)}")
+    return tuple(lines)
 
 
 def item_source(item: "ReviewItem") -> str:
@@ -404,8 +554,7 @@ def review_diff(item: "ReviewItem") -> Diff:
         notes.insert(0, f"not written: {item.why}")
     lines = [DiffLine(note, "note", "") for note in notes]
     if edit.what != "description":
-        added = [DiffLine(_label(one), "added", "+") for one in edit.add]
-        return (*lines, *added, *(DiffLine(_label(one), "removed", "-") for one in edit.remove))
+        return (*lines, *_label_lines(item))
     held = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
         lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
@@ -434,8 +583,49 @@ def _simple(column: str) -> str:
     return FieldPath(column).simple if column else ""
 
 
-def _label(label: str) -> str:
-    """Return a label without the kind of its URN; of an owner the kind of ownership too."""
-    urn, _, ownership = label.partition(" ")
-    name = Urn.label(urn)
-    return f"{name} ({ownership.lower().replace('_', ' ')})" if ownership else name
+def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
+    """Yield what an edit of labels, links or a deprecation changes."""
+    edit = item.edit
+    held = edit.before if item.theirs is None else item.theirs
+    if item.theirs is not None:
+        words = "somebody else changed this meanwhile; with the edit it becomes:"
+        yield DiffLine(words, "place", "")
+    match edit.what:
+        case "deprecation":
+            now, wanted = (
+                "\n".join(("deprecated", *deprecation_lines(text, edit.called)))
+                if text
+                else "not deprecated"
+                for text in (held, edit.text)
+            )
+            yield from text_diff(now, wanted)
+            return
+        case "domain":
+            shown = [one for one in held.split(", ") if one and one not in edit.add]
+            removed: Sequence[str] = shown
+        case "links" if item.theirs is not None:
+            there = [one for one in held.split("\n") if one]
+            stays = [one for one in there if one not in (*edit.add, *edit.remove)]
+            yield from (DiffLine(_label(one, edit), "same", " ") for one in stays)
+            removed = [one for one in edit.remove if one in there]
+        case _:
+            removed = edit.remove
+    for one in edit.add:
+        new = " (a new tag)" if one in edit.creates else ""
+        yield DiffLine(f"{_label(one, edit)}{new}", "added", "+")
+    for one in removed:
+        yield DiffLine(_label(one, edit), "removed", "-")
+
+
+def _label(label: str, edit: "StagedEdit") -> str:
+    """Return a label as people call it; of an owner the kind of ownership too, of a link what it is
+    called and its address."""
+    if edit.what == "links":
+        url, _, name = label.partition(" ")
+        return f"{name} ({url})" if name else url
+    urn, _, ownership = label.rpartition(" ") if edit.what == "owners" else (label, "", "")
+    name = edit.called.get(urn) or Urn.label(urn)
+    if not ownership:
+        return name
+    kind = Urn.label(ownership) if ownership.startswith("urn:") else ownership
+    return f"{name} ({kind.lower().replace('_', ' ')})"

@@ -4,9 +4,17 @@ from typing import Any
 
 import pytest
 
-from explorer.errors import InvalidInput, UnknownName
+from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata import Proposal, Urn
 from explorer.stewardship import stage_concept
+from explorer.views.stewardship import (
+    NO_TEXT,
+    concept_page,
+    concept_sentence,
+    concept_table,
+    concept_variants,
+    variants_page,
+)
 from tests.conftest import schema_metadata
 
 
@@ -102,3 +110,58 @@ def test_what_cannot_be_staged_is_refused(steward: Any, named: Any) -> None:
         stage_concept(concept, " ", [concept.columns[0].key])
     with pytest.raises(UnknownName, match="no column named 'total'"):
         stage_concept(concept, "A text.", [(named("orders"), "total")])
+
+
+def test_a_term_has_the_columns_that_carry_it_whoever_put_it_on(
+    steward: Any, catalog: Any, named: Any
+) -> None:
+    term = "urn:li:glossaryTerm:Key of a concept"
+    info = {"name": "Key", "definition": "", "termSource": "INTERNAL"}
+    catalog.create(term, "glossaryTermInfo", info)
+    catalog.add_terms(named("raw"), [term], column="id")
+    schema = schema_metadata({"code": "The key.", "other": "No."})
+    terms = {"terms": [{"urn": term}], "auditStamp": {"time": 0, "actor": "urn:li:corpuser:ann"}}
+    schema["fields"][0]["glossaryTerms"] = terms
+    coded = Urn.parse(named("coded"))
+    assert not catalog.ingest_batch([Proposal(coded, "schemaMetadata", schema)]).refused
+    concept = steward.term_concept(term)
+    assert (concept.name, concept.term) == ("Key", term)
+    assert names(concept.columns) == ["coded.code", "raw.id"]
+    assert [one.text for one in concept.variants] == ["The key."]
+    (edit,) = stage_concept(concept, "The key.", [one.key for one in concept.columns])
+    assert (edit.name, edit.column) == ("raw", "id")
+    catalog.delete(coded)
+
+
+def test_a_term_that_is_none_is_told(steward: Any, named: Any) -> None:
+    with pytest.raises(NotFound, match="no glossary term"):
+        steward.term_concept("Nowhere")
+    with pytest.raises(InvalidInput, match="is no glossaryTerm"):
+        steward.term_concept(named("raw"))
+
+
+def test_a_concept_is_shown_by_its_texts_and_by_its_columns(steward: Any) -> None:
+    concept = steward.concept("id")
+    assert concept_sentence(concept) == "4 columns of 4 tables, 2 texts, 2 without a text"
+    shown = [(one.number, one.count, one.text) for one in concept_variants(concept)]
+    assert shown == [(1, 1, "The key."), (2, 1, "x"), (0, 2, "")]
+    rows = [
+        dict(zip(names_of(concept_page(concept)), row, strict=True)) for row in rows_of(concept)
+    ]
+    assert [(row["table"], row["variant"], row["by"]) for row in rows] == [
+        ("mart", None, ""),
+        ("orders", 1, "ingestion"),
+        ("raw", None, ""),
+        ("report", 2, "ingestion"),
+    ]
+    assert [row[-1] for row in variants_page(concept).rows] == ["The key.", "x", NO_TEXT]
+    assert concept_table(concept).rows[1][4] == "id"
+    assert concept_sentence(steward.concept("nothing_so")) == "no column of this name"
+
+
+def names_of(table: Any) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+def rows_of(concept: Any) -> Any:
+    return concept_page(concept).rows

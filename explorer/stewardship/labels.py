@@ -1,0 +1,215 @@
+"""Labels of many entities and columns at once: what each has of one kind, and the edits of a
+changeset that give all of them the same.
+
+Labels are texts, as `explorer.client.records.Edit` has them: URNs of tags, glossary terms and
+domains, `URN KIND` of owners, `ADDRESS LABEL` of links.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from explorer.client.editable import LABEL_KINDS, deprecation_of, domains_of, links_of
+from explorer.client.entity import SUMMARY_ASPECTS, Entity
+from explorer.errors import InvalidInput
+from explorer.metadata.urn import Urn
+from explorer.stewardship.staging import StagedEdit, deprecation_text
+from explorer.stewardship.worklist import Key
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.metadata.registry import Registry
+    from explorer.stewardship.documentation import Progress
+
+__all__ = [
+    "LabelledKind",
+    "LabelledPlace",
+    "LabelledPlaces",
+    "LabelsChange",
+    "read_labelled",
+    "stage_labels",
+]
+
+LabelledKind = Literal["tags", "terms", "owners", "domain", "deprecation", "links"]
+"""What can be changed of many entities at once; only tags and terms also of columns."""
+
+_ASPECTS: Final[Mapping[LabelledKind, str]] = {
+    "tags": "globalTags",
+    "terms": "glossaryTerms",
+    "owners": "ownership",
+    "domain": "domains",
+    "deprecation": "deprecation",
+    "links": "institutionalMemory",
+}
+_COLUMN_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata")
+_CHUNK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPlace:
+    """An entity, or its column at the exact path `column`, and what it has of one kind.
+
+    `fixed` are labels that came in with the schema, which are not taken off here; `deprecation` is
+    what is said of it, as edits have it, None where nothing is.
+    """
+
+    urn: str
+    name: str
+    column: str | None = None
+    labels: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    deprecation: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPlaces:
+    """Places with what they have of one kind, in the order asked for.
+
+    `missing` counts those asked for that are not in the catalog, `unfit` those that cannot have
+    such a label.
+    """
+
+    what: LabelledKind
+    places: tuple[LabelledPlace, ...]
+    missing: int = 0
+    unfit: int = 0
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many of the places have each label, the most frequent first."""
+        found = Counter(label for one in self.places for label in one.labels)
+        return dict(found.most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsChange:
+    """What many places are to have: all get the labels of `add`, and none keeps those of `remove`.
+
+    Of a domain, `add` has one at most. `creates` are the tags of `add` that do not exist yet.
+    `deprecation` is what is to be said of all, as edits have it, None where all may be used again.
+    """
+
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    deprecation: dict[str, Any] | None = None
+    called: dict[str, str] = field(default_factory=dict)
+    """What people call the URNs of labels."""
+
+
+async def read_labelled(
+    catalog: "AsyncCatalog",
+    places: Iterable[Key],
+    what: LabelledKind,
+    progress: "Progress | None" = None,
+) -> LabelledPlaces:
+    """Return what entities, and columns at their exact paths, have of one kind; each once.
+
+    One request for a few hundred entities. `progress` is told how many were read of how many.
+
+    Example: `steward.labelled([(urn, None)], "tags").counts()`
+    """
+    wanted = list(dict.fromkeys(places))
+    urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in wanted))
+    on_columns = any(column is not None for _, column in wanted)
+    aspects = (*SUMMARY_ASPECTS, "status", _ASPECTS[what], *(_COLUMN_ASPECTS if on_columns else ()))
+    known: dict[str, Entity] = {}
+    rest, done = iter(urns), 0
+    while chunk := list(islice(rest, _CHUNK)):
+        found = await catalog.entities(chunk, tuple(dict.fromkeys(aspects)))
+        known |= {str(urn): entity for urn, entity in found.items() if entity.exists}
+        done += len(chunk)
+        if progress is not None:
+            progress(done, len(urns))
+    there = [(known[urn], column) for urn, column in _parsed(wanted) if urn in known]
+    read = [_place(entity, column, what, catalog.registry) for entity, column in there]
+    fit = tuple(one for one in read if one is not None)
+    return LabelledPlaces(what, fit, len(wanted) - len(there), len(read) - len(fit))
+
+
+def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEdit, ...]:
+    """Return the edits that make a change in all places, in their order; a place in which nothing
+    is to be done has none. Pure. Raises `InvalidInput` for several domains."""
+    if places.what == "domain" and len(change.add) > 1:
+        raise InvalidInput("an entity is in one domain; give one")
+    edits = (_edit(place, places.what, change) for place in places.places)
+    return tuple(edit for edit in edits if edit is not None)
+
+
+def _parsed(wanted: Sequence[Key]) -> Iterable[Key]:
+    return ((str(Urn.parse(urn)), column) for urn, column in wanted)
+
+
+def _place(
+    entity: Entity, column: str | None, what: LabelledKind, registry: "Registry"
+) -> LabelledPlace | None:
+    """Return what an entity has; None where it cannot have such a label."""
+    urn, aspect, known = entity.urn, _ASPECTS[what], registry.entities
+    if urn.entity_type in known and aspect not in registry.aspects_of(urn.entity_type):
+        return None
+    value = entity.raw(aspect) or {}
+    match what:
+        case "domain":
+            labels = domains_of(value)
+        case "links":
+            labels = links_of(value)
+        case "deprecation":
+            held = deprecation_of(value)
+            return None if column else LabelledPlace(str(urn), entity.name, deprecation=held)
+        case _:
+            if column is not None:
+                return _column_place(entity, column, what)
+            labels = LABEL_KINDS[what].labels(value, None)
+    return None if column is not None else LabelledPlace(str(urn), entity.name, None, labels)
+
+
+def _column_place(
+    entity: Entity, path: str, what: Literal["tags", "terms", "owners"]
+) -> LabelledPlace | None:
+    column = entity.schema.column(path)
+    if column is None or what == "owners":
+        return None
+    kind = LABEL_KINDS[what]
+    labels = kind.labels(entity.raw(kind.home(path)) or {}, path)
+    every = map(str, column.tags if what == "tags" else column.terms)
+    fixed = tuple(one for one in every if one not in labels)
+    return LabelledPlace(str(entity.urn), entity.name, path, labels, fixed)
+
+
+def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> StagedEdit | None:
+    held = place.labels
+    remove = tuple(one for one in held if one in change.remove and one not in change.add)
+    add = tuple(one for one in change.add if one not in (*held, *place.fixed))
+    before = text = ""
+    match what:
+        case "deprecation":
+            before, text = map(deprecation_text, (place.deprecation, change.deprecation))
+            if before == text:
+                return None
+        case "domain":
+            # It is in one afterwards, or in none where it was in one that is to be left.
+            if change.add == held or not (change.add or remove):
+                return None
+            before, add, remove = ", ".join(held), change.add, ()
+        case "links":
+            addresses = {link.partition(" ")[0] for link in (*add, *remove)}
+            before = "\n".join(link for link in held if link.partition(" ")[0] in addresses)
+    if what not in ("deprecation", "domain") and not (add or remove):
+        return None
+    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*add, *remove)}
+    return StagedEdit(
+        place.urn,
+        place.name,
+        place.column,
+        what,
+        before=before,
+        text=text,
+        add=add,
+        remove=remove,
+        creates=tuple(one for one in change.creates if one in add),
+        called={urn: name for urn, name in change.called.items() if urn in concerned},
+    )
