@@ -41,9 +41,11 @@ Scope = Literal[
     "keyfilter",
     "folderfilter",
     "labels",
+    "bulklabels",
     "labelline",
     "labelrows",
     "deprecation",
+    "bulkdeprecation",
     "aside",
     "question",
     "discard",
@@ -130,9 +132,11 @@ SCOPES: dict[Scope, str] = {
     "folderfilter": "Filter of a folder",
     "list": "In any list",
     "labels": "Labels",
+    "bulklabels": "Labels of what is marked",
     "labelline": "Line of a label",
     "labelrows": "List of labels",
     "deprecation": "Deprecation",
+    "bulkdeprecation": "Deprecation of what is marked",
     "aside": "Hiding and restoring",
     "question": "Question",
     "discard": "Leaving what is not written",
@@ -445,6 +449,30 @@ _FIND: tuple[Action, ...] = (
         "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"
     ),
     Action("results", "unmark", ("escape",), "Unmark all results", "unmark"),
+    Action(
+        "results",
+        "label('tags')",
+        ("t",),
+        "Tags of what is marked, or of this result; reviewed first",
+        "tags, owners …",
+        "t T O D",
+        writes=True,
+    ),
+    Action(
+        "results", "label('terms')", ("m", "T"), "Its glossary terms, the same way", writes=True
+    ),
+    Action("results", "label('owners')", ("O",), "Owners, the same way", writes=True),
+    Action("results", "label('domain')", ("D",), "Domain, the same way", writes=True),
+    Action(
+        "results",
+        "label('deprecation')",
+        ("exclamation_mark",),
+        "Deprecate, or undo that, the same way",
+        writes=True,
+    ),
+    Action(
+        "results", "label('links')", ("L",), "Add a link to a document, the same way", writes=True
+    ),
     Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
     Action("results", "do('searches')", ("S",), "Saved and recent searches", called="searches"),
     Action("results", "do('again')", ("r",), "Search again", called="again"),
@@ -483,9 +511,21 @@ _HISTORY: tuple[Action, ...] = (
 
 _LABELS: tuple[Action, ...] = (
     Action(
-        "schema", "label('tags')", ("t",), "Tags of this column", "tag, term", "t T", writes=True
+        "schema",
+        "label('tags')",
+        ("t",),
+        "Tags of this column, or of those marked",
+        "tag, term",
+        "t T",
+        writes=True,
     ),
-    Action("schema", "label('terms')", ("T",), "Glossary terms of this column", writes=True),
+    Action(
+        "schema",
+        "label('terms')",
+        ("T",),
+        "Glossary terms of this column, or those marked",
+        writes=True,
+    ),
     Action(
         "entity",
         "label('tags')",
@@ -531,10 +571,15 @@ _LABELS: tuple[Action, ...] = (
     Action("labelrows", "to_line", ("tab", "slash", "i"), "Back to typing", "type"),
     Action("labels", "kind", ("ctrl+t",), "Another kind of ownership", "kind of ownership"),
     Action("labels", "leave", ("escape",), "Cancel", "leave"),
+    Action("bulklabels", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"),
     Action("deprecation", "write", ("ctrl+s",), "Save the deprecation", "save"),
     Action("deprecation", "lift", ("ctrl+r",), "It may be used again", "take back"),
     Action("deprecation", "complete", ("ctrl+t",), "Complete the replacement", "complete"),
     Action("deprecation", "leave", ("escape",), "Cancel", "leave"),
+    Action(
+        "bulkdeprecation", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"
+    ),
+    Action("bulkdeprecation", "lift", ("ctrl+r",), "All may be used again", "take back"),
     Action("aside", "confirm", ("ctrl+s",), "Do it", "do it"),
     Action("aside", "leave", ("escape",), "Cancel", "leave"),
     Action("question", "confirm", ("ctrl+s",), "Yes, do it", "do it"),

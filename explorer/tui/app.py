@@ -34,6 +34,7 @@ from explorer.tui.key_queue import KeyQueue, import_first, start_worker
 from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity.tabs import Tab
+from explorer.tui.screens.labels.choice import BulkLabelsAsked
 from explorer.tui.screens.search.facets import Facets
 from explorer.tui.screens.search.results import SEEN, Welcome
 from explorer.tui.screens.search.view import SearchView
@@ -732,6 +733,21 @@ class CatalogApp(App[None]):
 
         reporting = self._session.reporting("opening the journal")
         import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+
+    @on(BulkLabelsAsked)
+    def _change_marked(self, event: BulkLabelsAsked) -> None:
+        """Change labels of what is marked, by way of a changeset."""
+
+        def review(changeset: "StagedChangeset") -> None:
+            self._with_reviews(partial(self._push_review, changeset))
+
+        def go_on() -> None:
+            from explorer.tui.screens.labels.bulk import BulkLauncher
+
+            BulkLauncher(self, self._session, review).open(event)
+
+        reporting = self._session.reporting("opening what changes it")
+        import_first(self, "explorer.tui.screens.labels.bulk", go_on, reporting)
 
     def action_take_back(self) -> None:
         """Undo the last save, whatever page is open."""

@@ -33,7 +33,7 @@ from explorer.tui.screens.entity.tabs import (
     Tab,
     titles,
 )
-from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
+from explorer.tui.screens.labels.choice import BulkLabelsAsked, LabelAsked, LabelKind
 from explorer.tui.session import Changes, TerminalSession, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
@@ -169,7 +169,12 @@ class EntityView(Vertical, SizeAware):
     @on(LabelAsked)
     def _label_column(self, event: LabelAsked) -> None:
         event.stop()
-        entity, path = self._entity, self.column_path()
+        entity, path, paths = self._entity, self.column_path(), self.columns.marked
+        if entity is not None and paths:
+            keys = tuple((str(entity.urn), one) for one in paths)
+            words = "1 marked column" if len(paths) == 1 else f"{len(paths):,} marked columns"
+            self.post_message(BulkLabelsAsked(event.kind, keys, f"{words} of {entity.name}"))
+            return
         self._label(lambda labelling: labelling.label(event.kind, entity, path))
 
     def action_deprecate(self) -> None:

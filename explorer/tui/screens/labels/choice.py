@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Edit, Held, What
+    from explorer.stewardship.labels import LabelledKind
+    from explorer.stewardship.worklist import Key
 
 __all__ = [
+    "BulkLabelsAsked",
     "LabelAsked",
     "LabelChoice",
     "LabelKind",
@@ -32,7 +35,7 @@ __all__ = [
 ]
 
 LabelKind = Literal["tags", "terms", "owners", "domain"]
-LabelState = Literal["on", "off", "added", "removed", "fixed"]
+LabelState = Literal["on", "some", "off", "added", "removed", "fixed"]
 
 
 @dataclass(slots=True)
@@ -40,7 +43,9 @@ class LabelChoice:
     """Labels as texts: URNs, and for owners the kind of ownership after a space.
 
     `there` is what the server has, `fixed` what came in with the schema and is not taken off here.
-    Of a `single` kind one label is on at most. `new` are those that are to be created first.
+    Of a `single` kind one label is on at most. `new` are those that are to be created first. Of
+    several places `there` is what all of them have, `some` what others have beside; of these
+    `taken` are to be taken off.
     """
 
     there: tuple[str, ...] = ()
@@ -48,6 +53,8 @@ class LabelChoice:
     single: bool = False
     wanted: list[str] = field(default_factory=list)
     new: set[str] = field(default_factory=set)
+    some: tuple[str, ...] = ()
+    taken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.wanted = list(self.there)
@@ -60,7 +67,8 @@ class LabelChoice:
     @property
     def removed(self) -> tuple[str, ...]:
         """What is to be taken off."""
-        return tuple(label for label in self.there if label not in self.wanted)
+        gone = (label for label in self.there if label not in self.wanted)
+        return (*gone, *(label for label in self.some if label in self.taken))
 
     @property
     def changed(self) -> bool:
@@ -70,25 +78,33 @@ class LabelChoice:
     @property
     def concerned(self) -> tuple[str, ...]:
         """Every label that is there or is to be."""
-        return tuple(dict.fromkeys((*self.fixed, *self.there, *self.wanted)))
+        return tuple(dict.fromkeys((*self.fixed, *self.there, *self.some, *self.wanted)))
 
     def state(self, label: str) -> LabelState:
         """What is the case with a label, and what is to become of it."""
         if label in self.wanted:
             return "on" if label in self.there else "added"
-        if label in self.there:
+        if label in self.there or label in self.taken:
             return "removed"
+        if label in self.some:
+            return "some"
         return "fixed" if label in self.fixed else "off"
 
     def toggle(self, label: str) -> bool:
-        """Put a label on or take it off; false, and nothing done, where that cannot be."""
+        """Put a label on or take it off; false, and nothing done, where that cannot be. One that
+        some have is put on all, then taken off all, then left as it is."""
         if label in self.wanted:
             self.wanted.remove(label)
             self.new.discard(label)
+            if label in self.some:
+                self.taken.add(label)
+        elif label in self.taken:
+            self.taken.remove(label)
         elif label in self.fixed and label not in self.there:
             return False
         elif self.single:
             self.wanted[:] = [label]
+            self.taken.clear()
         else:
             self.wanted.append(label)
         return True
@@ -127,6 +143,17 @@ class LabelAsked(Message):
     """The labels of the column under the cursor are to be changed."""
 
     kind: LabelKind
+
+
+@dataclass
+class BulkLabelsAsked(Message):
+    """What is marked is to be changed, as a changeset that is reviewed first: labels, the
+    deprecation or links of entities, or of columns at their exact paths. `called` is what people
+    call all of it."""
+
+    what: "LabelledKind"
+    keys: "tuple[Key, ...]"
+    called: str
 
 
 _COLUMN_ASPECTS = ("schemaMetadata", "editableSchemaMetadata")

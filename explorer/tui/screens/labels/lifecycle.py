@@ -1,6 +1,6 @@
 """Deprecating an entity, and hiding it from search and browse or restoring it."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -14,6 +14,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from explorer.client.display import in_quotes, visible
+from explorer.client.editable import deprecation_of
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
@@ -199,8 +200,12 @@ class DeprecationFields:
     @classmethod
     def of(cls, entity: "Entity") -> Self:
         """As an entity has it."""
-        held = entity.raw(_ASPECT) or {}
-        if held.get("deprecated") is not True:
+        return cls.of_held(deprecation_of(entity.raw(_ASPECT) or {}))
+
+    @classmethod
+    def of_held(cls, held: "Mapping[str, Any] | None") -> Self:
+        """As edits have it, None for what is not deprecated."""
+        if held is None:
             return cls()
         millis = held.get("decommissionTime")
         moment = millis if isinstance(millis, int) else None
@@ -379,17 +384,20 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         shown = self._shown
         return self._fields != (shown.note, shown.day, shown.replacement)
 
+    def typed(self) -> tuple[str, datetime | None, Urn | None]:
+        """Return the note, the moment of the removal and the replacement as they are typed. Raises
+        `InvalidInput` for what is no day or no URN."""
+        note, day, instead = self._fields
+        try:
+            replacement = Urn.parse(instead) if instead else None
+        except InvalidUrn as error:
+            raise InvalidInput(f"{in_quotes(instead)} is no URN; ^t looks for that name") from error
+        return note, self._base.moment(day), replacement
+
     @work(exclusive=True, group="write", name=LEADING)
     async def _write(self) -> None:
-        note, day, instead = self._fields
         with self._session.reporting("writing the deprecation"):
-            try:
-                replacement = Urn.parse(instead) if instead else None
-            except InvalidUrn as error:
-                raise InvalidInput(
-                    f"{in_quotes(instead)} is no URN; ^t looks for that name"
-                ) from error
-            gone_from = self._base.moment(day)
+            note, gone_from, replacement = self.typed()
             with self._writing():
                 catalog = await self._session.catalog()
                 async with self._telling_conflicts(catalog):

@@ -206,6 +206,7 @@ async def read_ownerships(catalog: "AsyncCatalog") -> tuple[str, ...]:
 
 _MARKS: dict[LabelState, tuple[str, str]] = {
     "on": (" ● ", "bold"),
+    "some": (" ◐ ", ""),
     "off": (" ○ ", "dim"),
     "added": (" + ", "bold"),
     "removed": (" − ", "bold"),
@@ -416,6 +417,8 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     leaves everything chosen as it is. Gives the edits that were made."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
+    CREATED: ClassVar[str] = "created when you save"
+    """When a label comes to be that does not exist yet."""
     CSS = """
     PickerScreen { align: center middle; }
     PickerScreen > Vertical {
@@ -556,11 +559,9 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     async def _begin(self) -> None:
         with self._session.reporting(f"reading {NOUNS[self._kind][1]}"):
             catalog = await self._session.catalog()
-            now, offered = await asyncio.gather(
-                read_labels(catalog, self._place, self._kind), self._offers.matching(catalog, "")
+            _, offered = await asyncio.gather(
+                self.read_choice(catalog), self._offers.matching(catalog, "")
             )
-            self._choice.fixed = now.fixed
-            self._choice.found(now.there)
             if self._kind == "owners":
                 self._ownerships = await read_ownerships(catalog)
             urns = [owner_and_type(label) for label in self._choice.concerned]
@@ -576,6 +577,24 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             one, _ = FOUND[self._kind]
             self._reading = f"Nothing was read; the name of a {one} asks again, esc leaves."
             self._tell()
+
+    async def read_choice(self, catalog: "AsyncCatalog") -> None:
+        """Read what is there now."""
+        now = await read_labels(catalog, self._place, self._kind)
+        self._choice.fixed = now.fixed
+        self._choice.found(now.there)
+
+    async def write_choice(self, catalog: "AsyncCatalog") -> None:
+        """Write what was chosen."""
+        # What failed in the middle and is written again is still the same save.
+        with one_save(self._save_id) as self._save_id:
+            async for edit in write_labels(catalog, self._place, self._kind, self._choice):
+                self._edits.append(edit)
+
+    def held_by(self, label: str) -> str:
+        """Return of several places which have a label, in words; nothing of one place."""
+        del label
+        return ""
 
     @work(exclusive=True, group="offers")
     async def _find(self, text: str) -> None:
@@ -627,7 +646,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             "There is no tag ",
             said(row.makes, "bold"),
             ". Create it?\n",
-            ("Created when you save.", "dim"),
+            (f"{self.CREATED.capitalize()}.", "dim"),
         )
 
         def answered(makes: bool | None) -> None:
@@ -649,11 +668,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             return
         with self._session.reporting(f"writing {NOUNS[self._kind][1]}"):
             try:
-                catalog = await self._session.catalog()
-                # What failed in the middle and is written again is still the same save.
-                with one_save(self._save_id) as self._save_id:
-                    async for edit in write_labels(catalog, self._place, self._kind, self._choice):
-                        self._edits.append(edit)
+                await self.write_choice(await self._session.catalog())
             finally:
                 # Also where only a part was written, or another is there by now.
                 self._is_writing = False
@@ -722,7 +737,9 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             return (Text.assemble((" ⊕ ", "bold"), "Create tag ", said(row.makes, "bold")),)
         state = self._choice.state(row.label)
         offer = self._offers.known(owner_and_type(row.label)[0])
-        about = "created when you save" if row.label in self._choice.new else offer.about
+        about = self.CREATED if row.label in self._choice.new else offer.about
+        held = self.held_by(row.label)
+        about = " · ".join(filter(None, (held, about))) if held else about
         if state == "fixed":
             about = "came in with the schema"
         name_width = min(self._name_width, width * 2 // 5)

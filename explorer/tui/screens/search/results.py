@@ -17,12 +17,14 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, marked, padded, preview, said
+from explorer.tui.screens.labels.choice import BulkLabelsAsked
 from explorer.tui.widgets.rows import MARK, Rows
 from explorer.views.search import PAGING_LIMIT, MatchedField, ResultRow, result_row, sort_label
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.client.records import Hit, SearchPage
+    from explorer.stewardship.labels import LabelledKind
 
 __all__ = [
     "PAGE",
@@ -183,6 +185,17 @@ class ResultRows(Rows):
         self.refresh_bindings()
         self.move_to(self.cursor + 1)
         self._does.results_key("seen")
+
+    def action_label(self, what: "LabelledKind") -> None:
+        """Change what the marked results have, or the one under the cursor."""
+        at = self.urn_at(self.cursor)
+        urns = self.marked or ((at,) if at is not None else ())
+        if not urns:
+            return
+        known = self.known.get(urns[0])
+        name = known.name if known is not None else urns[0].name
+        called = name if len(urns) == 1 else f"{len(urns):,} marked entities"
+        self.post_message(BulkLabelsAsked(what, tuple((str(urn), None) for urn in urns), called))
 
     def action_unmark(self) -> None:
         """Unmark all rows."""
