@@ -261,9 +261,9 @@ def variants_page(concept: "Concept") -> Table:
     return Table(columns, rows, f"Texts of {concept.name}")
 
 
-def concept_page(concept: "Concept") -> Table:
-    """Return the columns of a concept for people: which text each has, by its number, and whose
-    that is. Tables of one name are told apart."""
+def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
+    """Return the columns of a concept for people: which text each has, by its number and with
+    `texts` itself, and whose that is. Tables of one name are told apart."""
     from explorer.graph.nodes import named_apart
 
     columns = (
@@ -272,7 +272,7 @@ def concept_page(concept: "Concept") -> Table:
         TableColumn("column", folds=True),
         TableColumn("type", max_width=12, style="dim"),
         TableColumn("by", max_width=9, style="dim"),
-        TableColumn("text", folds=True),
+        TableColumn("text", folds=True, audience="everyone" if texts else "programs"),
     )
     tables = named_apart((one.urn, {"name": one.table}) for one in concept.columns)
     numbers = _variant_numbers(concept)

@@ -204,3 +204,71 @@ def test_killed_again_and_again_it_ends_with_exactly_what_was_accepted(
     written = Counter((entry.urn, entry.column) for entry in entries)
     assert max(written.values()) == 1
     assert len(places) - len(written) <= kills * 6
+
+
+def test_a_concept_shows_its_texts_and_one_is_proposed_for_columns_without(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    with Catalog(address) as client:
+        for urn, text in zip(TABLES[:3], ("The seventh.", "The seventh.", "Another."), strict=True):
+            client.describe(urn, text, column="c7")
+    shown = catalog("docs", "concept", "C7", url=address)
+    assert shown.code == 0, shown.err
+    assert "5 columns of 5 tables, 2 texts, 2 without a text" in shown.err
+    assert "The seventh." in shown.out
+    told = json.loads(catalog("docs", "concept", "c7", "--json", url=address).out)
+    assert [(one["variant"], one["columns"]) for one in told["variants"]] == [
+        (1, 2),
+        (2, 1),
+        (None, 2),
+    ]
+    path = tmp_path / "one.changes.jsonl"
+    ask = ("docs", "concept", "c7", "--variant", "1")
+    ran = catalog(*ask, "--propose", str(path), url=address)
+    assert ran.code == 0, ran.err
+    assert "2 proposed: 2 by elsewhere; nothing is written yet" in ran.err
+    assert len(texts(address)) == 3
+    more = tmp_path / "more.changes.jsonl"
+    assert catalog(*ask, "--replace", "2", "--propose", str(more), url=address).code == 0
+    assert len(StagedChangeset.open(more).items) == 3
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert ran.code == 0, ran.err
+    assert [texts(address)[urn, "c7"] for urn in TABLES] == [
+        "The seventh.",
+        "The seventh.",
+        "Another.",
+        "The seventh.",
+        "The seventh.",
+    ]
+
+
+def test_a_new_text_is_proposed_for_every_column_of_a_term(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    term = "urn:li:glossaryTerm:Proposed"
+    with Catalog(address) as client:
+        info = {"name": "Proposed", "definition": "", "termSource": "INTERNAL"}
+        client.create(term, "glossaryTermInfo", info)
+        for urn in TABLES[:2]:
+            client.add_terms(urn, [term], column="c9")
+    path = tmp_path / "new.changes.jsonl"
+    asked = ("docs", "concept", "--term", "Proposed", "--text", "New.", "--all")
+    ran = catalog(*asked, "--propose", str(path), url=address)
+    assert ran.code == 0, ran.err
+    assert "2 proposed; nothing is written yet" in ran.err
+    items = StagedChangeset.open(path).items
+    assert [(item.edit.urn, item.edit.column, item.edit.text) for item in items] == [
+        (urn, "c9", "New.") for urn in TABLES[:2]
+    ]
+    again = catalog(*asked, "--propose", str(path), url=address)
+    assert (again.code, "there already" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--variant", "1"), ("--propose", "x.jsonl"), ("--all",), ("--text", "a", "--variant", "1")],
+)
+def test_what_does_not_go_together_is_a_usage_error(
+    catalog: Run, address: str, options: tuple[str, ...]
+) -> None:
+    assert catalog("docs", "concept", "c7", *options, url=address).code == 2

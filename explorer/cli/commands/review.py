@@ -1,4 +1,4 @@
-"""`catalog docs propose` and `catalog docs review`: staged changesets."""
+"""`catalog docs propose`, `concept` and `review`: staged changesets."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from explorer.cli import options
 from explorer.cli.options import (
+    WORDS,
     DatasetChoice,
     OutputFormat,
     Target,
@@ -18,9 +19,9 @@ from explorer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from explorer.stewardship import StagedChangeset, StagedOutcome
+    from explorer.stewardship import Concept, ConceptColumn, StagedChangeset, StagedOutcome
 
-__all__ = ["propose", "review"]
+__all__ = ["concept", "propose", "review"]
 
 _PROPOSE = """
 \b
@@ -102,6 +103,127 @@ def propose(
             raise NotFound("no text is found upstream or by name for any of these columns")
         changeset = steward.stage(edits, f"Proposed texts: {choice.words()}", output)
     rendering.print_proposed(changeset, shown_as)
+
+
+_CONCEPT = """
+\b
+Examples
+  catalog docs concept customer_id
+  catalog docs concept address.zip --filter platform:snowflake
+  catalog docs concept --term Finance.NetRevenue
+  catalog docs concept customer_id --variant 1 --propose ids.changes.jsonl
+  catalog docs concept customer_id --text "Who ordered." --all --propose new.changes.jsonl
+  catalog docs concept customer_id --variant 1 --replace 2 --propose one.changes.jsonl
+
+A column has the name where its path is equal to it or ends with it, whatever the case. A text
+counts as it stands: the one that people wrote, else the ingested one.
+
+With --propose the text goes to the columns that have none; --replace N adds those with text N, and
+--all takes every column. Nothing is written into the catalog: catalog docs review FILE and
+catalog-tui --review FILE decide.
+
+\b
+--json prints an object:
+  name, term, datasets, truncated
+  variants  variant, columns, text; variant is null for columns without
+  columns   variant, urn, table, platform, column, type, text, edited,
+            ingested
+With --propose it prints what catalog docs propose prints.
+"""
+
+
+@click.command(epilog=_CONCEPT)
+@click.argument("name", type=WORDS)
+@click.option("--term", "is_term", is_flag=True, help="NAME is a glossary term: its id or URN.")
+@click.option("--filter", "narrowed_by", type=WORDS, help="Only of datasets that pass this filter.")
+@click.option("--variant", type=click.IntRange(1), metavar="N", help="Propose the text numbered N.")
+@click.option("--text", type=WORDS, help="Propose this text; - reads it from standard input.")
+@click.option(
+    "--replace",
+    "replaced",
+    type=click.IntRange(1),
+    metavar="N",
+    multiple=True,
+    help="Propose it for the columns that have text N too.",
+)
+@click.option("--all", "takes_all", is_flag=True, help="Propose it for every column.")
+@click.option(
+    "--propose",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a changeset to this new file.",
+)
+@format_options("json", "csv")
+@catalog_options
+def concept(
+    target: Target,
+    name: str,
+    narrowed_by: str | None,
+    variant: int | None,
+    text: str | None,
+    replaced: tuple[int, ...],
+    output: Path | None,
+    shown_as: OutputFormat | None,
+    *,
+    is_term: bool,
+    takes_all: bool,
+) -> None:
+    """Show all columns of a NAME and the texts that they have; propose one text for them.
+
+    The texts are numbered, the most frequent first.
+    """
+    if variant is not None and text is not None:
+        raise click.UsageError("--variant and --text exclude each other; give one of them")
+    gives_text = variant is not None or text is not None
+    if gives_text != (output is not None):
+        raise click.UsageError("a text goes with --propose FILE; give both --propose and a text")
+    if not gives_text and (replaced or takes_all):
+        raise click.UsageError("--replace and --all go with --propose")
+    from explorer.cli import edits
+    from explorer.cli.rendering import review as rendering
+    from explorer.errors import InvalidInput, NotFound
+    from explorer.stewardship import Stewardship, stage_concept
+
+    if output is not None and output.exists():
+        raise InvalidInput(f"{output} is there already; name another file")
+    typed = edits.read_stdin().removesuffix("\n") if text == "-" else text
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        with progress_bar("reading columns") as progress:
+            read = steward.term_concept if is_term else steward.concept
+            found = read(name, narrowed_by=narrowed_by, progress=progress)
+        if not gives_text:
+            rendering.print_concept(found, shown_as)
+            return
+        if not found.columns:
+            raise NotFound(f"no dataset has a column called {name}")
+        wanted = typed if typed is not None else _variant_text(found, variant or 0)
+        chosen = _chosen(found, replaced, takes_all=takes_all)
+        staged = stage_concept(found, wanted, [column.key for column in chosen])
+        if not staged:
+            raise NotFound("all of these columns have this text already; --replace N or --all")
+        changeset = steward.stage(staged, f"One text for {found.name}", output)
+    rendering.print_proposed(changeset, shown_as)
+
+
+def _variant_text(concept: "Concept", number: int) -> str:
+    from explorer.errors import InvalidInput
+
+    if number > len(concept.variants):
+        raise InvalidInput(f"there is no text {number}; there are {len(concept.variants):,}")
+    return concept.variants[number - 1].text
+
+
+def _chosen(
+    concept: "Concept", replaced: "tuple[int, ...]", *, takes_all: bool
+) -> "tuple[ConceptColumn, ...]":
+    """Return the columns that are to get a text: those without one, and those with one of the
+    numbered texts."""
+    if takes_all:
+        return concept.columns
+    texts = {"", *(_variant_text(concept, number) for number in replaced)}
+    return tuple(column for column in concept.columns if column.text in texts)
 
 
 _REVIEW = """

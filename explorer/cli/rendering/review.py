@@ -29,9 +29,16 @@ from explorer.views import stewardship as views
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from explorer.stewardship import ReviewItem, StagedChangeset, StagedOutcome
+    from explorer.stewardship import Concept, ReviewItem, StagedChangeset, StagedOutcome
 
-__all__ = ["ask_for_each", "print_outcome", "print_proposed", "print_review", "say_counts"]
+__all__ = [
+    "ask_for_each",
+    "print_concept",
+    "print_outcome",
+    "print_proposed",
+    "print_review",
+    "say_counts",
+]
 
 _KEYS: Final = "a accept   x refuse   e edit   s leave it open   q end"
 
@@ -177,7 +184,7 @@ def print_outcome(
 
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
     """Print what was proposed, how much of it from where, and how it is reviewed."""
-    counts = Counter(item.edit.sources[0].found_by for item in changeset.items)
+    counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
     match shown_as:
         case "json":
             shown = _as_json(changeset)
@@ -188,8 +195,38 @@ def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) 
         case _:
             print_table(views.review_page(changeset.items))
     sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
-    note(Text(f"{len(changeset.items):,} proposed: {sources}; nothing is written yet"))
+    told = f": {sources}" if sources else ""
+    note(Text(f"{len(changeset.items):,} proposed{told}; nothing is written yet"))
     note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+
+
+def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
+    """Print the texts that columns of one name have, and which column has which."""
+    match shown_as:
+        case "json":
+            variants = [
+                {"variant": one.number or None, "columns": one.count, "text": one.text}
+                for one in views.concept_variants(concept)
+            ]
+            print_json(
+                {
+                    "name": concept.name,
+                    "term": concept.term,
+                    "datasets": concept.datasets,
+                    "truncated": concept.truncated,
+                    "variants": variants,
+                    "columns": as_objects(views.concept_table(concept)),
+                }
+            )
+            return
+        case "csv":
+            print_csv(views.concept_table(concept))
+            return
+    if concept.columns:
+        print_table(views.variants_page(concept))
+        results().print()
+        print_table(views.concept_page(concept, texts=False))
+    note(Text(views.concept_sentence(concept)))
 
 
 def say_counts(changeset: "StagedChangeset") -> None:
