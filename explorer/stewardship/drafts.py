@@ -63,10 +63,12 @@ class Drafts:
     process: int
 
     @classmethod
-    def of(cls, address: str) -> "Drafts":
-        """Return the drafts kept for the server at an address, whoever signs in there."""
+    def of(cls, address: str, kind: str = "drafts") -> "Drafts":
+        """Return the drafts kept for the server at an address, whoever signs in there. `kind` is
+        the directory: `drafts` of descriptions, `concepts` of texts for several columns, whose
+        drafts have the name of the columns as `path`."""
         server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
-        return cls(config.state_dir() / "drafts" / server, os.getpid())
+        return cls(config.state_dir() / kind / server, os.getpid())
 
     @classmethod
     def of_changeset(cls, changeset_id: str) -> "Drafts":
@@ -76,11 +78,11 @@ class Drafts:
         return cls(config.state_dir() / "drafts" / name, os.getpid())
 
     @classmethod
-    async def at(cls, session: _Session) -> "Drafts":
+    async def at(cls, session: _Session, kind: str = "drafts") -> "Drafts":
         """Return the drafts for the server that a session asks."""
         catalog = await session.catalog()
         place = "embedded" if catalog.embedded else catalog.address
-        return cls.of(session.server or place)
+        return cls.of(session.server or place, kind)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
         """Return the newest draft for an entity's or a column's description that no other running

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.journal import JournalSave
     from explorer.stewardship.staging import StagedChangeset
-    from explorer.stewardship.worklist import WorkQueue
+    from explorer.stewardship.worklist import Key, WorkQueue
     from explorer.tui.desktop import ClipboardMethod
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
@@ -664,7 +664,10 @@ class CatalogApp(App[None]):
         def review(changeset: "StagedChangeset") -> None:
             self._with_reviews(partial(self._push_review, changeset))
 
-        screen = WorklistScreen(self._session, question, edit, review)
+        def show_concept(name: str, at: "Key") -> None:
+            self._show_concept(name, None, at)
+
+        screen = WorklistScreen(self._session, question, edit, review, show_concept)
         self.push_screen(screen, self._open_from_list)
 
     def _open_from_list(self, urn: Urn | None) -> None:
@@ -733,6 +736,38 @@ class CatalogApp(App[None]):
 
         reporting = self._session.reporting("opening the journal")
         import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+
+    def on_entity_view_concept_requested(self, event: "EntityView.ConceptRequested") -> None:
+        """Show all columns of a name, or with a glossary term."""
+        self._show_concept(event.name, event.term, event.at)
+
+    def action_concept(self) -> None:
+        """Ask for the name of columns, and show all of them."""
+        from explorer.tui.screens.labels.choice import TERM_PREFIX
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        def named(name: str | None) -> None:
+            if name is None:
+                return
+            is_term = name.startswith(TERM_PREFIX)
+            self._show_concept(name.removeprefix(TERM_PREFIX), name if is_term else None, None)
+
+        if self._is_page_free():
+            hint = f"the name of columns, or a glossary term: {TERM_PREFIX}…"
+            self.push_screen(PromptScreen("Columns of one name", hint), named)
+
+    def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
+        def review(changeset: "StagedChangeset") -> None:
+            self._with_reviews(partial(self._push_review, changeset))
+
+        def go_on() -> None:
+            from explorer.tui.screens.concept import ConceptQuestion, ConceptScreen
+
+            screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), review)
+            self.push_screen(screen, self._open_from_list)
+
+        reporting = self._session.reporting("opening the columns of a name")
+        import_first(self, "explorer.tui.screens.concept", go_on, reporting)
 
     @on(BulkLabelsAsked)
     def _change_marked(self, event: BulkLabelsAsked) -> None:

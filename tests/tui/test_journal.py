@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def open_journal(reader: Reader) -> JournalScreen:
-    await reader.press("f7")
+    await reader.press("f8")
     await reader.until(lambda: isinstance(reader.app.screen, JournalScreen))
     screen = reader.app.screen
     assert isinstance(screen, JournalScreen)

@@ -111,9 +111,9 @@ Examples
   catalog docs concept customer_id
   catalog docs concept address.zip --filter platform:snowflake
   catalog docs concept --term Finance.NetRevenue
-  catalog docs concept customer_id --variant 1 --propose ids.changes.jsonl
-  catalog docs concept customer_id --text "Who ordered." --all --propose new.changes.jsonl
-  catalog docs concept customer_id --variant 1 --replace 2 --propose one.changes.jsonl
+  catalog docs concept customer_id --variant 1 --propose ids.jsonl
+  catalog docs concept city --text "A city." --all --propose a.changes.jsonl
+  catalog docs concept customer_id --variant 1 --replace 2 --propose b.jsonl
 
 A column has the name where its path is equal to it or ends with it, whatever the case. A text
 counts as it stands: the one that people wrote, else the ingested one.

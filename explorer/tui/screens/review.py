@@ -1,6 +1,7 @@
 """Review of staged changesets: each edit is accepted, changed or refused, then all are written."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
@@ -10,7 +11,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from explorer.client.display import visible
 from explorer.errors import CatalogError, InvalidInput, StorageFault
@@ -40,12 +41,21 @@ from explorer.views.stewardship import (
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from explorer.client import AsyncCatalog
     from explorer.stewardship.changeset import StagedOutcome
 
-__all__ = ["ChangesetsScreen", "ReviewScreen", "ReviewTextScreen", "changeset_of"]
+__all__ = [
+    "ChangesetsScreen",
+    "ReviewAnswer",
+    "ReviewScreen",
+    "ReviewTextScreen",
+    "changeset_of",
+]
 
 _LOW: Final = 30
+_PAUSE_SECONDS: Final = 0.3
 
 
 class ReviewRows(Rows):
@@ -337,7 +347,7 @@ class ReviewAnswer:
 
 class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     """Changes the text of a staged edit, above where it comes from. Nothing that was typed is lost:
-    leaving it keeps the text, undecided."""
+    leaving it keeps the text, undecided, and `typed` is called with it at every pause."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewtext")
     CSS = """
@@ -350,9 +360,17 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     }
     """
 
-    def __init__(self, title: str, sources: list[str], text: str) -> None:
+    def __init__(
+        self,
+        title: str,
+        sources: list[str],
+        text: str,
+        typed: Callable[[str], object] = lambda _: None,
+    ) -> None:
         super().__init__()
         self._title, self._sources, self._text = title, sources, text
+        self._typed = typed
+        self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Yield what it is about, the text, where it comes from, and the keys."""
@@ -366,6 +384,18 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         area = self.query_one(DescriptionArea)
         area.open_text(self._text)
         self.set_focus(area)
+
+    @on(TextArea.Changed)
+    def _change(self, event: TextArea.Changed) -> None:
+        event.stop()
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(_PAUSE_SECONDS, self._tell_typed)
+
+    def _tell_typed(self) -> None:
+        text = self.query_one(DescriptionArea).text
+        if text != self._text:
+            self._typed(text)
 
     def action_accept(self) -> None:
         """Accept the text as it stands."""

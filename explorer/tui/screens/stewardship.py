@@ -193,7 +193,8 @@ class WorklistScreen(DatasetScreen):
     goes from one to the next across tables. Gives the table to be opened, where one is.
 
     `edit` opens the editor at one description of a queue; it calls back after every save and when
-    the editor is left. `review` shows proposed texts for review.
+    the editor is left. `review` shows proposed texts for review, `show_concept` all columns of the
+    name of one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("worklist")
@@ -209,9 +210,11 @@ class WorklistScreen(DatasetScreen):
         question: DatasetQuestion,
         edit: Callable[[WorkQueue, Urn, str | None, Callable[[], object]], object],
         review: "Callable[[StagedChangeset], object]",
+        show_concept: Callable[[str, Key], object],
     ) -> None:
         super().__init__(session, question, WorklistRows())
         self._edit = edit
+        self._show_concept = show_concept
         self._review = review
         self._queue = WorkQueue(Worklist((), 0, _DAYS))
         self._shown: tuple[Item, ...] = ()
@@ -236,6 +239,8 @@ class WorklistScreen(DatasetScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to open a table only where one is listed."""
         del parameters
+        if action == "concept":
+            return self._item is not None and self._item.column is not None
         return bool(self._shown) if action in ("open", "propose") else True
 
     def action_propose(self) -> None:
@@ -272,6 +277,12 @@ class WorklistScreen(DatasetScreen):
         """Open the page of the table under the cursor."""
         if self._item is not None:
             self.dismiss(Urn.parse(self._item.urn))
+
+    def action_concept(self) -> None:
+        """Show all columns of the name of the one under the cursor."""
+        item = self._item
+        if item is not None and item.column is not None:
+            self._show_concept(item.column.name, item.key)
 
     def action_mine(self) -> None:
         """List only what the user owns, or all."""
@@ -375,6 +386,7 @@ class WorklistScreen(DatasetScreen):
                 ]
             )
         self.query_one("#item", Static).update(text)
+        self.refresh_bindings()
 
 
 class CoverageRows(Rows):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import Health
+    from explorer.stewardship.worklist import Key
     from explorer.tui.screens.history import HistoryTab
     from explorer.tui.screens.labels.launcher import LabelLauncher
     from explorer.tui.screens.lineage.tab import LineageTab
@@ -102,6 +103,15 @@ class EntityView(Vertical, SizeAware):
         entity: "Entity"
 
     @dataclass
+    class ConceptRequested(Message):
+        """The columns of one name, or with a glossary term, are to be shown, from the column
+        `at`."""
+
+        name: str
+        term: str | None
+        at: "Key | None"
+
+    @dataclass
     class Opened(Message):
         """A related entity was opened."""
 
@@ -145,6 +155,8 @@ class EntityView(Vertical, SizeAware):
         """Only what is in the catalog, and has a text of people, can be edited."""
         del parameters
         entity = self._entity
+        if action == "concept":
+            return self._concept() is not None
         if action not in ("edit", "links"):
             return True
         if entity is None or not entity.exists:
@@ -176,6 +188,23 @@ class EntityView(Vertical, SizeAware):
             self.post_message(BulkLabelsAsked(event.kind, keys, f"{words} of {entity.name}"))
             return
         self._label(lambda labelling: labelling.label(event.kind, entity, path))
+
+    def action_concept(self) -> None:
+        """Show all columns of the name under the cursor, or with this glossary term."""
+        asked = self._concept()
+        if asked is not None:
+            self.post_message(asked)
+
+    def _concept(self) -> "ConceptRequested | None":
+        entity = self._entity
+        if entity is None:
+            return None
+        if entity.entity_type == "glossaryTerm":
+            return self.ConceptRequested(entity.name, str(entity.urn), None)
+        current = self.columns.current if self._current is self.columns else None
+        if current is None:
+            return None
+        return self.ConceptRequested(current.path.name, None, (str(entity.urn), current.path.raw))
 
     def action_deprecate(self) -> None:
         """Deprecate it, or take that back."""

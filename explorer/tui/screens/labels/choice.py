@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rich.text import Text
 from textual.message import Message
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.worklist import Key
 
 __all__ = [
+    "TERM_PREFIX",
     "BulkLabelsAsked",
     "LabelAsked",
     "LabelChoice",
@@ -33,6 +34,8 @@ __all__ = [
     "tell_label",
     "tell_taking_back",
 ]
+
+TERM_PREFIX: Final = "urn:li:glossaryTerm:"
 
 LabelKind = Literal["tags", "terms", "owners", "domain"]
 LabelState = Literal["on", "some", "off", "added", "removed", "fixed"]

@@ -1,0 +1,446 @@
+"""Concepts: all columns of one name, or with one glossary term, and the texts that they have. One
+text is taken or written, columns are marked, and the edits are staged as a changeset for review.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, overload
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from explorer.metadata.urn import Urn
+from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
+from explorer.stewardship.drafts import Draft, Drafts
+from explorer.stewardship.worklist import Key
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.labels.choice import BulkLabelsAsked
+from explorer.tui.screens.review import ReviewAnswer, ReviewTextScreen
+from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.rows import MARK, Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.stewardship import (
+    NO_TEXT,
+    ConceptVariant,
+    concept_page,
+    concept_sentence,
+    concept_table,
+    concept_variants,
+)
+from explorer.views.table import Row, Table, TableColumn
+
+if TYPE_CHECKING:
+    from explorer.stewardship.staging import StagedChangeset
+    from explorer.tui.screens.labels.choice import LabelKind
+
+__all__ = ["ConceptQuestion", "ConceptScreen"]
+
+_READING: Final = "reading columns …"
+_OWN: Final = -1
+"""The number of the text that was written here."""
+_LOW: Final = 30
+_MOST_VARIANTS: Final = 8
+_DRAFT: Final = "concept"
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptQuestion:
+    """Which columns are meant: those called `name`, or with a glossary term those that carry it.
+    `at` is the column that it was asked from."""
+
+    name: str
+    term: str | None = None
+    at: Key | None = None
+
+
+class ConceptRows(Rows):
+    """The columns."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("conceptrows")
+
+    def __init__(self, mark: Callable[[], object]) -> None:
+        super().__init__()
+        self._mark = mark
+
+    def action_mark(self) -> None:
+        """Mark or unmark the column under the cursor, and go to the next."""
+        self._mark()
+
+
+class VariantRows(Rows):
+    """The texts."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("variantrows")
+
+
+class ConceptScreen(OverlayScreen[Urn]):
+    """The texts above the columns that have them. A text is taken by its number or written anew;
+    what is marked gets it, once it was reviewed. Gives the table to be opened, where one is.
+
+    `review` shows the changeset that is staged.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("concept")
+    CSS = """
+    ConceptScreen { background: $background; }
+    ConceptScreen > Vertical { height: 1fr; }
+    ConceptScreen #heading { height: auto; max-height: 3; padding: 0 1; }
+    ConceptScreen VariantRows { height: 4; border-bottom: solid $border-blurred; }
+    ConceptScreen TableRows { height: 1fr; }
+    ConceptScreen #text {
+        height: 4; padding: 0 1; border-top: solid $border-blurred; text-overflow: ellipsis;
+    }
+    ConceptScreen.-low #text { height: 3; }
+    """
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        question: ConceptQuestion,
+        review: "Callable[[StagedChangeset], object]",
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._question = question
+        self._review = review
+        self._concept = Concept(question.name, ())
+        self._variants: tuple[ConceptVariant, ...] = ()
+        self._taken = 1
+        self._own = ""
+        self._marked: dict[Key, None] = {}
+        self._rows = ConceptRows(self._mark)
+        self._texts = VariantRows()
+        self._state = _READING
+
+    def compose(self) -> ComposeResult:
+        """Yield the heading, the texts, the columns, the text under the cursor, and the keys."""
+        with Vertical():
+            yield Static("", id="heading", markup=False)
+            yield self._texts
+            yield TableRows(self._rows)
+            yield Static("", id="text", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the columns."""
+        self.set_focus(self._rows)
+        self._show(None)
+        self._read(first=True)
+
+    def on_resize(self) -> None:
+        """Leave the columns most of the room."""
+        self.set_class(self.size.height < _LOW, "-low")
+        self._fit_texts()
+
+    def hear(self, changes: Changes) -> None:
+        """Show what was written meanwhile."""
+        if {str(urn) for urn in changes} & {one.urn for one in self._concept.columns}:
+            self._read()
+
+    def table(self) -> Table | None:
+        """Return the columns, for a file."""
+        return concept_table(self._concept) if self._concept.columns else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        match action:
+            case "variant":
+                return any(one.number == parameters[0] for one in self._variants)
+            case "open" | "mark_all" | "mark_undocumented" | "turn" | "label":
+                return bool(self._concept.columns)
+        return True
+
+    def action_variant(self, number: int) -> None:
+        """Take the text with a number."""
+        self._take(number)
+
+    def action_write(self) -> None:
+        """Write a text, from the one that is taken. What is typed is kept."""
+        text = self._taken_text()
+        what = "with the term" if self._concept.term else "called"
+
+        def left(answer: ReviewAnswer | None) -> None:
+            if answer is not None and answer.text.strip():
+                self._own = answer.text
+                self._keep(answer.text)
+                self._take(_OWN)
+
+        title = f"A text for columns {what} {self._concept.name}"
+        marked = f"{len(self._marked):,} marked" if self._marked else "no column is marked yet"
+        screen = ReviewTextScreen(title, [marked], self._own or text, typed=self._keep)
+        self.app.push_screen(screen, left)
+
+    def action_mark_all(self) -> None:
+        """Mark all columns."""
+        self._mark_these(self._concept.columns)
+
+    def action_mark_undocumented(self) -> None:
+        """Mark the columns without a text."""
+        self._mark_these(self._concept.undocumented.columns)
+
+    def action_label(self, kind: "LabelKind") -> None:
+        """Change tags or terms of what is marked, or of the column under the cursor."""
+        column = self._column
+        keys = tuple(self._marked) or ((column.key,) if column is not None else ())
+        count = "1 column" if len(keys) == 1 else f"{len(keys):,} columns"
+        self.post_message(BulkLabelsAsked(kind, keys, f"{count} {self._concept.name}"))
+
+    def action_turn(self) -> None:
+        """To the texts, and back to the columns."""
+        self.set_focus(self._rows if self._texts.has_focus else self._texts)
+        self._show_text()
+
+    def action_stage(self) -> None:
+        """Review the text for what is marked; nothing is written."""
+        if self._session.refuses_to_write():
+            return
+        if not self._marked:
+            self.say("Mark columns first: space marks one, u those without a text, A all.")
+        elif not self._taken_text():
+            self.say("Take a text by its number, or write one with e.")
+        else:
+            self._stage()
+
+    def action_open(self) -> None:
+        """Open the page of the table."""
+        if self._column is not None:
+            self.dismiss(Urn.parse(self._column.urn))
+
+    def action_reload(self) -> None:
+        """Read the columns again."""
+        self._read()
+
+    def action_leave(self) -> None:
+        """Take the marks off, then close."""
+        if self._marked:
+            self._marked.clear()
+            self._show_marks()
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if event.rows is self._texts:
+            self._take(self._variants[event.index].number)
+            self.set_focus(self._rows)
+        else:
+            self.action_stage()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._show_text()
+
+    @property
+    def _column(self) -> ConceptColumn | None:
+        at = self._rows.cursor
+        return self._concept.columns[at] if at < len(self._concept.columns) else None
+
+    def _taken_text(self) -> str:
+        """Return the text that is taken; empty where there is none."""
+        return next((one.text for one in self._variants if one.number == self._taken), "")
+
+    def _take(self, number: int) -> None:
+        self._taken = number
+        self._show_texts()
+
+    def _mark(self) -> None:
+        column = self._column
+        if column is None:
+            return
+        if column.key in self._marked:
+            del self._marked[column.key]
+        else:
+            self._marked[column.key] = None
+        self._rows.move_to(self._rows.cursor + 1)
+        self._show_marks()
+
+    def _mark_these(self, columns: Sequence[ConceptColumn]) -> None:
+        """Mark some columns; where they are all marked, unmark them."""
+        keys = [column.key for column in columns]
+        if all(key in self._marked for key in keys):
+            for key in keys:
+                del self._marked[key]
+        else:
+            self._marked |= dict.fromkeys(keys)
+        self._show_marks()
+
+    @work(exclusive=True, group="concept")
+    async def _read(self, *, first: bool = False) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        question = self._question
+        with self._session.reporting("reading the columns", self._fail, self._read):
+            catalog = await self._session.catalog()
+            steward = AsyncStewardship(catalog)
+            read = steward.concept if question.term is None else steward.term_concept
+            concept = await read(question.term or question.name, progress=self._tell_progress)
+            if first:
+                self._own = await self._kept_text()
+            self._state = "No dataset has such a column."
+            at = question.at if first else self._column.key if self._column is not None else None
+            self._concept = concept
+            known = {column.key for column in concept.columns}
+            for key in [key for key in self._marked if key not in known]:
+                del self._marked[key]
+            self._show(at)
+            if first and self._own:
+                self.say("The text that you wrote here last is the one marked new.")
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        if not self._concept.columns:
+            self._state = f"{done:,} of {total:,} tables read …"
+            self._show(None)
+
+    def _fail(self, sentence: str) -> bool:
+        self._state = sentence
+        self._show(None)
+        return not self._concept.columns
+
+    @work(exclusive=True, group="stage", name=LEADING)
+    async def _stage(self) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        text = self._taken_text()
+        edits = stage_concept(self._concept, text, self._marked)
+        if not edits:
+            self.say("What is marked has this text already.")
+            return
+        with self._session.reporting("staging the texts"):
+            catalog = await self._session.catalog()
+            title = f"One text for {self._concept.name}"
+            changeset = await AsyncStewardship(catalog).stage(edits, title)
+            if self._taken == _OWN:
+                # It is in the changeset now.
+                drafts = await self._drafts()
+                await asyncio.to_thread(drafts.drop, _DRAFT, self._draft_name)
+            self._review(changeset)
+
+    @property
+    def _draft_name(self) -> str:
+        return self._question.term or self._question.name.casefold()
+
+    async def _drafts(self) -> Drafts:
+        return await Drafts.at(self._session, "concepts")
+
+    async def _kept_text(self) -> str:
+        drafts = await self._drafts()
+        kept = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
+        return kept.text if kept is not None else ""
+
+    @work(group="keep")
+    async def _keep(self, text: str) -> None:
+        """Keep what is typed on disk."""
+        with self._session.reporting("keeping the text"):
+            drafts = await self._drafts()
+            draft = Draft(_DRAFT, self._draft_name, "", text, self._concept.name)
+            await asyncio.to_thread(drafts.keep, draft)
+
+    def _show(self, at: Key | None) -> None:
+        """Show everything, the cursor on a column where it is there."""
+        if not self.is_attached:
+            return
+        concept = self._concept
+        keys = [column.key for column in concept.columns]
+        cursor = keys.index(at) if at in keys else self._rows.cursor
+        page = concept_page(concept)
+        columns = (TableColumn("mark", " "), *page.columns)
+        rows = _MarkedRows(page.rows, keys, self._marked)
+        table = Table(columns, rows, page.title)
+        self.query_one(TableRows).show(table, cursor=cursor, empty=self._state)
+        self._show_texts()
+
+    def _show_texts(self) -> None:
+        if not self.is_attached:
+            return
+        found = concept_variants(self._concept)
+        written = next((one.number for one in found if one.text == self._own.strip()), 0)
+        if self._own and written:
+            # It stands in the catalog by now.
+            self._own, self._taken = "", written if self._taken == _OWN else self._taken
+        own = (ConceptVariant(_OWN, 0, self._own),) if self._own else ()
+        self._variants = (*own, *found)
+        numbers = [one.number for one in self._variants]
+        if self._taken not in numbers or not self._taken_text():
+            self._taken = next((one.number for one in self._variants if one.text), 1)
+        at = numbers.index(self._taken) if self._taken in numbers else 0
+        self._texts.show(len(self._variants), self._draw_variant, cursor=at)
+        self._fit_texts()
+        self._show_marks()
+
+    def _fit_texts(self) -> None:
+        most = max(min(_MOST_VARIANTS, self.size.height // 4), 3)
+        self._texts.styles.height = min(max(len(self._variants), 1), most) + 1
+        self._texts.display = bool(self._variants)
+
+    def _show_marks(self) -> None:
+        self._rows.refresh()
+        concept = self._concept
+        what = "Columns with the term" if concept.term else "Columns"
+        marked = Text(f"{len(self._marked):,} marked" if self._marked else "", "bold")
+        counts = Text(concept_sentence(concept) if concept.columns else "")
+        name = Text.assemble((what, "bold"), " ", said(concept.name, "bold"))
+        self.query_one("#heading", Static).update(join([name, counts, marked]))
+        self._show_text()
+        self.refresh_bindings()
+
+    def _show_text(self) -> None:
+        """Show all of the text under the cursor."""
+        text = Text()
+        if self._texts.has_focus and self._texts.cursor < len(self._variants):
+            text = said(self._variants[self._texts.cursor].text, missing=NO_TEXT)
+        elif self._column is not None:
+            column = self._column
+            text = join([said(Urn.parse(column.urn).name, "bold"), said(column.platform or "")])
+            text.append("\n").append_text(said(column.text, missing=NO_TEXT))
+        self.query_one("#text", Static).update(text)
+
+    def _draw_variant(self, index: int, width: int) -> tuple[Text]:
+        del width
+        one = self._variants[index]
+        sign = "●" if one.number == self._taken and one.text else " "
+        number = "new" if one.number == _OWN else str(one.number or "")
+        count = "" if one.number == _OWN else f"{one.count:,}"
+        row = Text.assemble((f" {sign} ", "bold"), f"{number:>3} ", (f"{count:>6}  ", "dim"))
+        words = " ".join(one.text.split())
+        style = "bold" if sign.strip() else ""
+        return (row.append_text(said(words, style, missing=NO_TEXT)),)
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+
+class _MarkedRows(Sequence[Row]):
+    """The rows of columns, each with its mark, which is looked up when the row is drawn."""
+
+    def __init__(self, rows: Sequence[Row], keys: Sequence[Key], marked: dict[Key, None]) -> None:
+        self._rows, self._keys, self._marked = rows, keys, marked
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice):
+            return _MarkedRows(self._rows[at], self._keys[at], self._marked)
+        return (MARK if self._keys[at] in self._marked else "", *self._rows[at])
