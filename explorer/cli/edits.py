@@ -167,15 +167,25 @@ def finish(done: EditRun) -> None:
 
 
 def change_each(
-    target: Target, words: Sequence[str], change: Change, *, dry_run: bool, as_json: bool
+    target: Target,
+    words: Sequence[str],
+    change: Change,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    propose: Path | None = None,
 ) -> None:
     """Change each entity and say what changed; as JSON also to standard output. All of it is one
     save, which `catalog undo` takes back at once.
 
-    With `dry_run`, `change` only says what it would do.
+    With `dry_run`, `change` only says what it would do; with `propose` too, and that is staged as a
+    changeset in a new file.
     """
     from explorer.client.journal import one_save
 
+    if propose is not None:
+        _propose_each(target, words, change, propose, as_json=as_json)
+        return
     refuse_read_only(target)
     urns = given_urns(words)
     made: list[Edit] = []
@@ -203,6 +213,37 @@ def change_each(
     _say_how_many(urns, made, done)
     if dry_run:
         note(Text("nothing was written: this was a dry run"))
+    finish(done)
+
+
+def _propose_each(
+    target: Target, words: Sequence[str], change: Change, file: Path, *, as_json: bool
+) -> None:
+    """Stage in a new file what `change` says of each entity."""
+    from explorer.cli.rendering.review import print_proposed
+    from explorer.stewardship import Stewardship, staged_edit
+
+    if file.exists():
+        raise InvalidInput(f"{file} is there already; name another file")
+    urns = given_urns(words)
+    planned: list[Edit] = []
+    with target.open() as catalog:
+        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)))
+        entities = list(dict.fromkeys(edit.urn for edit in planned))
+        names = {urn: one.name for urn, one in catalog.summaries(entities).items()}
+        edits = [
+            staged_edit(str(one.urn), names[one.urn], one.what, one.before, one.after, one.column)
+            for one in planned
+            if one.what != "description" and one.what != "status" and one.what != "entity"
+        ]
+        staged = [edit for edit in edits if edit is not None]
+        if staged:
+            noun = staged[0].what.capitalize()
+            many = "1 entity" if len(staged) == 1 else f"{len(staged):,} entities"
+            changeset = Stewardship(catalog).stage(staged, f"{noun} of {many}", file)
+            print_proposed(changeset, "json" if as_json else None)
+    if not staged and done.stopped is None and not done.failed:
+        raise NotFound("all of it is so already; there is nothing to propose")
     finish(done)
 
 
@@ -265,16 +306,23 @@ class Labels:
 
 
 def change_labels(
-    target: Target, words: Sequence[str], labels: Labels, *, dry_run: bool, as_json: bool
+    target: Target,
+    words: Sequence[str],
+    labels: Labels,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    propose: Path | None = None,
 ) -> None:
-    """Put labels on entities and take others off; the labels of others stay."""
+    """Put labels on entities and take others off; the labels of others stay. Otherwise as
+    `change_each`."""
     for name, _ in set(labels.add) & set(labels.remove):
         raise click.UsageError(f"{name} is both to be added and to be removed")
     # What is wrong with the labels themselves is wrong for every entity.
     for name, _ in (*labels.add, *labels.remove):
         labels.kind.named(name)
-    change: Change = _plan(labels) if dry_run else _write(labels)
-    change_each(target, words, change, dry_run=dry_run, as_json=as_json)
+    change: Change = _plan(labels) if dry_run or propose else _write(labels)
+    change_each(target, words, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
 def show_labels(

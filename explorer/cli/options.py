@@ -371,8 +371,23 @@ dry_run = click.option("--dry-run", is_flag=True, help="Say what would change; w
 """Nothing is written."""
 
 
-def check_forms(shown_as: str | None, *, dry_run: bool, writes: bool) -> None:
+propose = click.option(
+    "--propose",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the changes to this new file, for catalog docs review; write nothing else.",
+)
+"""Changes are staged in a changeset."""
+
+
+def check_forms(
+    shown_as: str | None, *, dry_run: bool, writes: bool, propose: Path | None = None
+) -> None:
     """Raises a usage error for what goes with showing alone, or with writing alone."""
+    if propose is not None and not writes:
+        raise click.UsageError("--propose needs something to be changed")
+    if propose is not None and dry_run:
+        raise click.UsageError("--propose writes nothing into the catalog; leave --dry-run out")
     if writes and shown_as in ("csv", "urns"):
         raise click.UsageError(f"--{shown_as} shows what is there; a change is told by --json")
     if dry_run and not writes:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LabelledPlaces,
         LabelsChange,
         stage_labels,
+        staged_edit,
     )
     from explorer.stewardship.propagation import KnownColumn, KnownTable, propose
     from explorer.stewardship.staging import (
@@ -81,6 +82,7 @@ __all__ = [
     "stage_changes",
     "stage_concept",
     "stage_labels",
+    "staged_edit",
     "write_report",
     "write_rows",
 ]
@@ -108,6 +110,7 @@ _NAMES = {
         "LabelledPlaces",
         "LabelsChange",
         "stage_labels",
+        "staged_edit",
     ),
     "propagation": ("KnownColumn", "KnownTable", "propose"),
     "staging": ("TextSource", "ReviewItem", "ReviewState", "StagedChangeset", "StagedEdit"),

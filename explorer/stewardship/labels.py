@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import structs
+
 from explorer.client.editable import LABEL_KINDS, deprecation_of, domains_of, links_of
 from explorer.client.entity import SUMMARY_ASPECTS, Entity
+from explorer.client.records import Held
 from explorer.errors import InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import StagedEdit, deprecation_text
@@ -30,6 +33,7 @@ __all__ = [
     "LabelsChange",
     "read_labelled",
     "stage_labels",
+    "staged_edit",
 ]
 
 LabelledKind = Literal["tags", "terms", "owners", "domain", "deprecation", "links"]
@@ -181,35 +185,49 @@ def _column_place(
 
 
 def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> StagedEdit | None:
+    """Return the edit of one place; None where nothing is to be done."""
+    if what == "deprecation":
+        return staged_edit(place.urn, place.name, what, place.deprecation, change.deprecation)
     held = place.labels
-    remove = tuple(one for one in held if one in change.remove and one not in change.add)
-    add = tuple(one for one in change.add if one not in (*held, *place.fixed))
-    before = text = ""
-    match what:
-        case "deprecation":
-            before, text = map(deprecation_text, (place.deprecation, change.deprecation))
-            if before == text:
-                return None
-        case "domain":
-            # It is in one afterwards, or in none where it was in one that is to be left.
-            if change.add == held or not (change.add or remove):
-                return None
-            before, add, remove = ", ".join(held), change.add, ()
-        case "links":
-            addresses = {link.partition(" ")[0] for link in (*add, *remove)}
-            before = "\n".join(link for link in held if link.partition(" ")[0] in addresses)
-    if what not in ("deprecation", "domain") and not (add or remove):
+    new = tuple(one for one in change.add if one not in (*held, *place.fixed))
+    if what == "domain" and change.add:
+        after = change.add
+    else:
+        after = (*(one for one in held if one not in change.remove or one in change.add), *new)
+    edit = staged_edit(place.urn, place.name, what, held, after, place.column)
+    if edit is None:
         return None
-    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*add, *remove)}
-    return StagedEdit(
-        place.urn,
-        place.name,
-        place.column,
-        what,
-        before=before,
-        text=text,
-        add=add,
-        remove=remove,
-        creates=tuple(one for one in change.creates if one in add),
+    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*held, *edit.add)}
+    return structs.replace(
+        edit,
+        creates=tuple(one for one in change.creates if one in edit.add),
         called={urn: name for urn, name in change.called.items() if urn in concerned},
     )
+
+
+def staged_edit(
+    urn: str, name: str, what: LabelledKind, before: Held, after: Held, column: str | None = None
+) -> StagedEdit | None:
+    """Return the edit that makes `after` of what an entity or column has, both as `Edit` has them;
+    None where they are the same. Pure."""
+    if what == "deprecation":
+        texts = [
+            deprecation_text(one if isinstance(one, dict) else None) for one in (before, after)
+        ]
+        if texts[0] == texts[1]:
+            return None
+        return StagedEdit(urn, name, None, what, before=texts[0], text=texts[1])
+    held = before if isinstance(before, tuple) else ()
+    wanted = after if isinstance(after, tuple) else ()
+    add = tuple(one for one in wanted if one not in held)
+    remove = tuple(one for one in held if one not in wanted)
+    if not (add or remove):
+        return None
+    seen = ""
+    if what == "domain":
+        # It is in one domain afterwards, in the place of all those before.
+        seen, add, remove = ", ".join(held), wanted[:1], ()
+    elif what == "links":
+        addresses = {link.partition(" ")[0] for link in (*add, *remove)}
+        seen = "\n".join(link for link in held if link.partition(" ")[0] in addresses)
+    return StagedEdit(urn, name, column, what, before=seen, add=add, remove=remove)

@@ -591,6 +591,7 @@ _LABELS: tuple[Action, ...] = (
         writes=True,
     ),
     Action("app", "do_again", ("ctrl+y", "ctrl+shift+z"), "Redo what was undone", writes=True),
+    Action("bulklabels", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"),
     Action("labels", "write", ("ctrl+s",), "Save the changes", "save"),
     Action(
         "labelline",
@@ -608,15 +609,14 @@ _LABELS: tuple[Action, ...] = (
     Action("labelrows", "to_line", ("tab", "slash", "i"), "Back to typing", "type"),
     Action("labels", "kind", ("ctrl+t",), "Another kind of ownership", "kind of ownership"),
     Action("labels", "leave", ("escape",), "Cancel", "leave"),
-    Action("bulklabels", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"),
-    Action("deprecation", "write", ("ctrl+s",), "Save the deprecation", "save"),
-    Action("deprecation", "lift", ("ctrl+r",), "It may be used again", "take back"),
-    Action("deprecation", "complete", ("ctrl+t",), "Complete the replacement", "complete"),
-    Action("deprecation", "leave", ("escape",), "Cancel", "leave"),
     Action(
         "bulkdeprecation", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"
     ),
     Action("bulkdeprecation", "lift", ("ctrl+r",), "All may be used again", "take back"),
+    Action("deprecation", "write", ("ctrl+s",), "Save the deprecation", "save"),
+    Action("deprecation", "lift", ("ctrl+r",), "It may be used again", "take back"),
+    Action("deprecation", "complete", ("ctrl+t",), "Complete the replacement", "complete"),
+    Action("deprecation", "leave", ("escape",), "Cancel", "leave"),
     Action("aside", "confirm", ("ctrl+s",), "Do it", "do it"),
     Action("aside", "leave", ("escape",), "Cancel", "leave"),
     Action("question", "confirm", ("ctrl+s",), "Yes, do it", "do it"),

@@ -272,3 +272,52 @@ def test_what_does_not_go_together_is_a_usage_error(
     catalog: Run, address: str, options: tuple[str, ...]
 ) -> None:
     assert catalog("docs", "concept", "c7", *options, url=address).code == 2
+
+
+def test_labels_are_proposed_reviewed_and_taken_back_as_one(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    state = str(tmp_path / "state")
+    with Catalog(address) as client:
+        client.create("urn:li:tag:Staged", "tagProperties", {"name": "Staged"})
+        client.create("urn:li:domain:staged", "domainProperties", {"name": "Staged domain"})
+    proposals = {
+        "tag": ("tag", *TABLES[:3], "--add", "Staged"),
+        "domain": ("domain", *TABLES[:2], "staged"),
+        "gone": ("deprecate", TABLES[0], "--note", "Gone."),
+        "link": ("link", TABLES[0], "add", "https://wiki.example.com", "--label", "Wiki"),
+    }
+    counts = {}
+    for name, asked in proposals.items():
+        path = tmp_path / f"{name}.changes.jsonl"
+        ran = catalog(*asked, "--propose", str(path), url=address)
+        assert ran.code == 0, ran.err
+        assert "proposed; nothing is written yet" in ran.err
+        counts[name] = len(StagedChangeset.open(path).items)
+    assert counts == {"tag": 3, "domain": 2, "gone": 1, "link": 1}
+    with Catalog(address) as client:
+        assert not any(client.entity(urn).tags for urn in TABLES)
+    for name in proposals:
+        path = tmp_path / f"{name}.changes.jsonl"
+        asked = ("docs", "review", str(path), "--accept-all", "--apply")
+        ran = catalog(*asked, url=address, CATALOG_STATE_DIR=state)
+        assert ran.code == 0, ran.err
+    with Catalog(address) as client:
+        entity = client.entity(TABLES[0])
+        assert [tag.name for tag in entity.tags] == ["Staged"]
+        assert [str(one) for one in entity.domains] == ["urn:li:domain:staged"]
+        assert [link.url for link in entity.links] == ["https://wiki.example.com"]
+    again = catalog(*proposals["tag"], "--propose", str(tmp_path / "again"), url=address)
+    assert (again.code, "so already" in again.err) == (1, True)
+    for _ in proposals:
+        assert catalog("undo", url=address, CATALOG_STATE_DIR=state).code == 0
+    with Catalog(address) as client:
+        assert not any(client.entity(urn).tags for urn in TABLES)
+        assert not client.entity(TABLES[0]).links
+
+
+def test_proposing_nothing_is_a_usage_error(catalog: Run, address: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "x")
+    assert catalog("tag", TABLES[0], "--propose", path, url=address).code == 2
+    asked = ("tag", TABLES[0], "--add", "Staged", "--dry-run", "--propose", path)
+    assert catalog(*asked, url=address).code == 2

@@ -386,7 +386,7 @@ async def test_results_are_marked_counted_and_unmarked(sample: Path, at: OpenTer
     async with at(sample) as reader:
         await reader.sees("329 results")
         await reader.press("space", "v")
-        shown = await reader.sees("329 results · 2 marked", "esc unmark")
+        shown = await reader.sees("329 results · 2 marked: t T O D ! L", "esc unmark")
         assert shown.count("◆") == 2
         results = reader.app.query_one(ResultRows)
         assert next(urn.name for urn in results.marked) == "analytics.marts.fct_orders"

@@ -58,6 +58,7 @@ A link reads "URL LABEL" there.
 @click.argument("url_linked", metavar="[URL]", type=WORDS, required=False)
 @click.option("--label", type=WORDS, help="What the link is called.")
 @options.dry_run
+@options.propose
 @format_options("json", "csv")
 @catalog_options
 def link(
@@ -69,13 +70,14 @@ def link(
     *,
     dry_run: bool,
     shown_as: OutputFormat | None,
+    propose: Path | None,
 ) -> None:
     """Show, add and remove links to documents about an entity.
 
     URN may be - for several on standard input, one a line. One that fails loses no other. Links
     that are not named stay.
     """
-    options.check_forms(shown_as, dry_run=dry_run, writes=action is not None)
+    options.check_forms(shown_as, dry_run=dry_run, writes=action is not None, propose=propose)
     if action and url_linked is None:
         raise click.UsageError(f"{action} needs the URL of the link")
     if url_linked is not None and (not url_linked or any(map(str.isspace, url_linked))):
@@ -89,8 +91,9 @@ def link(
         return
     from explorer.cli import edits
 
-    change = _change(action, url_linked, label, dry_run=dry_run)
-    edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
+    change = _change(action, url_linked, label, dry_run=dry_run or propose is not None)
+    as_json = shown_as == "json"
+    edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
 def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Change":

@@ -11,6 +11,7 @@ from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, f
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from explorer.cli.edits import Change, NamedLabel
     from explorer.client import Catalog
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["deprecate", "domain", "own", "tag", "term"]
 
 _WITH_EDITS = """
+With --propose FILE the changes are staged, for catalog docs review and catalog-tui --review.
+
 \b
 With --add or --remove, --json prints an object:
   dry_run  whether nothing was written
@@ -96,22 +99,26 @@ def _label_command(
         *,
         dry_run: bool,
         shown_as: OutputFormat | None,
+        propose: "Path | None",
     ) -> None:
-        options.check_forms(shown_as, dry_run=dry_run, writes=bool(add or remove))
+        writes = bool(add or remove)
+        options.check_forms(shown_as, dry_run=dry_run, writes=writes, propose=propose)
         from explorer.cli import edits
 
         if not (add or remove):
             edits.show_labels(target, urns, what, column, shown_as)
             return
         labels = edits.Labels(what, [*map(parse, add)], [*map(parse, remove)], column)
-        edits.change_labels(target, urns, labels, dry_run=dry_run, as_json=shown_as == "json")
+        as_json = shown_as == "json"
+        edits.change_labels(target, urns, labels, dry_run=dry_run, as_json=as_json, propose=propose)
 
     run.__doc__ = text
     adding, removing = (
         click.option(f"--{option}", type=WORDS, metavar=metavar, multiple=True, help=said)
         for option, said in zip(("add", "remove"), helps, strict=True)
     )
-    command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(run)))
+    command = options.propose(run)
+    command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(command)))
     if on_columns:
         command = options.column_option(command)
     return click.command(name, epilog=epilog)(options.urns(adding(removing(command))))
@@ -192,6 +199,7 @@ _DOMAIN = "urn:li:domain:"
 @click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [NAME]")
 @click.option("--none", "out_of_all", is_flag=True, help="Take them out of any domain.")
 @options.dry_run
+@options.propose
 @format_options("json", "csv", "urns")
 @catalog_options
 def domain(
@@ -201,6 +209,7 @@ def domain(
     out_of_all: bool,
     dry_run: bool,
     shown_as: OutputFormat | None,
+    propose: "Path | None",
 ) -> None:
     """Show the domain of entities, or put them into one.
 
@@ -214,12 +223,14 @@ def domain(
         raise click.UsageError(f"“{last}” is no URN of something that is in a domain")
     if named and out_of_all:
         raise click.UsageError(f"either “{last}” or --none; give one of them")
-    options.check_forms(shown_as, dry_run=dry_run, writes=named or out_of_all)
+    writes = named or out_of_all
+    options.check_forms(shown_as, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
 
-    if named or out_of_all:
-        change = _change(last if named else None, dry_run=dry_run)
-        edits.change_each(target, urns, change, dry_run=dry_run, as_json=shown_as == "json")
+    if writes:
+        change = _change(last if named else None, dry_run=dry_run or propose is not None)
+        as_json = shown_as == "json"
+        edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
     else:
         edits.show_labels(target, urns, "domain", None, shown_as)
 
@@ -276,6 +287,7 @@ prints a list of urn and deprecation.
 @click.option("--replacement", type=WORDS, metavar="URN", help="What to use instead.")
 @click.option("--undo", is_flag=True, help="Say that it may be used again.")
 @options.dry_run
+@options.propose
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 @catalog_options
 def deprecate(
@@ -288,6 +300,7 @@ def deprecate(
     undo: bool,
     dry_run: bool,
     as_json: bool,
+    propose: "Path | None",
 ) -> None:
     """Say that entities should no longer be used, and why.
 
@@ -299,7 +312,7 @@ def deprecate(
     if note is None and (until or replacement):
         raise click.UsageError("say why with --note")
     writes = undo or note is not None
-    options.check_forms(None, dry_run=dry_run, writes=writes)
+    options.check_forms(None, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
 
     if not writes:
@@ -310,8 +323,9 @@ def deprecate(
     moment = until.replace(tzinfo=UTC) if until else None
     # What is wrong with it is wrong for every entity.
     held = None if note is None else deprecation(note, moment, replacement)
-    change = _plan(held) if dry_run else _write(note, moment, replacement)
-    edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json)
+    plans = dry_run or propose is not None
+    change = _plan(held) if plans else _write(note, moment, replacement)
+    edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
 def _write(note: str | None, until: datetime | None, replacement: str | None) -> "Change":

@@ -394,7 +394,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         marked = Text(f"{len(self._marked):,} marked" if self._marked else "", "bold")
         counts = Text(concept_sentence(concept) if concept.columns else "")
         name = Text.assemble((what, "bold"), " ", said(concept.name, "bold"))
-        self.query_one("#heading", Static).update(join([name, counts, marked]))
+        self.query_one("#heading", Static).update(join([name, marked, counts]))
         self._show_text()
         self.refresh_bindings()
 

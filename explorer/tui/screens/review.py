@@ -63,6 +63,16 @@ class ReviewRows(Rows):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewrows")
 
+    def __init__(self, is_editable: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_editable = is_editable
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to change the edit under the cursor only where it is a text."""
+        if action == "choose":
+            return self._is_editable()
+        return super().check_action(action, parameters)
+
 
 class ReviewScreen(OverlayScreen[Urn]):
     """Lists the edits of a staged changeset, above the one under the cursor as a difference. A key
@@ -86,7 +96,7 @@ class ReviewScreen(OverlayScreen[Urn]):
         self._session = session
         self._changeset = changeset
         self._items = changeset.items
-        self._rows = ReviewRows()
+        self._rows = ReviewRows(lambda: bool(self.check_action("edit", ())))
         self._user = ""
         self._progress = ""
 

@@ -267,7 +267,8 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
     """The note, the day and the replacement; gives what was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
-    CSS = """
+    # Scoped to the class itself, so that it holds for the screens made of it.
+    DEFAULT_CSS = """
     DeprecationScreen { align: center middle; }
     DeprecationScreen > VerticalScroll {
         width: 84; max-width: 96%; height: auto; max-height: 92%;

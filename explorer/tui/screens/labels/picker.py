@@ -419,7 +419,8 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
     CREATED: ClassVar[str] = "created when you save"
     """When a label comes to be that does not exist yet."""
-    CSS = """
+    # Scoped to the class itself, so that it holds for the screens made of it.
+    DEFAULT_CSS = """
     PickerScreen { align: center middle; }
     PickerScreen > Vertical {
         width: 100; max-width: 96%; height: 28; max-height: 92%;

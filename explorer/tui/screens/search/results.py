@@ -388,7 +388,7 @@ def count_line(found: ResultCount, width: int) -> Text:
         typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
         text.append(f" for {corrected}; nothing has {typed}", "bold")
     if found.marked:
-        text.append(f" · {found.marked:,} marked", "bold")
+        text.append(f" · {found.marked:,} marked: t T O D ! L", "bold")
     if found.seen is not None:
         text.append(_page_in_view(found.seen, found))
     if found.has_words or found.order:
