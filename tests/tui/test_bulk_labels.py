@@ -97,12 +97,28 @@ async def test_the_domain_and_a_link_of_marked_results_are_staged(
             await reader.press("D")
             await reader.sees("all 3 have it")
             await reader.press("escape")
+            catalog.add_link(urns[0], "https://wiki.example.com/old", "The old one")
             await reader.press("L")
+            await reader.sees("Links of 3 marked entities", "The old one", "1 of 3 have it")
+            # On all, then off all.
+            await reader.press("space", "space")
+            await reader.sees("− The old one")
+            await reader.press("a")
             await reader.type("https://wiki.example.com/bulk")
             await reader.press("enter")
             await reader.type("The wiki")
             await reader.press("enter")
+            await reader.sees("+ The wiki  − The old one")
+            await reader.press("ctrl+s")
             await reader.sees("3 open", "links: +The wiki (https://wiki.example.com/bulk)")
+            await reader.press("A")
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 3 changes.")
+            assert {one.url for urn in urns for one in catalog.entity(urn).links} == {
+                "https://wiki.example.com/bulk"
+            }
 
 
 async def test_a_deprecation_with_its_note_is_staged_and_taken_back_for_all(

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
-from textual.app import App
+from rich.text import Text
+from textual import on, work
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Static
 
 from explorer.client.editable import deprecation
 from explorer.errors import InvalidInput
@@ -21,7 +24,7 @@ from explorer.stewardship.labels import (
 )
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
-from explorer.tui.content import line
+from explorer.tui.content import line, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.editor.links import LinkForm, LinkInput
 from explorer.tui.screens.labels.choice import (
@@ -32,16 +35,19 @@ from explorer.tui.screens.labels.choice import (
     tell_change,
 )
 from explorer.tui.screens.labels.lifecycle import DeprecationFields, DeprecationScreen
-from explorer.tui.screens.labels.picker import PickerScreen
+from explorer.tui.screens.labels.picker import PickerScreen, draw_label
 from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import DiscardScreen, OverlayScreen
+from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from explorer.client import AsyncCatalog
     from explorer.stewardship.staging import StagedChangeset
 
-__all__ = ["BulkDeprecationScreen", "BulkLauncher", "BulkPickerScreen"]
+__all__ = ["BulkDeprecationScreen", "BulkLauncher", "BulkLinksScreen", "BulkPickerScreen"]
 
 
 @dataclass(slots=True)
@@ -75,6 +81,13 @@ class BulkStaging:
             raise InvalidInput(f"{self.called}: that is so already, there is nothing to review")
         title = f"{_NOUNS[self.what].capitalize()} of {line(self.called)}: {words}"
         self.staged = await AsyncStewardship(catalog).stage(edits, title)
+
+    def held_by(self, label: str, counts: "Mapping[str, int]") -> str:
+        """Return how many of those that are marked have a label; nothing where there is one."""
+        count, every = counts.get(label), len(self.places or ())
+        if not count or every < 2:
+            return ""
+        return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
 
     def left_out(self) -> str:
         """Return in a sentence how many of those marked are left out and why; empty for none."""
@@ -139,11 +152,7 @@ class BulkPickerScreen(PickerScreen):
 
     def held_by(self, label: str) -> str:
         """Return how many of those that are marked have a label."""
-        count, places = self._counts.get(label), self._staging.places
-        if not count or places is None or len(places) == 1:
-            return ""
-        every = len(places)
-        return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
+        return self._staging.held_by(label, self._counts)
 
 
 class BulkDeprecationScreen(DeprecationScreen):
@@ -188,6 +197,120 @@ class BulkDeprecationScreen(DeprecationScreen):
             self.dismiss("lifted")
 
 
+class BulkLinkRows(Rows):
+    """The links."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("bulklinkrows")
+
+
+class BulkLinksScreen(OverlayScreen[None]):
+    """The links that any of those marked have, to be taken off or put on all, and new ones. What is
+    chosen is staged, and nothing is written."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("bulklinks")
+    CSS = """
+    BulkLinksScreen { align: center middle; }
+    BulkLinksScreen > Vertical {
+        width: 100; max-width: 96%; height: 20; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    BulkLinksScreen #what { height: 1; }
+    BulkLinksScreen Rows { height: 1fr; }
+    BulkLinksScreen #preview { height: auto; max-height: 3; }
+    """
+
+    def __init__(self, session: TerminalSession, staging: BulkStaging) -> None:
+        super().__init__()
+        self._session = session
+        self._staging = staging
+        self._counts = staging.places.counts() if staging.places is not None else {}
+        every = len(staging.places or ())
+        self._choice = LabelChoice(
+            tuple(one for one, count in self._counts.items() if count == every),
+            some=tuple(one for one, count in self._counts.items() if count < every),
+        )
+
+    def compose(self) -> ComposeResult:
+        """Yield what is changed, the links, what will be staged, and the keys."""
+        with Vertical():
+            title = Text.assemble(("Links", "bold"), " of ", said(self._staging.called))
+            yield Static(title, id="what", markup=False)
+            yield BulkLinkRows()
+            yield Static("", id="preview", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show the links."""
+        self.set_focus(self.query_one(Rows))
+        self._show()
+
+    def action_add(self) -> None:
+        """Add a link to all."""
+
+        def written(new: LinkInput | None) -> None:
+            link = f"{new.url} {new.label}" if new is not None else ""
+            if link and link not in self._choice.wanted:
+                self._choice.toggle(link)
+                self._show()
+
+        self.app.push_screen(LinkForm(f"A new link of {line(self._staging.called)}"), written)
+
+    def action_write(self) -> None:
+        """Stage what was chosen."""
+        if self._choice.changed:
+            self._stage()
+        else:
+            self.say("No changes yet; esc leaves.")
+
+    def action_leave(self) -> None:
+        """Leave; where something was chosen, ask first."""
+        if not self._choice.changed:
+            self.dismiss(None)
+            return
+
+        def answered(leaves: bool | None) -> None:
+            if leaves:
+                self.dismiss(None)
+
+        question = Text.assemble(("Leave without these changes?\n", "bold"), self._change())
+        self.app.push_screen(DiscardScreen(question), answered)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self._choice.toggle(self._choice.concerned[event.index])
+        self._show()
+
+    @work(exclusive=True, group="write", name=LEADING)
+    async def _stage(self) -> None:
+        with self._session.reporting("staging the links"):
+            change = LabelsChange(self._choice.added, self._choice.removed)
+            catalog = await self._session.catalog()
+            await self._staging.stage(catalog, change, self._change().plain)
+            self.dismiss(None)
+
+    def _change(self) -> Text:
+        return tell_change(self._choice, lambda link: link.partition(" ")[2] or link)
+
+    def _show(self) -> None:
+        rows, links = self.query_one(Rows), self._choice.concerned
+        cursor = len(links) - 1 if rows.count and len(links) > rows.count else rows.cursor
+        rows.show(len(links), self._draw, cursor=cursor, empty="No links yet; a adds one to all.")
+        preview = self._change() if self._choice.changed else Text("No changes yet.", "dim italic")
+        self.query_one("#preview", Static).update(preview)
+        self.refresh_bindings()
+
+    def _draw(self, index: int, width: int) -> tuple[Text]:
+        link = self._choice.concerned[index]
+        url, _, name = link.partition(" ")
+        about = " · ".join(filter(None, (self._staging.held_by(link, self._counts), url)))
+        return (draw_label(self._choice.state(link), name or url, about, "", width, 30),)
+
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
+
 class BulkLauncher:
     """Opens what changes everything that is marked; `review` shows the changeset that is made."""
 
@@ -216,21 +339,9 @@ class BulkLauncher:
                 case "deprecation":
                     self._app.push_screen(BulkDeprecationScreen(self._session, staging), left)
                 case "links":
-                    form = LinkForm(f"A new link of {line(staging.called)}, to be reviewed first")
-                    self._app.push_screen(form, partial(self._add_link, staging))
+                    self._app.push_screen(BulkLinksScreen(self._session, staging), left)
                 case kind:
                     self._app.push_screen(BulkPickerScreen(self._session, staging, kind), left)
-
-    def _add_link(self, staging: BulkStaging, link: LinkInput | None) -> None:
-        if link is not None:
-            work = self._stage_link(staging, link)
-            self._app.run_worker(work, LEADING, "bulk", exclusive=True)
-
-    async def _stage_link(self, staging: BulkStaging, link: LinkInput) -> None:
-        with self._session.reporting("staging the link"):
-            change = LabelsChange((f"{link.url} {link.label}",))
-            await staging.stage(await self._session.catalog(), change, f"+ {link.label}")
-            self._left(staging)
 
     def _left(self, staging: BulkStaging, _: object = None) -> None:
         if staging.staged is None:

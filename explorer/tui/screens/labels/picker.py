@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.records import Edit
 
-__all__ = ["FOUND", "NOUNS", "LabelSource", "PickerScreen", "is_offered", "write_labels"]
+__all__ = [
+    "FOUND",
+    "NOUNS",
+    "LabelSource",
+    "PickerScreen",
+    "draw_label",
+    "is_offered",
+    "write_labels",
+]
 
 TYPES: Mapping[LabelKind, tuple[str, ...]] = {
     "tags": ("tag",),
