@@ -387,13 +387,6 @@ _EDITING: tuple[Action, ...] = (
     Action("journal", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("journal", "close", ("q", "f8"), "Close"),
     Action("app", "concept", ("f7",), "Concept: columns of one name, and the texts they have"),
-    Action(
-        "entity",
-        "concept",
-        ("c",),
-        "Columns of this name, or with this term, and the texts they have",
-        "same name",
-    ),
     Action("worklist", "concept", ("c",), "Columns of this name, and their texts", "same name"),
     Action("conceptrows", "mark", ("space", "v"), "Mark a column, and go to the next", "mark"),
     Action("conceptrows", "choose", ("enter",), "Review the text for what is marked"),
@@ -460,6 +453,13 @@ _ENTITY: tuple[Action, ...] = (
     Action("entity", "tab('profile')", ("6",), "Profile"),
     Action("entity", "tab('history')", ("7",), "History"),
     Action("entity", "tab('raw')", ("8",), "Raw"),
+    Action(
+        "entity",
+        "concept",
+        ("c",),
+        "Columns of this name, or with this term, and the texts they have",
+        "same name",
+    ),
     Action("entity", "copy_urn", ("y",), "Copy the URN", "copy urn"),
     Action("entity", "open_page", ("o",), "Open its page in the browser", "web page"),
     Action("entity", "zone", ("Z",), "Times in UTC, or in the zone of this machine"),
@@ -495,13 +495,9 @@ _FIND: tuple[Action, ...] = (
         "label('tags')",
         ("t",),
         "Tags of what is marked, or of this result; reviewed first",
-        "tags, owners …",
-        "t T O D",
         writes=True,
     ),
-    Action(
-        "results", "label('terms')", ("m", "T"), "Its glossary terms, the same way", writes=True
-    ),
+    Action("results", "label('terms')", ("m", "T"), "Glossary terms, the same way", writes=True),
     Action("results", "label('owners')", ("O",), "Owners, the same way", writes=True),
     Action("results", "label('domain')", ("D",), "Domain, the same way", writes=True),
     Action(
@@ -562,7 +558,7 @@ _LABELS: tuple[Action, ...] = (
         "schema",
         "label('terms')",
         ("T",),
-        "Glossary terms of this column, or those marked",
+        "Glossary terms, the same way",
         writes=True,
     ),
     Action(
