@@ -101,6 +101,12 @@ class _OneServer:
         return self._connection.embedded
 
     @property
+    def drafting(self) -> config.Drafting:
+        """The command that drafts descriptions of this server, as it was configured. The client
+        itself never runs it."""
+        return self._connection.drafting
+
+    @property
     def address(self) -> str:
         """The address of the server; empty before the first request to the embedded catalog."""
         return self._connection.address

@@ -493,6 +493,7 @@ class Connection:
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
         server, self.identity = "", ""
+        self.drafting = config.Drafting()
         self._place: dict[str, str] | None = None
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=folder)
@@ -501,6 +502,7 @@ class Connection:
             fetch = None if found.token is config.NO_TOKEN else found.token
             always = found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
+            self.drafting = found.drafting
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
             # Absolute, and without credentials: another process may open it again.
             place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}

@@ -7,6 +7,7 @@ CATALOG_DATA_DIR    where the embedded catalog lives; set, it is meant before th
 CATALOG_STATE_DIR   where logs, drafts and the state of front ends live
 CATALOG_CONFIG_DIR  where the profiles are kept
 CATALOG_CACHE_DIR   where answers are kept for working offline
+CATALOG_DRAFTING_COMMAND  a command that drafts descriptions; stronger than that of a profile
 
 Where none of these names a server and no profile is current, those of DataHub's tools do:
 DATAHUB_GMS_URL (or DATAHUB_GMS_HOST, DATAHUB_GMS_PORT and DATAHUB_GMS_PROTOCOL) with
@@ -28,7 +29,7 @@ from explorer.config.profiles import (
     user_of,
     user_urn,
 )
-from explorer.config.servers import ServerSettings, server
+from explorer.config.servers import Drafting, ServerSettings, server
 from explorer.config.tokens import (
     NO_TOKEN,
     TokenSource,
@@ -44,6 +45,7 @@ __all__ = [
     "NO_TOKEN",
     "ConnectionProfile",
     "ConnectionProfiles",
+    "Drafting",
     "ServerSettings",
     "Signs",
     "TokenSource",

@@ -1,16 +1,23 @@
 """Profiles: servers kept by name, in one file that people may also edit by hand.
 
 current = "prod"
+drafting_command = "my-drafts --short"
 
 [profiles.prod]
 url = "https://catalog.example.com"
 token_from = "keyring"
 read_only = true
+drafting_command = ""
+
+A command that drafts descriptions is that of the server's profile, where that names one, else the
+one named above all profiles; an empty one in a profile says that nothing of that server is given to
+a command.
 """
 
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -106,6 +113,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SOURCES: Final = ("keyring", "prompt", "file", "none")
 _USER: Final = "user"
+_DRAFTING: Final = ("drafting_command", "drafting_timeout_seconds")
 _HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it writes.\n"
 
 
@@ -115,7 +123,8 @@ class ConnectionProfile(
     """A server as its owner wants it asked: by `url`, or embedded in `data_dir`.
 
     `source` is where its token comes from, `token_from` in the file: `keyring`, `prompt`, `file`,
-    `none`, or `environment:` and a variable's name.
+    `none`, or `environment:` and a variable's name. `drafting_command` drafts descriptions: None
+    leaves that to the command for all servers, an empty one allows none.
     """
 
     url: str | None = None
@@ -124,6 +133,8 @@ class ConnectionProfile(
     read_only: bool = False
     timeout_seconds: float | None = None
     signs: Signs = "when asked"
+    drafting_command: str | None = None
+    drafting_timeout_seconds: float | None = None
 
     @property
     def identity(self) -> str:
@@ -155,15 +166,32 @@ class ConnectionProfile(
             )
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < math.inf:
             raise InvalidInput("timeout_seconds is a number of seconds above 0")
+        check_drafting(self.drafting_command, self.drafting_timeout_seconds)
         url = None if self.url is None else checked_url(self.url)
         return msgspec.structs.replace(self, url=url)
 
 
+def check_drafting(command: str | None, timeout_seconds: float | None) -> None:
+    """Raise `InvalidInput` for a drafting command that cannot be taken apart into words, or a time
+    limit that is none."""
+    try:
+        words = shlex.split(command or "")
+    except ValueError as error:
+        raise InvalidInput(f"{command!r} is no command: {error}") from error
+    if command and not (words and command.isprintable()):
+        raise InvalidInput(f"{command!r} is no command")
+    if timeout_seconds is not None and not 0 < timeout_seconds < math.inf:
+        raise InvalidInput("drafting_timeout_seconds is a number of seconds above 0")
+
+
 class ConnectionProfiles(msgspec.Struct, frozen=True):
-    """Every profile by its name, sorted, and the name of the one that is current."""
+    """Every profile by its name, sorted, and the name of the one that is current; the drafting
+    command for the servers whose profiles name none, and for how long it may run."""
 
     current: str | None
     by_name: Mapping[str, ConnectionProfile]
+    drafting_command: str | None = None
+    drafting_timeout_seconds: float | None = None
 
     def named(self, name: str) -> ConnectionProfile:
         """Return one of them, or `embedded`; raises `UnknownName` with the names there are."""
@@ -207,7 +235,7 @@ def read_profiles() -> ConnectionProfiles:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidFile(f"{path} is damaged: {error}; correct it, or move it away") from error
-    known = {"current", "profiles"}
+    known = {"current", "profiles", *_DRAFTING}
     for key in table:
         if key not in known:
             raise _wrong(path, text, key, f"nothing is called {key!r} here")
@@ -217,7 +245,17 @@ def read_profiles() -> ConnectionProfiles:
     if not isinstance(kept, dict):
         raise _wrong(path, text, "profiles", "profiles are tables, [profiles.NAME]")
     by_name = {name: _profile(path, text, name, kept[name]) for name in sorted(kept)}
-    return ConnectionProfiles(current or None, by_name)
+    command, seconds = (table.get(key) for key in _DRAFTING)
+    if command is not None and not isinstance(command, str):
+        raise _wrong(path, text, _DRAFTING[0], "a command is a text")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        raise _wrong(path, text, _DRAFTING[1], "a time limit is a number of seconds")
+    try:
+        check_drafting(command, seconds)
+    except InvalidInput as error:
+        key = _DRAFTING[1] if _DRAFTING[1] in str(error) else _DRAFTING[0]
+        raise _wrong(path, text, key, str(error)) from error
+    return ConnectionProfiles(current or None, by_name, command or None, seconds)
 
 
 def change_profiles(
@@ -233,7 +271,8 @@ def change_profiles(
     with changing(path):
         made = change(read_profiles())
         by_name = {checked_name(name): one.checked() for name, one in made.by_name.items()}
-        changed = ConnectionProfiles(made.current, by_name)
+        check_drafting(made.drafting_command, made.drafting_timeout_seconds)
+        changed = msgspec.structs.replace(made, by_name=by_name)
         write_private(path, _written(changed))
     return changed
 
@@ -286,6 +325,10 @@ def _written(profiles: ConnectionProfiles) -> str:
     parts = [_HEADER]
     if profiles.current is not None:
         parts.append(f"current = {_value(profiles.current)}\n")
+    for key in _DRAFTING:
+        value = getattr(profiles, key)
+        if value is not None:
+            parts.append(f"{key} = {_value(value)}\n")
     for name in sorted(profiles.by_name):
         key = name if _BARE.fullmatch(name) else _value(name)
         fields = msgspec.to_builtins(profiles.by_name[name])

@@ -18,6 +18,7 @@ from explorer.config.profiles import (
     ConnectionProfile,
     ConnectionProfiles,
     Signs,
+    check_drafting,
     identity,
     identity_of_directory,
     read_profiles,
@@ -25,7 +26,20 @@ from explorer.config.profiles import (
 from explorer.config.tokens import NO_TOKEN, TokenSource, token_of
 from explorer.errors import InvalidFile, InvalidInput, UnknownName
 
-__all__ = ["ServerSettings", "server"]
+__all__ = ["Drafting", "ServerSettings", "server"]
+
+_DRAFTING_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """A command that drafts descriptions of a server, as it was configured; empty where there is
+    none. `timeout_seconds` is for how long it may run for one draft, `source` where both were
+    found."""
+
+    command: str = ""
+    timeout_seconds: float = _DRAFTING_SECONDS
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +121,7 @@ class ServerSettings:
     timeout_seconds: float | None
     signs: Signs
     token: TokenSource
+    drafting: Drafting = Drafting()
 
     @property
     def identity(self) -> str:
@@ -136,6 +151,11 @@ def server(
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")
     found, is_datahub = _meant(url, data_dir, profile)
+    variable = os.environ.get("CATALOG_DRAFTING_COMMAND")
+    if variable:
+        check_drafting(variable, None)
+        drafting = replace(found.drafting, command=variable, source="CATALOG_DRAFTING_COMMAND")
+        found = replace(found, drafting=drafting)
     if token:
         return replace(found, token=TokenSource("given", lambda: token))
     ours = os.environ.get("CATALOG_TOKEN")
@@ -153,14 +173,14 @@ def _meant(
     if data_dir:
         return _in(data_dir, read_profiles()), False
     if profile:
-        return _of(profile, read_profiles().named(profile)), False
+        return _of(profile, read_profiles()), False
     named = os.environ.get("CATALOG_URL")
     if named:
         return _at(named, read_profiles()), False
     kept = read_profiles()
     current = _current(kept)
     if current and (os.environ.get("CATALOG_PROFILE") or not os.environ.get("CATALOG_DATA_DIR")):
-        return _of(current, kept.named(current)), False
+        return _of(current, kept), False
     if os.environ.get("CATALOG_DATA_DIR"):
         return _in(own_data_dir(), kept), False
     theirs = find_datahub()
@@ -176,17 +196,20 @@ def _at(url: str, kept: ConnectionProfiles) -> ServerSettings:
     found = _lent(identity(url), kept)
     if found is not None:
         return replace(found, url=url)
-    return ServerSettings(url, url, None, False, None, "when asked", NO_TOKEN)
+    drafting = _drafting_of(None, kept)
+    return ServerSettings(url, url, None, False, None, "when asked", NO_TOKEN, drafting)
 
 
 def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
     found = _lent(identity_of_directory(data_dir), kept)
     if found is not None:
         return replace(found, data_dir=data_dir)
-    return ServerSettings(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN)
+    drafting = _drafting_of(None, kept)
+    return ServerSettings(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN, drafting)
 
 
-def _of(name: str, profile: ConnectionProfile) -> ServerSettings:
+def _of(name: str, kept: ConnectionProfiles) -> ServerSettings:
+    profile = kept.named(name)
     return ServerSettings(
         name,
         profile.url,
@@ -195,7 +218,19 @@ def _of(name: str, profile: ConnectionProfile) -> ServerSettings:
         profile.timeout_seconds,
         profile.signs,
         token_of(name, profile),
+        _drafting_of(name, kept),
     )
+
+
+def _drafting_of(name: str | None, kept: ConnectionProfiles) -> Drafting:
+    """Return the drafting command of a profile, or of a server that none holds."""
+    profile = ConnectionProfile() if name is None else kept.named(name)
+    seconds = profile.drafting_timeout_seconds or kept.drafting_timeout_seconds
+    if profile.drafting_command is not None:
+        command, source = profile.drafting_command, f"the profile {name}"
+    else:
+        command, source = kept.drafting_command or "", "the profiles"
+    return Drafting(command, seconds or _DRAFTING_SECONDS, source if command else "")
 
 
 def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | None:
@@ -205,8 +240,8 @@ def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | N
     ]
     current = _current(kept)
     if current in holders:
-        return _of(current, kept.by_name[current])
-    return _of(holders[0], kept.by_name[holders[0]]) if len(holders) == 1 else None
+        return _of(current, kept)
+    return _of(holders[0], kept) if len(holders) == 1 else None
 
 
 def _takes_ours(server: ServerSettings) -> bool:

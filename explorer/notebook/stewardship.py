@@ -41,6 +41,7 @@ __all__ = [
     "ChangesetTable",
     "CoverageTable",
     "Documentation",
+    "DraftingTable",
     "LoadTable",
     "NotebookStewardship",
     "WorklistTable",
@@ -228,6 +229,33 @@ def _applied_row(
 ) -> tuple[str | None, ...]:
     held = change.theirs if theirs is None else theirs
     return outcome, change.urn, change.table, change.column, held, change.mine, why
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DraftingTable(ShownTable, stewardship.DraftingOutcome):
+    """What a command drafted; `changeset` holds it, to be reviewed."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each text that was asked for, the drafted ones first, all of them text. No
+        request.
+
+        urn, table, column   what it is about; `column` missing for the table itself
+        text                 what the command drafted; missing where it had none
+        why                  why it had none
+        """
+        drafted = [(one.urn, one.name, one.column, one.text, None) for one in self.edits]
+        failed = [(one.urn, one.table, one.column, None, one.why) for one in self.failures]
+        names = ("urn", "table", "column", "text", "why")
+        return tabulated([*drafted, *failed], dict.fromkeys(names, "string"))
+
+    def parts(self) -> Iterator[Part]:
+        total = len(self.edits) + len(self.failures)
+        yield Title("Drafts", f"{len(self.edits):,} of {total:,} drafted")
+        for sentence in views.failure_sentences(self.failures):
+            yield Say(sentence)
+        if self.changeset is not None:
+            yield from table_parts(views.review_page(self.changeset.items))
+            yield Say(f"Nothing is written yet: catalog docs review {self.changeset.path}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -438,6 +466,10 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.worklist, "looking for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found), catalog=self._shown_in)
+
+    @_shown(AsyncStewardship.draft, "drafting")
+    def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:
+        return DraftingTable(**values_of(found))
 
     def changeset(
         self,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.concepts import Concept, ConceptColumn, Variant, stage_concept
     from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
+    from explorer.stewardship.drafting import DraftingCommand, DraftingFailure, DraftingOutcome
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
     from explorer.stewardship.labels import (
         LabelledKind,
@@ -47,6 +48,9 @@ __all__ = [
     "ConceptColumn",
     "Count",
     "Coverage",
+    "DraftingCommand",
+    "DraftingFailure",
+    "DraftingOutcome",
     "Entry",
     "Format",
     "Group",
@@ -102,6 +106,7 @@ _NAMES = {
     ),
     "concepts": ("Concept", "ConceptColumn", "Variant", "stage_concept"),
     "coverage": ("Count", "Coverage", "Group", "Grouping", "cover"),
+    "drafting": ("DraftingCommand", "DraftingFailure", "DraftingOutcome"),
     "documentation": ("Entry", "Row", "digest_of", "rows_of"),
     "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),
     "labels": (

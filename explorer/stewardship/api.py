@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.client.blocking_face import SharedThreadFace, blocking, of_catalog
-from explorer.errors import Busy
+from explorer.errors import Busy, InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.stewardship.changeset import (
@@ -18,8 +19,14 @@ from explorer.stewardship.changeset import (
     read_documentation,
 )
 from explorer.stewardship.concepts import read_concept, read_term_concept
-from explorer.stewardship.coverage import Coverage, Grouping, ask_coverage, read_coverage
+from explorer.stewardship.coverage import Coverage, Grouping, Part, ask_coverage, read_coverage
 from explorer.stewardship.documentation import Progress, Row, named_datasets, select_datasets
+from explorer.stewardship.drafting import (
+    DraftingOutcome,
+    chosen_command,
+    draft_descriptions,
+    undocumented_requests,
+)
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
@@ -163,6 +170,68 @@ class AsyncStewardship:
             self._catalog, chosen, most_hops=most_hops, progress=progress
         )
 
+    async def draft(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        command: str | None = None,
+        timeout_seconds: float | None = None,
+        parts: Iterable[Part] = ("columns", "tables"),
+        limit: int | None = None,
+        at_once: int = 4,
+        path: "Path | None" = None,
+        drafted: Callable[[StagedEdit], object] | None = None,
+        progress: Progress | None = None,
+    ) -> DraftingOutcome:
+        """Have a command draft a description for each undocumented column and table, and return
+        them staged, where there are any: see `explorer.stewardship.drafting`, also for what the
+        command is given. Nothing is written into the catalog.
+
+        `command` is the one that is configured where none is named, and so is `timeout_seconds`.
+        Raises `Misconfigured` where there is neither.
+
+        Example: `steward.draft([urn], command="my-drafts --short").changeset`
+        """
+        chosen = chosen_command(self._catalog.drafting, command, timeout_seconds)
+        if path is not None and path.exists():
+            raise InvalidInput(f"{path} is there already; name another file")
+        datasets = await select_datasets(
+            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+        )
+        found = await draft_descriptions(
+            self._catalog,
+            datasets,
+            chosen,
+            parts=parts,
+            limit=limit,
+            at_once=at_once,
+            drafted=drafted,
+            progress=progress,
+        )
+        if not found.edits:
+            return found
+        return replace(found, changeset=await self.stage(found.edits, "Drafted texts", path))
+
+    async def draft_requests(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        parts: Iterable[Part] = ("columns", "tables"),
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return what `draft` would give the command, in its order; no command is run. Costs what
+        `explorer.stewardship.drafting.drafting_requests` costs."""
+        datasets = await select_datasets(
+            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+        )
+        return await undocumented_requests(self._catalog, datasets, parts=parts, limit=limit)
+
     async def dbt_plan(
         self,
         project: "Project",
@@ -224,6 +293,8 @@ class Stewardship(SharedThreadFace):
     coverage = blocking(AsyncStewardship.coverage)
     worklist = blocking(AsyncStewardship.worklist)
     propose_descriptions = blocking(AsyncStewardship.propose_descriptions)
+    draft = blocking(AsyncStewardship.draft)
+    draft_requests = blocking(AsyncStewardship.draft_requests)
     concept = blocking(AsyncStewardship.concept)
     term_concept = blocking(AsyncStewardship.term_concept)
     labelled = blocking(AsyncStewardship.labelled)

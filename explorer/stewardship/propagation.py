@@ -30,12 +30,18 @@ if TYPE_CHECKING:
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
+    "ColumnKey",
+    "ColumnSearch",
     "KnownColumn",
     "KnownTable",
+    "ReachedColumns",
+    "TableReader",
     "add_jobs",
     "is_placeholder",
+    "name_of",
     "propose",
     "propose_descriptions",
+    "read_upstream",
     "table_of",
 ]
 
@@ -96,8 +102,8 @@ class KnownColumn:
 @dataclass(frozen=True)
 class KnownTable:
     """What is known of a dataset: its columns in the order of its schema, the datasets that it is
-    made from, and the columns that each of its columns is made from. A dataset that does not exist
-    has none of them."""
+    made from, the columns that each of its columns is made from, and what is written of it. A
+    dataset that does not exist has none of them."""
 
     urn: str
     name: str = ""
@@ -105,6 +111,7 @@ class KnownTable:
     upstreams: tuple[str, ...] = ()
     made_from: Mapping[str, tuple[ColumnKey, ...]] = field(default_factory=dict)
     removed: bool = False
+    description: str = ""
 
     @cached_property
     def paths(self) -> ColumnPaths:
@@ -131,7 +138,7 @@ class KnownTable:
         last name, if one column alone has that and one of the two lies in no record: tables are
         made flat, `address.zip` becomes `zip`, but `billing.zip` is not `shipping.zip`.
         """
-        alike = self.paths.by_name.get(_name(path), ())
+        alike = self.paths.by_name.get(name_of(path), ())
         if alike:
             return alike
         last = self._by_last_name.get(_last_name(path), ())
@@ -157,7 +164,13 @@ def table_of(entity: Entity) -> KnownTable:
     }
     lineage = entity.raw("upstreamLineage") or {}
     upstreams = _urns(lineage.get("upstreams"), "dataset")
-    table = KnownTable(urn, entity.name, tuple(columns.values()), removed=entity.removed)
+    table = KnownTable(
+        urn,
+        entity.name,
+        tuple(columns.values()),
+        removed=entity.removed,
+        description=entity.description,
+    )
     return _with_lineage(table, upstreams, lineage)
 
 
@@ -201,7 +214,7 @@ def propose(
     one for each text. Placeholders (`is_placeholder`) and soft-deleted datasets are no sources,
     but are passed through. A column that has any text is never proposed another.
     """
-    return tuple(_ColumnSearch(tables, most_hops).edits(urns))
+    return tuple(ColumnSearch(tables, most_hops).edits(urns))
 
 
 async def propose_descriptions(
@@ -227,12 +240,24 @@ async def propose_descriptions(
     """
     if most_hops < 1:
         raise InvalidInput(f"lineage is walked one hop or more, not {most_hops}")
-    reading = _Reading(catalog, progress)
+    reading = TableReader(catalog, progress)
     named = [str(urn) for urn in urns]
     await reading.read(named, is_lineage_followed=True)
-    search = _ColumnSearch(reading.tables, most_hops)
-    reached: dict[ColumnKey, _Reached] = {}
-    waiting = [(urn, column.path) for urn, column in search.undocumented(named)]
+    search = ColumnSearch(reading.tables, most_hops)
+    undocumented = [(urn, column.path) for urn, column in search.undocumented(named)]
+    reached = await read_upstream(reading, search, undocumented)
+    lacking = [path for (_, path), one in reached.items() if not one.columns]
+    await reading.read_elsewhere(lacking)
+    return await asyncio.to_thread(propose, reading.tables, named, most_hops=most_hops)
+
+
+async def read_upstream(
+    reading: "TableReader", search: "ColumnSearch", columns: Sequence[ColumnKey]
+) -> "dict[ColumnKey, ReachedColumns]":
+    """Return the documented columns upstream of each of some columns of tables that were read; the
+    tables that the walks lead to are read hop by hop."""
+    reached: dict[ColumnKey, ReachedColumns] = {}
+    waiting = list(columns)
     while waiting:
         # In a thread: tens of thousands of columns take seconds.
         latest = await asyncio.to_thread(search.upstream_of_each, waiting)
@@ -240,9 +265,7 @@ async def propose_descriptions(
         await reading.read(unread, is_lineage_followed=True)
         waiting = [column for column, one in latest.items() if one.unread]
         reached |= latest
-    lacking = [path for (_, path), one in reached.items() if not one.columns]
-    await reading.read_elsewhere(lacking)
-    return await asyncio.to_thread(propose, reading.tables, named, most_hops=most_hops)
+    return reached
 
 
 _UpstreamSource = Literal["lineage", "name"]
@@ -250,7 +273,7 @@ _Step: TypeAlias = Callable[[ColumnKey], Iterable[ColumnKey]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Reached:
+class ReachedColumns:
     """The documented columns that a walk led to, with how many hops away each is, and the tables
     that it could not look at because they were not read."""
 
@@ -259,7 +282,7 @@ class _Reached:
     unread: dict[str, None] = field(default_factory=dict)
 
 
-class _ColumnSearch:
+class ColumnSearch:
     """The search for texts in tables. Tables may be added while it is used, not changed."""
 
     def __init__(self, tables: Mapping[str, KnownTable], most_hops: int) -> None:
@@ -275,7 +298,7 @@ class _ColumnSearch:
                 if not column.documented:
                     yield urn, column
 
-    def upstream(self, column: ColumnKey) -> _Reached:
+    def upstream(self, column: ColumnKey) -> ReachedColumns:
         """Return the documented columns upstream of one: by lineage, else by name. Unread tables
         are those of both where lineage has led to no text yet."""
         found = self._walk(column, self._made_from, "lineage")
@@ -284,16 +307,16 @@ class _ColumnSearch:
         guessed = self._walk(column, self._guessed, "name")
         return replace(guessed, unread=found.unread | guessed.unread)
 
-    def upstream_of_each(self, columns: Iterable[ColumnKey]) -> dict[ColumnKey, _Reached]:
+    def upstream_of_each(self, columns: Iterable[ColumnKey]) -> dict[ColumnKey, ReachedColumns]:
         """Return what `upstream` does for each column."""
         return {column: self.upstream(column) for column in columns}
 
     def edits(self, urns: Iterable[str]) -> Iterator[StagedEdit]:
         """Yield the proposals for the undocumented columns of some datasets."""
-        elsewhere = self._sources_by_name()
+        elsewhere = self.sources_by_name()
         for urn, column in self.undocumented(urns):
             found = self.upstream((urn, column.path))
-            sources = self._sources(found, column.path) or elsewhere.get(_name(column.path))
+            sources = self._sources(found, column.path) or elsewhere.get(name_of(column.path))
             if not sources:
                 continue
             first = sources[0]
@@ -307,10 +330,10 @@ class _ColumnSearch:
                 sources=sources,
             )
 
-    def _walk(self, start: ColumnKey, step: _Step, source: _UpstreamSource) -> _Reached:
+    def _walk(self, start: ColumnKey, step: _Step, source: _UpstreamSource) -> ReachedColumns:
         """Return what a walk reaches that goes breadth first and ends at documented columns, so
         that the hops are the fewest."""
-        found = _Reached(source)
+        found = ReachedColumns(source)
         passed = {start}
         level = [start]
         for hops in range(1, self._most_hops + 1):
@@ -358,7 +381,7 @@ class _ColumnSearch:
         path = column[1]
         return column[0], table.paths.exact(path) if table else unquote(path)
 
-    def _sources(self, found: _Reached, path: str) -> tuple[TextSource, ...]:
+    def _sources(self, found: ReachedColumns, path: str) -> tuple[TextSource, ...]:
         """Return the best sources for a column at that path out of what a walk reached."""
         by_text: dict[str, list[tuple[int, bool, ColumnKey]]] = {}
         for (urn, source), hops in found.columns.items():
@@ -372,12 +395,13 @@ class _ColumnSearch:
             for (hops, _, key), agreeing in best[:_MOST_SOURCES]
         )
 
-    def _sources_by_name(self) -> dict[str, tuple[TextSource, ...]]:
-        """Return the sources that columns of a name are anywhere in the tables."""
+    def sources_by_name(self) -> dict[str, tuple[TextSource, ...]]:
+        """Return the sources that columns of a name are anywhere in the tables, by `name_of` of
+        their paths: what most columns have first, five texts at most."""
         by_name: dict[str, dict[str, list[ColumnKey]]] = {}
         for urn, table in self._tables.items():
             for path, text in table.texts.items():
-                by_name.setdefault(_name(path), {}).setdefault(text, []).append((urn, path))
+                by_name.setdefault(name_of(path), {}).setdefault(text, []).append((urn, path))
         found: dict[str, tuple[TextSource, ...]] = {}
         for name, by_text in by_name.items():
             best = sorted((-len(keys), min(keys)) for keys in by_text.values())
@@ -398,7 +422,7 @@ class _ColumnSearch:
         return TextSource(source, key[0], self._tables[key[0]].name, key[1], hops, agreeing)
 
 
-class _Reading:
+class TableReader:
     """Reads what is known of tables, each table once."""
 
     def __init__(self, catalog: "AsyncCatalog", progress: "Progress | None") -> None:
@@ -435,7 +459,7 @@ class _Reading:
         handful of names, then again some for the names that have no text in those."""
         by_last_name: dict[str, set[str]] = {}
         for path in paths:
-            by_last_name.setdefault(FieldPath(path).name, set()).add(_name(path))
+            by_last_name.setdefault(FieldPath(path).name, set()).add(name_of(path))
         if not by_last_name or await self._is_all_read():
             return
         names, searches = list(by_last_name), _MOST_SEARCHES
@@ -444,7 +468,7 @@ class _Reading:
             searches -= len(batches)
             pages = await gather_limited(map(self._having_columns, batches), _AT_ONCE)
             await self.read(urn for page in pages for urn in page)
-            texts = {_name(path) for table in self.tables.values() for path in table.texts}
+            texts = {name_of(path) for table in self.tables.values() for path in table.texts}
             left = [
                 name
                 for batch, page in zip(batches, pages, strict=True)
@@ -531,7 +555,8 @@ def _letters(text: str) -> str:
 
 
 @lru_cache(maxsize=_MOST_NAMES)
-def _name(path: str) -> str:
+def name_of(path: str) -> str:
+    """Return by what columns of one name are found: the path without types, whatever the case."""
     return FieldPath(path).simple.casefold()
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -391,10 +392,16 @@ def changesets_dir() -> Path:
 
 
 def new_path(title: str, at: datetime) -> Path:
-    """Return a path for a changeset made at a moment, named after what it is about."""
+    """Return a path for a changeset made at a moment, named after what it is about; one that is
+    not there yet."""
     words = "".join(char if char.isalnum() else "-" for char in title.lower())
     name = "-".join(filter(None, words.split("-")))[:40].strip("-") or "changes"
-    return changesets_dir() / f"{at:%Y-%m-%d-%H%M%S}-{name}{_ENDING}"
+    stem = f"{at:%Y-%m-%d-%H%M%S}-{name}"
+    paths = (
+        changesets_dir() / f"{stem}{f'-{number}' if number > 1 else ''}{_ENDING}"
+        for number in count(1)
+    )
+    return next(path for path in paths if not path.exists())
 
 
 def kept_changesets() -> tuple[Path, ...]:

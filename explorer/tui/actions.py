@@ -331,6 +331,7 @@ _EDITING: tuple[Action, ...] = (
         Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
         for number in range(2, 6)
     ),
+    Action("editor", "draft", ("f10",), "Have the drafting command suggest a text", "draft"),
     Action("alldone", "next_table", ("enter",), "On to the next table", "next table"),
     Action("app", "drafts", ("f4",), "Drafts: what was typed and not saved"),
     Action("app", "worklist", ("W",), "Worklist: what is worth documenting next"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.stewardship.changeset import Change, Changeset
     from explorer.stewardship.concepts import Concept, ConceptColumn
     from explorer.stewardship.coverage import Count, Coverage, Group, Part
+    from explorer.stewardship.drafting import DraftingFailure
     from explorer.stewardship.staging import (
         ReviewItem,
         ReviewState,
@@ -49,8 +50,10 @@ __all__ = [
     "coverage_page",
     "coverage_table",
     "deprecation_lines",
+    "drafting_failures",
     "edit_column",
     "edit_sentence",
+    "failure_sentences",
     "group_name",
     "item_people",
     "item_sentences",
@@ -455,6 +458,31 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
             )
         )
     return Table.of("review", names, rows)
+
+
+def drafting_failures(failures: "Sequence[DraftingFailure]") -> Table:
+    """Return for programs what a command had no text for: a row each, the table itself without a
+    column."""
+    rows: list[Row] = [(one.urn, one.table, one.column, one.why) for one in failures]
+    return Table.of("failures", ("urn", "table", "column", "why"), rows)
+
+
+_FAILURES_NAMED: Final = 5
+
+
+def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
+    """Return for each reason for which a command had no text the columns and tables that it was
+    given for, the first five by name."""
+    by_reason: dict[str, list[str]] = {}
+    for one in failures:
+        column = FieldPath(one.column).simple if one.column is not None else ""
+        by_reason.setdefault(one.why, []).append(".".join(filter(None, (one.table, column))))
+    sentences = []
+    for why, places in by_reason.items():
+        more = len(places) - _FAILURES_NAMED
+        named = ", ".join(places[:_FAILURES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        sentences.append(f"no draft for {named}: {why}")
+    return tuple(sentences)
 
 
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:

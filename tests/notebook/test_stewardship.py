@@ -1,6 +1,7 @@
 """What stewardship says of a catalog shows itself in a notebook and is a DataFrame when asked."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,3 +114,22 @@ def test_a_load_says_what_went_in_and_what_was_refused_and_why(
     for text in (read(shown).text, repr(shown)):
         assert "1 written" in text
         assert text.count("expected a string") == count
+
+
+def test_drafts_of_a_command_show_themselves_and_their_changeset(
+    cat: Any, read: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "drafts.changes.jsonl"
+    drafted = cat.stewardship.draft(
+        folder=FOLDER, command="echo A text.", parts=["columns"], limit=2, path=path
+    )
+    assert [item.edit.text for item in drafted.changeset.items] == ["A text."] * 2
+    assert list(drafted.df["text"]) == ["A text."] * 2
+    failed = cat.stewardship.draft(folder=FOLDER, command="false", limit=1)
+    assert failed.changeset is None
+    assert list(failed.df["why"]) == ["the command failed with exit code 1"]
+    for text in (read(drafted).text, repr(drafted)):
+        assert "2 of 2 drafted" in text
+        assert "A text." in text
+        assert path.name in text
+    assert "exit code 1" in read(failed).text

@@ -7,7 +7,7 @@ import click
 
 from explorer.cli import options
 from explorer.cli.commands.dbt import dbt_export, dbt_import
-from explorer.cli.commands.review import concept, propose, review
+from explorer.cli.commands.review import concept, draft, propose, review
 from explorer.cli.options import (
     WORDS,
     DatasetChoice,
@@ -425,6 +425,7 @@ def docs() -> None:
 
 docs.add_command(propose)
 docs.add_command(concept)
+docs.add_command(draft)
 docs.add_command(review)
 docs.add_command(dbt_export)
 docs.add_command(dbt_import)

@@ -87,6 +87,12 @@ def profile() -> None:
     help="How long to wait for an answer.",
 )
 @click.option("--user", metavar="NAME", help="Who works on that catalog: edits there are by them.")
+@click.option(
+    "--drafting-command",
+    type=WORDS,
+    metavar="COMMAND",
+    help="Drafts descriptions of that server; none with ''.  See catalog profile draft-with.",
+)
 @click.option("--use", is_flag=True, help="Ask this server from now on.")
 @click.option("--replace", is_flag=True, help="Put it in the place of the one with this name.")
 def add(
@@ -96,6 +102,7 @@ def add(
     source: str | None,
     timeout_seconds: float | None,
     user: str | None,
+    drafting_command: str | None,
     *,
     token_in_file: bool,
     token_stdin: bool,
@@ -112,6 +119,8 @@ def add(
     Example
       catalog profile add prod --url https://data.example.com --token-from keyring
     """
+    from msgspec import structs
+
     from explorer import config
     from explorer.errors import InvalidInput
 
@@ -127,6 +136,7 @@ def add(
         source="file" if token_in_file else source or "none",
         read_only=read_only,
         timeout_seconds=timeout_seconds,
+        drafting_command=drafting_command,
     ).checked()
     config.checked_name(name)
     if token_stdin and made.source not in _KEPT:
@@ -141,7 +151,7 @@ def add(
                 f"there is a profile {name} already; give --replace to put this one in its place"
             )
         current = name if use else kept.current
-        return config.ConnectionProfiles(current, {**kept.by_name, name: made})
+        return structs.replace(kept, current=current, by_name={**kept.by_name, name: made})
 
     before = config.read_profiles()
     added(before)
@@ -166,7 +176,7 @@ def list_profiles(*, as_json: bool) -> None:
     A star marks the one in use.
     """
     from explorer import config
-    from explorer.cli.output import print_json, results, said
+    from explorer.cli.output import note, print_json, results, said
 
     kept = config.read_profiles()
     rows = [(name, kept.named(name)) for name in (config.EMBEDDED, *kept.by_name)]
@@ -183,6 +193,7 @@ def list_profiles(*, as_json: bool) -> None:
             *(["read only"] if one.read_only else []),
             *([f"by {user.rpartition(':')[2]}"] if (user := _user_of(one)) else []),
             *([f"{one.timeout_seconds:g} s"] if one.timeout_seconds else []),
+            *(_drafting_words(one.drafting_command)),
         ]
         cells = (
             "*" if name == kept.current else "",
@@ -193,7 +204,15 @@ def list_profiles(*, as_json: bool) -> None:
         )
         table.add_row(*(said(cell) for cell in cells))
     results().print(table)
+    if kept.drafting_command:
+        note(f"descriptions are drafted by: {kept.drafting_command}")
     _tell_what_is_stronger()
+
+
+def _drafting_words(command: str | None) -> tuple[str, ...]:
+    if command is None:
+        return ()
+    return (f"drafts by: {command}",) if command else ("no drafts",)
 
 
 @profile.command()
@@ -210,6 +229,8 @@ def use(name: str, user: str | None) -> None:
     Example
       catalog profile use embedded --user ada
     """
+    from msgspec import structs
+
     from explorer import config
 
     if user is not None:
@@ -220,7 +241,7 @@ def use(name: str, user: str | None) -> None:
 
     def used(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         kept.named(name)
-        return config.ConnectionProfiles(name, kept.by_name)
+        return structs.replace(kept, current=name)
 
     config.change_profiles(used)
     click.echo(f"{name} is in use", err=True)
@@ -236,6 +257,8 @@ def remove(name: str, *, yes: bool) -> None:
     Asks when it is the one in use.
     """
     import sys
+
+    from msgspec import structs
 
     from explorer import config
     from explorer.errors import InvalidInput
@@ -253,11 +276,88 @@ def remove(name: str, *, yes: bool) -> None:
 
     def removed(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         left = {other: one for other, one in kept.by_name.items() if other != name}
-        return config.ConnectionProfiles(None if kept.current == name else kept.current, left)
+        current = None if kept.current == name else kept.current
+        return structs.replace(kept, current=current, by_name=left)
 
     config.change_profiles(removed)
     click.echo(f"{name} is removed", err=True)
     _forget(name, going)
+
+
+@profile.command("draft-with")
+@click.argument("command", type=WORDS, required=False)
+@click.option(
+    "--for",
+    "name",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="For the server of this profile alone.  [default: all whose profiles name no command]",
+)
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=float,
+    metavar="SECONDS",
+    help="How long it may take for one draft.  [default: 60]",
+)
+@click.option("--none", "is_none", is_flag=True, help="Draft with no command any more.")
+def draft_with(
+    command: str | None, name: str | None, timeout_seconds: float | None, *, is_none: bool
+) -> None:
+    """Name the COMMAND that drafts descriptions, or show that of the server in use.
+
+    It is run when somebody asks for a draft, with catalog docs draft or in the terminal's editor,
+    and never else. It is given what is known of a column as JSON and prints a text, as catalog docs
+    draft --help says; it is run without a shell. CATALOG_DRAFTING_COMMAND is stronger.
+
+    \b
+    Examples
+      catalog profile draft-with '~/bin/draft-description --short'
+      catalog profile draft-with --for prod --none    (nothing of prod is given to a command)
+    """
+    from msgspec import structs
+
+    from explorer import config
+    from explorer.cli.output import note
+    from explorer.errors import InvalidInput
+
+    if command is not None and is_none:
+        raise click.UsageError("a command and --none exclude each other; give one of them")
+    if name == config.EMBEDDED:
+        raise InvalidInput(
+            f"{name} has no entry of its own; name the command without --for, or keep its "
+            "directory under another name: catalog profile add NAME --data-dir DIRECTORY"
+        )
+    if command is None and not is_none and timeout_seconds is None:
+        found = config.server(profile=name).drafting
+        if not found.command:
+            note("no command is configured; catalog profile draft-with COMMAND names one")
+            return
+        click.echo(found.command)
+        note(f"from {found.source}, {found.timeout_seconds:g} s for one draft")
+        return
+    changes: dict[str, Any] = {}
+    if timeout_seconds is not None:
+        changes["drafting_timeout_seconds"] = timeout_seconds
+    if command is not None or is_none:
+        changes["drafting_command"] = command or ""
+
+    def named(kept: "ConnectionProfiles") -> "ConnectionProfiles":
+        if name is None:
+            # Without a profile there is nothing that an empty command would be stronger than.
+            own = {key: value if value != "" else None for key, value in changes.items()}
+            return structs.replace(kept, **own)
+        changed = structs.replace(kept.named(name), **changes)
+        return structs.replace(kept, by_name={**kept.by_name, name: changed})
+
+    config.change_profiles(named)
+    whose = f"of {name} " if name else ""
+    if is_none:
+        note(f"descriptions {whose}are drafted by no command")
+    elif command is not None:
+        note(f"descriptions {whose}are drafted by: {command}")
+    else:
+        note(f"a draft may take {timeout_seconds:g} s")
 
 
 @profile.command()
@@ -386,4 +486,5 @@ def _as_json(name: str, profile: "ConnectionProfile", current: str | None) -> di
         "read_only": profile.read_only,
         "timeout_seconds": profile.timeout_seconds,
         "signs": profile.signs,
+        "drafting_command": profile.drafting_command,
     }

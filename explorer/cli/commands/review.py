@@ -1,4 +1,4 @@
-"""`catalog docs propose`, `concept` and `review`: staged changesets."""
+"""`catalog docs propose`, `draft`, `concept` and `review`: staged changesets."""
 
 import sys
 from pathlib import Path
@@ -19,9 +19,16 @@ from explorer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from explorer.stewardship import Concept, ConceptColumn, StagedChangeset, StagedOutcome
+    from explorer.stewardship import (
+        Concept,
+        ConceptColumn,
+        StagedChangeset,
+        StagedEdit,
+        StagedOutcome,
+    )
+    from explorer.stewardship.coverage import Part
 
-__all__ = ["concept", "propose", "review"]
+__all__ = ["concept", "draft", "propose", "review"]
 
 _PROPOSE = """
 \b
@@ -224,6 +231,152 @@ def _chosen(
         return concept.columns
     texts = {"", *(_variant_text(concept, number) for number in replaced)}
     return tuple(column for column in concept.columns if column.text in texts)
+
+
+_DRAFT = """
+\b
+Examples
+  catalog docs draft --folder /prod/snowflake/analytics/marts --propose marts.changes.jsonl
+  catalog docs draft --filter platform:snowflake --with 'my-drafts --short' --limit 20
+  catalog worklist --top 50 --urns | catalog docs draft - --only columns
+  catalog docs draft URN --request | head -1 | my-drafts
+
+\b
+The command
+  It is named by --with, or configured by catalog profile draft-with; none is
+  run otherwise. It is run without a shell, once for each text, with your
+  environment, and killed with all that it started when its time is over. On
+  its standard input it gets a JSON object, on its standard output it prints
+  the text, in UTF-8, 64 kB at most. An exit code other than 0 says that it has
+  none, and the last line of its standard error why.
+
+\b
+The JSON object
+  version      1
+  about        column or table
+  description  what is written there now
+  table        urn, name, platform, kind, description, tags
+  column       path, name, type, native_type, nullable, is_key, tags, terms;
+               null for a table
+  neighbours   other columns of the table, the nearest first: path, name, type,
+               description
+  upstream     what it is made from, the nearest first: table, urn, column,
+               hops, found_by (lineage, or name: a guess), description
+  same_name    texts of columns of this name elsewhere, the most frequent first:
+               table, urn, column, description, columns (how many have it)
+  usage        days, queries of the table, uses of the column; null where
+               nothing is measured
+
+Nothing is written into the catalog. catalog docs review FILE and catalog-tui --review FILE decide;
+without --propose the file is where the terminal lists changesets (V).
+
+\b
+Exit codes
+  0  there is a draft for all that was asked for
+  1  the command failed for some, or for all; the others are in the file
+  130  interrupted; what was drafted until then is in the file
+
+\b
+--json prints an object:
+  file, counts  as catalog docs propose
+  edits         as catalog docs propose
+  failures      urn, table, column, why
+  left          how many more --limit has left out
+"""
+
+
+@click.command(epilog=_DRAFT)
+@dataset_options
+@click.option("--with", "command", type=WORDS, metavar="COMMAND", help="Run this command.")
+@click.option(
+    "--propose",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the changeset to this new file.",
+)
+@click.option(
+    "--only",
+    type=click.Choice(["columns", "tables"]),
+    help="Only columns, or only tables.  [default: both]",
+)
+@click.option("--limit", type=click.IntRange(1), help="Ask for so many texts at most.")
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=click.FloatRange(0.1),
+    metavar="SECONDS",
+    help="How long the command may take for one text.  [default: 60]",
+)
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="How often the command runs side by side.",
+)
+@click.option(
+    "--request",
+    "shows_requests",
+    is_flag=True,
+    help="Print what the command would be given, an object a line; run nothing.",
+)
+@format_options("json", "csv")
+@catalog_options
+def draft(
+    target: Target,
+    choice: DatasetChoice,
+    command: str | None,
+    output: Path | None,
+    only: "Part | None",
+    limit: int | None,
+    timeout_seconds: float | None,
+    at_once: int,
+    shown_as: OutputFormat | None,
+    *,
+    shows_requests: bool,
+) -> None:
+    """Have a command of yours draft descriptions where there are none, for review.
+
+    Of the datasets named, or of those that a search finds or a folder holds; of all without.
+    URN may be - for those on standard input, one a line.
+    """
+    from explorer.cli.rendering import review as rendering
+    from explorer.errors import NotFound
+    from explorer.stewardship import Stewardship
+
+    parts: tuple[Part, ...] = ("columns", "tables") if only is None else (only,)
+    drafted: list[StagedEdit] = []
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        if shows_requests:
+            rendering.print_requests(
+                steward.draft_requests(**choice.selection(catalog), parts=parts, limit=limit)
+            )
+            return
+        try:
+            with progress_bar("drafting") as progress:
+                outcome = steward.draft(
+                    **choice.selection(catalog),
+                    command=command,
+                    timeout_seconds=timeout_seconds,
+                    parts=parts,
+                    limit=limit,
+                    at_once=at_once,
+                    path=output,
+                    drafted=drafted.append,
+                    progress=progress,
+                )
+        except KeyboardInterrupt:
+            if drafted:
+                changeset = steward.stage(drafted, "Drafted texts", output)
+                rendering.say_interrupted(changeset)
+            raise
+    if not (outcome.edits or outcome.failures):
+        raise NotFound("nothing here lacks a description")
+    rendering.print_drafted(outcome, shown_as)
+    if outcome.failures:
+        click.get_current_context().exit(1)
 
 
 _REVIEW = """

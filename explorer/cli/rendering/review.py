@@ -1,5 +1,6 @@
 """The review of a staged changeset: its edits, the questions, and what became of them."""
 
+import json
 import os
 import sys
 import termios
@@ -27,17 +28,26 @@ from explorer.metadata.urn import Urn
 from explorer.views import stewardship as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from explorer.stewardship import Concept, ReviewItem, StagedChangeset, StagedOutcome
+    from explorer.stewardship import (
+        Concept,
+        DraftingOutcome,
+        ReviewItem,
+        StagedChangeset,
+        StagedOutcome,
+    )
 
 __all__ = [
     "ask_for_each",
     "print_concept",
+    "print_drafted",
     "print_outcome",
     "print_proposed",
+    "print_requests",
     "print_review",
     "say_counts",
+    "say_interrupted",
 ]
 
 _KEYS: Final = "a accept   x refuse   e edit   s leave it open   q end"
@@ -227,6 +237,40 @@ def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
         results().print()
         print_table(views.concept_page(concept, texts=False))
     note(Text(views.concept_sentence(concept)))
+
+
+def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> None:
+    """Print what a command drafted, for what it had no text, and how the drafts are reviewed."""
+    changeset, failures = outcome.changeset, outcome.failures
+    if shown_as == "json":
+        held = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
+        told = as_objects(views.drafting_failures(failures))
+        shown = {"file": held["file"], "counts": {"command": len(outcome.edits)}}
+        print_json(shown | {"edits": held["edits"], "failures": told, "left": outcome.left})
+        return
+    if changeset is not None and shown_as == "csv":
+        print_csv(views.review_table(changeset.items))
+    elif changeset is not None:
+        print_table(views.review_page(changeset.items))
+    for sentence in views.failure_sentences(failures):
+        note(said(sentence))
+    total = len(outcome.edits) + len(failures)
+    left = f", {outcome.left:,} more left out by --limit" if outcome.left else ""
+    note(Text(f"{len(outcome.edits):,} of {total:,} drafted{left}; nothing is written yet"))
+    if changeset is not None:
+        note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+
+
+def print_requests(requests: "Sequence[Mapping[str, Any]]") -> None:
+    """Print what a drafting command would be given, an object a line."""
+    for request in requests:
+        click.echo(json.dumps(request, ensure_ascii=False))
+
+
+def say_interrupted(changeset: "StagedChangeset") -> None:
+    """Print where the drafts are that came before an interrupt."""
+    kept = f"{len(changeset.items):,} drafted before the interrupt"
+    note(Text(f"{kept}; catalog docs review {line(str(changeset.path))} decides them"))
 
 
 def say_counts(changeset: "StagedChangeset") -> None:

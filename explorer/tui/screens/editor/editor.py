@@ -14,7 +14,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Static, TextArea
 
-from explorer.errors import Unusable
+from explorer.errors import Misconfigured, Unusable
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
 from explorer.tui.actions import bindings
@@ -37,7 +37,7 @@ from explorer.tui.screens.editor.descriptions import (
 from explorer.tui.screens.editor.drafts import DraftKeeper, Failure, Save, Saves
 from explorer.tui.screens.editor.side_panes import Preview, SuggestionsPane, suggestions
 from explorer.tui.screens.editor.text_area import DescriptionArea
-from explorer.tui.session import TerminalSession
+from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.views.columns import (
@@ -83,6 +83,7 @@ _UNPAINTED_SECONDS = 0.1
 # Below so many lines the text has all of them.
 _LOW = 16
 _NOBODY = "unknown"
+_OF_A_TEXT = frozenset({"compare", "edit_outside", "look", "discard", "take", "draft"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._hurry = asyncio.Event()
         self._warned = False
         self._is_newer = False
+        self._drafted: dict[Key, str] = {}
+        self._drafting: set[Key] = set()
         self._over = False
         self._burst_seconds = 0.0
         self._unpainted = ExitStack()
@@ -255,7 +258,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Only what leads anywhere: to a column there is, a text that is offered, a server that is
         written to."""
         path = self._target.path
-        if self._is_done and action in ("compare", "edit_outside", "look", "discard", "take"):
+        if self._is_done and action in _OF_A_TEXT:
             return False
         match action, parameters:
             case "save", _ if self._is_done:
@@ -271,6 +274,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 return is_one_of_many and not self._session.read_only
             case "to_failed", _:
                 return bool(self._failed_paths)
+            case "draft", _:
+                return self.urn.entity_type == "dataset"
             case "move", (int(step),):
                 return self._subject.beside(path, step) is not None
             case "take", (int(number),):
@@ -399,6 +404,18 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._wanted_offer = number
             self._area.hold(self._give_up_taking)
             self._hurry.set()
+
+    def action_draft(self) -> None:
+        """Have the drafting command suggest a text, which is then taken by its key. What is typed
+        stays, and the writer may go on meanwhile."""
+        key = self._target.key
+        drafted = self.query_one(SuggestionsPane).drafted_without_key
+        if drafted is not None and drafted != self._area.text:
+            self._area.replace_all(drafted)
+        elif key in self._drafting:
+            self._say("The drafting command is at work on this text already.")
+        else:
+            self._draft(key, self._subject)
 
     def action_look(self) -> None:
         """In a narrow terminal the text and what it looks like take turns."""
@@ -563,8 +580,50 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         finally:
             buffer.is_asking = False
         if buffer is self._buffer and not self._is_gone:
+            if buffer.target.key in self._drafted:
+                self._offer_drafted()
             self.refresh_bindings()
             self._take_wanted()
+
+    @work(group="drafting", description="a draft by the configured command")
+    async def _draft(self, key: Key, subject: Descriptions) -> None:
+        """Ask for a suggestion; it is kept for its text while the editor is open, wherever the
+        writer is by then."""
+        from explorer.stewardship.drafting import chosen_command, drafting_requests
+
+        title = said(subject.target(key[1]).title).plain
+        self._drafting.add(key)
+        requests = []
+        try:
+            command = chosen_command((await self._session.catalog()).drafting)
+            self._say(f"drafting a text for {title} …")
+            with self._session.reporting(f"reading what is known of {title}"):
+                catalog = await self._session.catalog()
+                requests = await drafting_requests(catalog, [(subject.entity, key[1])])
+            # Not while the server counts as asked: it has answered.
+            for request in requests:
+                self._drafted[key] = await command.suggest(request)
+        except Misconfigured as error:
+            if not self._is_gone:
+                self._say(sentence_of(error), error=True)
+            return
+        finally:
+            self._drafting.discard(key)
+        if self._is_gone or not requests:
+            return
+        if key == self._target.key and self._opened.is_set():
+            self._offer_drafted()
+        else:
+            self._say(f"There is a draft for {title}; it is offered there.")
+
+    def _offer_drafted(self) -> None:
+        """Offer what was drafted for the text at hand."""
+        text = self._drafted.get(self._target.key)
+        if text is None:
+            return
+        beside = self.query_one(SuggestionsPane)
+        self._say(f"Drafted: {beside.add_drafted(text)} takes it.")
+        self.refresh_bindings()
 
     @work(exclusive=True, group="measure", description="use and values of the columns")
     async def _measure(self, subject: Descriptions) -> None:

@@ -83,6 +83,7 @@ _ASPECTS = (
     "datasetProperties",
     "editableDatasetProperties",
 )
+_DRAFTED = "drafted by the command"
 _LOOKED_AT = 12
 _GIVEN = 3
 
@@ -180,9 +181,7 @@ class SuggestionsPane(Widget):
         super().__init__()
         self._offers: list[_Offer | None] = []
         self._note = ""
-        self._keys = {
-            action.name: action.key for action in actions_of("editor") if "take" in action.name
-        }
+        self._keys = {action.name: action.key for action in actions_of("editor")}
 
     def show_target(self, target: DescriptionTarget, note: str = "") -> None:
         """Begin with what came in; `note` says what is special about the text."""
@@ -205,6 +204,41 @@ class SuggestionsPane(Widget):
         self._offers.append(_Offer(text, f"saved by {by or 'somebody else'}", is_theirs=True))
         self.refresh(layout=True)
 
+    def add_drafted(self, text: str) -> str:
+        """Add what the drafting command suggests, or put it in the place of its last suggestion;
+        returns the key that takes it. A text that is offered already is not offered twice."""
+        texts = [one.text if one is not None else None for one in self._offers]
+        drafted = self._drafted_at
+        if text in texts:
+            at = texts.index(text)
+        elif drafted is not None:
+            at = drafted
+            self._offers[at] = _Offer(text, _DRAFTED)
+        else:
+            at = len(self._offers)
+            self._offers.append(_Offer(text, _DRAFTED))
+        self.refresh(layout=True)
+        return self._key_of(at + 1)
+
+    @property
+    def drafted_without_key(self) -> str | None:
+        """What the drafting command suggested, where no numbered key is left for it: then the key
+        that asks for it takes it."""
+        at = self._drafted_at
+        return None if at is None or f"take({at + 1})" in self._keys else self.offer(at + 1)
+
+    @property
+    def _drafted_at(self) -> int | None:
+        places = (at for at, one in enumerate(self._offers) if one and one.origin == _DRAFTED)
+        return next(places, None)
+
+    def _key_of(self, number: int) -> str:
+        """The key that takes the text of that number; two blanks where none does."""
+        numbered = self._keys.get(f"take({number})")
+        if numbered is None and number - 1 == self._drafted_at:
+            return self._keys["draft"]
+        return numbered or "  "
+
     def offer(self, number: int) -> str | None:
         """The text that a number takes, from 1; nothing where there is none."""
         offer = self._offers[number - 1] if 0 < number <= len(self._offers) else None
@@ -225,7 +259,7 @@ class SuggestionsPane(Widget):
             if one is None:
                 lines.append(Text("no ingested description", "dim italic"))
                 continue
-            key = self._keys.get(f"take({number})", "  ")
+            key = self._key_of(number)
             origin = padded(said(one.origin, "dim"), min(max(width // 3, 12), 36))
             text = preview(one.text, missing="no description")
             lines.append(padded(Text.assemble((f"{key} ", "bold"), origin, " ", text), width))

@@ -1,0 +1,608 @@
+"""Drafting: an external command writes a first text for a column or a table, and people decide.
+
+No command is run unless one was configured (`explorer.config.Drafting`) or named by the caller.
+What it prints is a suggestion: it is put into a changeset for review, or shown in the editor, and
+never saved by itself. Texts that people typed and did not save are something else: `drafts`.
+
+The command is run without a shell, once for each text, with the environment of the caller. On its
+standard input it gets one JSON object, and its standard output is the suggested text, in UTF-8;
+white space around it is left off. An exit code other than 0 says that it has no text, and the last
+line of its standard error why. The object:
+
+version       1; raised when a field changes its meaning, not when one is added
+about         "column" or "table"
+description   what is written there now; usually empty
+table         urn, name, platform, kind ("table", "view"), description, tags
+column        path (exact), name, type, native_type, nullable, is_key, tags, terms; null for a table
+neighbours    the other columns of the table, those nearby first: path, name, type, description;
+              100 at most, for a table the first 100 of its own
+upstream      what it is made from, nearest first: table, urn, column, hops, found_by ("lineage", or
+              "name" for a guess), description; of a table the tables upstream, whose column is null
+same_name     the texts of columns of this name elsewhere, most frequent first: description, columns
+              (how many have it), table, urn, column; empty for a table
+usage         days, queries of the table, uses of the column (null where not counted); null where
+              nothing is measured
+
+A description is cut after 2,000 characters.
+"""
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from explorer.client.connection import gather_limited
+from explorer.client.entity import Column, Entity
+from explorer.client.responses import REFUSALS
+from explorer.errors import InvalidInput, Misconfigured, ServerFault
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.stewardship.coverage import Part
+from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.propagation import (
+    ColumnKey,
+    ColumnSearch,
+    KnownTable,
+    ReachedColumns,
+    TableReader,
+    name_of,
+    read_upstream,
+)
+from explorer.stewardship.staging import StagedChangeset, StagedEdit, TextSource
+from explorer.stewardship.worklist import TableUse, use_of
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.config import Drafting
+    from explorer.stewardship.documentation import Progress
+
+__all__ = [
+    "DraftingCommand",
+    "DraftingFailure",
+    "DraftingOutcome",
+    "chosen_command",
+    "draft_descriptions",
+    "drafting_requests",
+    "undocumented_requests",
+]
+
+_ASPECTS: Final = (
+    "datasetKey",
+    "datasetProperties",
+    "editableDatasetProperties",
+    "schemaMetadata",
+    "editableSchemaMetadata",
+    "globalTags",
+    "subTypes",
+    "dataPlatformInstance",
+    "status",
+)
+_VERSION: Final = 1
+_DAYS: Final = 30
+_MOST_HOPS: Final = 5
+_MOST_NEIGHBOURS: Final = 100
+_MOST_UPSTREAM: Final = 20
+_LONGEST_TEXT: Final = 2_000
+_MOST_BYTES: Final = 64 * 1024
+_KILLING_SECONDS: Final = 2.0
+_KEPT_OF_ERRORS: Final = 4 * 1024
+_LONGEST_REASON: Final = 300
+_TABLES_AT_ONCE: Final = 50
+_READS_AT_ONCE: Final = 4
+_AT_ONCE: Final = 4
+# What a text may hold of control characters.
+_ALLOWED: Final = frozenset("\t\n")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftingCommand:
+    """A command as words, and for how long it may run for one text."""
+
+    words: tuple[str, ...]
+    timeout_seconds: float = 60.0
+
+    @classmethod
+    def parse(cls, text: str, timeout_seconds: float = 60.0) -> Self:
+        """Return the command that a text names, as a shell would take it apart. Raises
+        `InvalidInput` for what is none, or names a program that is not there."""
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise InvalidInput(f"{text!r} is no command: {error}") from error
+        if not words:
+            raise InvalidInput("the drafting command is empty; name a program")
+        if not timeout_seconds > 0:
+            raise InvalidInput("a draft needs more than 0 seconds")
+        program = str(Path(words[0]).expanduser()) if words[0].startswith("~") else words[0]
+        if shutil.which(program) is None:
+            raise InvalidInput(f"there is no program {words[0]!r} that can be run to draft texts")
+        return cls((program, *words[1:]), timeout_seconds)
+
+    @classmethod
+    def configured(cls, drafting: "Drafting") -> Self | None:
+        """Return the command that is configured for a server, None where none is. Raises
+        `Misconfigured` for one that cannot be run."""
+        if not drafting.command:
+            return None
+        try:
+            return cls.parse(drafting.command, drafting.timeout_seconds)
+        except InvalidInput as error:
+            raise Misconfigured(f"{error}; it comes from {drafting.source}") from error
+
+    async def suggest(self, request: Mapping[str, Any]) -> str:
+        """Return the text that the command prints for a request.
+
+        Raises `Misconfigured`, saying why there is none: it cannot be run, fails, prints nothing,
+        more than 64 kB or what is no text, or takes too long. A command that takes too long, prints
+        too much or is no longer wanted is killed, together with what it started.
+        """
+        loop = asyncio.get_running_loop()
+        run = _CommandRun(loop.create_future())
+        try:
+            transport, _ = await loop.subprocess_exec(
+                lambda: run, *self.words, start_new_session=True
+            )
+        except OSError as error:
+            raise Misconfigured(f"{self.words[0]} cannot be run: {error.strerror}") from error
+        process = transport.get_pid()
+        is_ended = False
+        try:
+            run.feed(transport, orjson.dumps(request))
+            async with asyncio.timeout(self.timeout_seconds):
+                await run.ended
+            is_ended = not run.is_too_long
+        except TimeoutError:
+            raise Misconfigured(
+                f"the command had no text within {self.timeout_seconds:g} s and was ended"
+            ) from None
+        finally:
+            if not is_ended:
+                # It leads a process group of its own.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process, signal.SIGKILL)
+            transport.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run.exited.wait(), _KILLING_SECONDS)
+        return run.text(transport.get_returncode())
+
+
+def chosen_command(
+    drafting: "Drafting", text: str | None = None, timeout_seconds: float | None = None
+) -> DraftingCommand:
+    """Return the command that somebody named, else the one that is configured. Raises
+    `Misconfigured` where there is none, saying how one is configured, and as `parse`."""
+    if text is not None:
+        return DraftingCommand.parse(text, timeout_seconds or drafting.timeout_seconds)
+    command = DraftingCommand.configured(drafting)
+    if command is None:
+        raise Misconfigured(
+            "no command is configured that drafts texts; catalog profile draft-with COMMAND names "
+            "one, and so does CATALOG_DRAFTING_COMMAND"
+        )
+    return replace(command, timeout_seconds=timeout_seconds or command.timeout_seconds)
+
+
+class _CommandRun(asyncio.SubprocessProtocol):
+    """One run of a command: what it has printed so far. `exited` is set when its process has
+    ended; `ended` is done when it has also closed its output, and as soon as it has printed too
+    much."""
+
+    def __init__(self, ended: "asyncio.Future[None]") -> None:
+        self.ended = ended
+        self.exited = asyncio.Event()
+        self.is_too_long = False
+        self._printed = bytearray()
+        self._errors = bytearray()
+        self._open = {1, 2}
+
+    def feed(self, transport: asyncio.SubprocessTransport, request: bytes) -> None:
+        """Give the command its input. One that does not read it may have a text all the same."""
+        stdin = transport.get_pipe_transport(0)
+        if isinstance(stdin, asyncio.WriteTransport):
+            stdin.write(request)
+            stdin.write_eof()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._printed += data
+            if len(self._printed) > _MOST_BYTES:
+                self.is_too_long = True
+                self._end()
+        else:
+            self._errors += data
+            del self._errors[:-_KEPT_OF_ERRORS]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        del exc
+        self._open.discard(fd)
+        self._end_if_over()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        self._end_if_over()
+
+    def text(self, code: int | None) -> str:
+        """Return what it printed, given its exit code; raises `Misconfigured` where that is no
+        text."""
+        if self.is_too_long:
+            raise Misconfigured(
+                f"the command printed more than {_MOST_BYTES // 1024} kB and was ended"
+            )
+        if code:
+            how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+            raise Misconfigured(f"the command {how}{self._reason()}")
+        try:
+            text = self._printed.decode()
+        except UnicodeDecodeError as error:
+            raise Misconfigured(
+                f"the command printed what is not UTF-8, at byte {error.start + 1:,}"
+            ) from error
+        text = text.replace("\r\n", "\n").strip()
+        if not text:
+            raise Misconfigured(f"the command printed nothing{self._reason()}")
+        odd = next((one for one in text if not (one >= " " or one in _ALLOWED)), None)
+        if odd is not None:
+            raise Misconfigured(f"the command printed a control character, U+{ord(odd):04X}")
+        return text
+
+    def _reason(self) -> str:
+        """Return the last line of its standard error, after a colon."""
+        lines = self._errors.decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        shown = "".join(one if one.isprintable() else " " for one in said)[:_LONGEST_REASON]
+        return f": {shown}" if shown else ""
+
+    def _end_if_over(self) -> None:
+        if self.exited.is_set() and not self._open:
+            self._end()
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftingFailure:
+    """A column, or a table where `column` is None, for which the command had no text, and the
+    sentence that says why."""
+
+    urn: str
+    table: str
+    column: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftingOutcome:
+    """What a command drafted, as edits to be staged, in the order in which it was asked; what it
+    had no text for; and how many were not asked for because a limit was given. `changeset` is
+    where the edits were staged."""
+
+    edits: tuple[StagedEdit, ...] = ()
+    failures: tuple[DraftingFailure, ...] = ()
+    left: int = 0
+    changeset: StagedChangeset | None = None
+
+
+@dataclass(slots=True)
+class _Drafted:
+    """What came of each text that was asked for, by its place in the order."""
+
+    edits: dict[int, StagedEdit] = field(default_factory=dict)
+    failures: dict[int, DraftingFailure] = field(default_factory=dict)
+
+
+async def draft_descriptions(
+    catalog: "AsyncCatalog",
+    urns: Sequence[Urn],
+    command: DraftingCommand,
+    *,
+    parts: Iterable[Part] = ("columns", "tables"),
+    limit: int | None = None,
+    at_once: int = _AT_ONCE,
+    drafted: "Callable[[StagedEdit], object] | None" = None,
+    progress: "Progress | None" = None,
+) -> DraftingOutcome:
+    """Ask a command for a text for each undocumented column and table of the datasets among `urns`
+    that exist, `limit` at most, and return what it drafted. Soft-deleted datasets are left out.
+
+    Nothing is written. The command is run `at_once` times side by side; where it fails, the rest
+    goes on. `drafted` is called with each edit as it comes, so that a caller that is interrupted
+    has what was drafted until then; `progress` with how many were asked for, of how many.
+
+    Costs what `drafting_requests` costs, 50 tables at a time. Raises `InvalidInput` for a limit or
+    a number at once below one.
+    """
+    if at_once < 1 or (limit is not None and limit < 1):
+        raise InvalidInput("a command is asked for one text or more, and one at once or more")
+    found = _Drafted()
+    tasks = await _read_undocumented(catalog, urns, parts)
+    chosen = tasks[:limit]
+
+    async def ask(at: int, entity: Entity, path: str | None, request: Mapping[str, Any]) -> None:
+        try:
+            text = await command.suggest(request)
+        except Misconfigured as error:
+            found.failures[at] = DraftingFailure(str(entity.urn), entity.name, path, str(error))
+        else:
+            found.edits[at] = _edit(entity, path, text)
+            if drafted is not None:
+                drafted(found.edits[at])
+        if progress is not None:
+            progress(len(found.edits) + len(found.failures), len(chosen))
+
+    begin = 0
+    for stretch in _by_tables(chosen):
+        requests = await drafting_requests(catalog, stretch)
+        asked = enumerate(zip(stretch, requests, strict=True), begin)
+        work = (ask(at, *place, request) for at, (place, request) in asked)
+        await gather_limited(work, at_once)
+        begin += len(stretch)
+    return DraftingOutcome(
+        tuple(found.edits[at] for at in sorted(found.edits)),
+        tuple(found.failures[at] for at in sorted(found.failures)),
+        len(tasks) - len(chosen),
+    )
+
+
+async def undocumented_requests(
+    catalog: "AsyncCatalog",
+    urns: Sequence[Urn],
+    *,
+    parts: Iterable[Part] = ("columns", "tables"),
+    limit: int | None = None,
+) -> list[dict[str, Any]]:
+    """Return what a command would be given by `draft_descriptions`, in its order."""
+    tasks = await _read_undocumented(catalog, urns, parts)
+    stretches = [await drafting_requests(catalog, stretch) for stretch in _by_tables(tasks[:limit])]
+    return [request for stretch in stretches for request in stretch]
+
+
+async def _read_undocumented(
+    catalog: "AsyncCatalog", urns: Sequence[Urn], parts: Iterable[Part]
+) -> list[tuple[Entity, str | None]]:
+    wanted = frozenset(parts)
+    return [
+        (entity, path)
+        async for entity in read_datasets(catalog, urns, _ASPECTS)
+        for path in _undocumented(entity, wanted)
+    ]
+
+
+async def drafting_requests(
+    catalog: "AsyncCatalog", places: Sequence[tuple[Entity, str | None]]
+) -> list[dict[str, Any]]:
+    """Return what a command is given for columns of datasets, or for datasets where the path is
+    None, in their order; the docstring of this module says what it holds.
+
+    Costs what `AsyncCatalog.entities` of the datasets and of those upstream costs, one request for
+    the usage of each, and for columns what `TableReader.read_elsewhere` of their names costs.
+    Raises `InvalidInput` for an entity that is no dataset, or a column that it has not.
+    """
+    for entity, path in places:
+        if entity.entity_type != "dataset":
+            raise InvalidInput(f"{entity.urn} is no dataset; only datasets and columns are drafted")
+        if path is not None and entity.schema.column(path) is None:
+            raise InvalidInput(f"{entity.name} has no column {path}")
+    reader = TableReader(catalog, None)
+    named = list(dict.fromkeys(str(entity.urn) for entity, _ in places))
+    columns = [(str(entity.urn), path) for entity, path in places if path is not None]
+    await reader.read(named, is_lineage_followed=True)
+    search = ColumnSearch(reader.tables, _MOST_HOPS)
+    reached = await read_upstream(reader, search, columns)
+    await reader.read(_directly_upstream(named, reader.tables))
+    await reader.read_elsewhere(path for _, path in columns)
+    same_name = search.sources_by_name()
+    used = dict(
+        zip(
+            named,
+            await gather_limited((_use(catalog, urn) for urn in named), _READS_AT_ONCE),
+            strict=True,
+        )
+    )
+    requests = []
+    for entity, path in places:
+        urn = str(entity.urn)
+        column = None if path is None else entity.schema.column(path)
+        if column is None:
+            neighbours = list(map(_neighbour, entity.schema.columns[:_MOST_NEIGHBOURS]))
+            uppers = reader.tables[urn].upstreams[:_MOST_UPSTREAM]
+            upstream = [_upstream_table(reader.tables[one]) for one in uppers]
+            others = []
+        else:
+            key = (urn, column.path.raw)
+            neighbours = list(_neighbours(entity, column))
+            upstream = list(_upstream(key, reached[key], reader.tables))[:_MOST_UPSTREAM]
+            named_so = same_name.get(name_of(column.path.raw), ())
+            others = [
+                _other(one, reader.tables) for one in named_so if (one.urn, one.column) != key
+            ]
+        requests.append(
+            {
+                "version": _VERSION,
+                "about": "table" if column is None else "column",
+                "description": _cut((entity if column is None else column).description),
+                "table": _table(entity),
+                "column": None if column is None else _column(column),
+                "neighbours": neighbours,
+                "upstream": upstream,
+                "same_name": others,
+                "usage": _usage(used[urn], column),
+            }
+        )
+    return requests
+
+
+def _directly_upstream(urns: Iterable[str], tables: Mapping[str, KnownTable]) -> list[str]:
+    """Return the first tables upstream of each of some tables, and those of their columns."""
+    found: dict[str, None] = {}
+    for urn in urns:
+        table = tables[urn]
+        found |= dict.fromkeys(table.upstreams[:_MOST_UPSTREAM])
+        found |= dict.fromkeys(source for keys in table.made_from.values() for source, _ in keys)
+    return list(found)
+
+
+def _undocumented(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None]:
+    """Yield None for a dataset without a description, then the paths of its columns without."""
+    try:
+        if entity.removed:
+            return
+        if "tables" in parts and not entity.description.strip():
+            yield None
+        if "columns" in parts:
+            paths = (column.path.raw for column in entity.schema if not column.documented)
+            yield from dict.fromkeys(paths)
+    except ServerFault:
+        # An aspect of another shape: the worklist says nothing of such a dataset either.
+        return
+
+
+def _by_tables(
+    tasks: Sequence[tuple[Entity, str | None]],
+) -> Iterator[Sequence[tuple[Entity, str | None]]]:
+    """Yield stretches of tasks that speak of some tables each."""
+    begin = 0
+    tables: set[Urn] = set()
+    for at, (entity, _) in enumerate(tasks):
+        if entity.urn not in tables and len(tables) == _TABLES_AT_ONCE:
+            yield tasks[begin:at]
+            begin = at
+            tables.clear()
+        tables.add(entity.urn)
+    if begin < len(tasks):
+        yield tasks[begin:]
+
+
+def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
+    if path is None:
+        # Raw: white space alone is a text too where it is compared.
+        held = (entity.raw("editableDatasetProperties") or {}).get("description")
+        before, shown = held if isinstance(held, str) else "", entity.ingested_description
+    else:
+        column = entity.schema.column(path)
+        before, shown = (column.edited or "", column.ingested or "") if column else ("", "")
+    return StagedEdit(
+        str(entity.urn),
+        entity.name,
+        path,
+        before=before,
+        text=text,
+        shown=shown,
+        sources=(TextSource("command"),),
+    )
+
+
+async def _use(catalog: "AsyncCatalog", urn: str) -> TableUse:
+    try:
+        return use_of(await catalog.usage(urn, days=_DAYS))
+    except REFUSALS:
+        return TableUse()
+
+
+def _usage(use: TableUse, column: Column | None) -> dict[str, int | None] | None:
+    if not use.queries and not use.columns:
+        return None
+    uses: int | None = None
+    if column is not None and use.columns is not None:
+        uses = use.columns.get(column.path.raw, use.columns.get(column.path.simple, 0))
+    return {"days": _DAYS, "queries": use.queries, "uses": uses}
+
+
+def _table(entity: Entity) -> dict[str, Any]:
+    return {
+        "urn": str(entity.urn),
+        "name": entity.name,
+        "platform": entity.platform,
+        "kind": entity.kind,
+        "description": _cut(entity.description),
+        "tags": [Urn.label(str(tag)) for tag in entity.tags],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "path": column.path.raw,
+        "name": column.path.simple,
+        "type": column.type,
+        "native_type": column.native_type,
+        "nullable": column.nullable,
+        "is_key": column.is_key,
+        "tags": [Urn.label(str(tag)) for tag in column.tags],
+        "terms": [Urn.label(str(term)) for term in column.terms],
+    }
+
+
+def _neighbour(column: Column) -> dict[str, str]:
+    return {
+        "path": column.path.raw,
+        "name": column.path.simple,
+        "type": column.native_type or column.type,
+        "description": _cut(column.description),
+    }
+
+
+def _neighbours(entity: Entity, column: Column) -> Iterator[dict[str, str]]:
+    """Yield the other columns of a table, those that stand nearer in its schema first."""
+    columns = entity.schema.columns
+    place = columns.index(column)
+    nearest = sorted(range(len(columns)), key=lambda at: abs(at - place))
+    others = (columns[at] for at in nearest if columns[at].path.raw != column.path.raw)
+    return map(_neighbour, islice(others, _MOST_NEIGHBOURS))
+
+
+def _upstream(
+    key: ColumnKey, reached: ReachedColumns, tables: Mapping[str, KnownTable]
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns that one is made from, also those without a text, then the documented
+    columns further up that a walk led to, nearest first."""
+    urn, path = key
+    passed = {key}
+    for source, given in tables[urn].made_from.get(path, ()):
+        table = tables.get(source)
+        exact = (source, table.paths.exact(given) if table else given)
+        if table is not None and exact not in passed:
+            passed.add(exact)
+            yield _told(exact, tables) | {"hops": 1, "found_by": "lineage"}
+    nearest = sorted(reached.columns.items(), key=lambda one: (one[1], one[0]))
+    for upper, hops in nearest:
+        if upper not in passed:
+            yield _told(upper, tables) | {"hops": hops, "found_by": reached.source}
+
+
+def _upstream_table(table: KnownTable) -> dict[str, Any]:
+    return {
+        "table": table.name,
+        "urn": table.urn,
+        "column": None,
+        "description": _cut(table.description),
+        "hops": 1,
+        "found_by": "lineage",
+    }
+
+
+def _other(source: TextSource, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
+    return _told((source.urn, source.column), tables) | {"columns": source.agreeing}
+
+
+def _told(key: ColumnKey, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
+    table = tables[key[0]]
+    return {
+        "table": table.name,
+        "urn": table.urn,
+        "column": FieldPath(key[1]).simple,
+        "description": _cut(table.texts.get(key[1], "")),
+    }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
