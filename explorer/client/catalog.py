@@ -212,6 +212,7 @@ class Catalog(_OneServer, BlockingFace):
 
     abilities = blocking(AsyncCatalog.abilities)
     described = blocking(AsyncCatalog.described)
+    described_trend = blocking(AsyncCatalog.described_trend)
     undescribed = blocking(AsyncCatalog.undescribed)
     info = blocking(AsyncCatalog.info)
     search = blocking(AsyncCatalog.search)

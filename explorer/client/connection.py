@@ -108,6 +108,8 @@ class Abilities:
     """Names in the place of URNs in filters, and the field `documented`."""
     stewardship: bool = False
     """What is described and what is not, counted by the server."""
+    coverage_trend: bool = False
+    """How much was described on each day, counted by the server."""
     conditional_edits: bool = False
     """Edits in GraphQL that are made only while what their writer saw is there."""
 
@@ -134,6 +136,7 @@ def read_abilities(config: Any) -> Abilities:
             patch=True,
             names=ours.get("namesInFilters") is True,
             stewardship=ours.get("stewardship") is True,
+            coverage_trend=ours.get("coverageTrend") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
         )
     versions = declared.get("versions")

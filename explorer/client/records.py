@@ -28,6 +28,9 @@ __all__ = [
     "DescribedCount",
     "DescribedCounts",
     "DescribedGroup",
+    "DescribedGroupTrend",
+    "DescribedSeries",
+    "DescribedTrend",
     "Direction",
     "Edge",
     "Edges",
@@ -785,6 +788,37 @@ class DescribedCounts(msgspec.Struct, frozen=True):
     tables: DescribedCount
     columns: DescribedCount
     groups: tuple[DescribedGroup, ...] = ()
+
+
+class DescribedSeries(msgspec.Struct, frozen=True):
+    """How many of `total` were described, a number for each day."""
+
+    total: tuple[int, ...]
+    documented: tuple[int, ...]
+
+
+class DescribedGroupTrend(msgspec.Struct, frozen=True):
+    """The counts of the datasets under one key, day by day."""
+
+    key: str
+    name: str
+    tables: DescribedSeries
+    columns: DescribedSeries
+
+
+class DescribedTrend(msgspec.Struct, frozen=True, rename="camel"):
+    """How much of `datasets` was described at the end of each of `days`, oldest first, each by its
+    first moment in UTC (milliseconds since 1970); the last is as it is now. `since_millis` is the
+    first day of which anything is known, `group_total` how many groups there are: the first are
+    listed."""
+
+    datasets: int
+    days: tuple[int, ...]
+    tables: DescribedSeries
+    columns: DescribedSeries
+    since_millis: int | None = None
+    groups: tuple[DescribedGroupTrend, ...] = ()
+    group_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from explorer.client.pages import (
 from explorer.client.records import (
     BrowsePage,
     DescribedCounts,
+    DescribedTrend,
     Facet,
     FacetValue,
     Folder,
@@ -835,6 +836,28 @@ class SearchMethods(FilterMethods):
         body = await self._datasets_meant(urns, text, narrowed_by, folder)
         answer = await self._connection.send(action("/stewardship", "coverage", body | {"by": by}))
         return _read_described(answer, "coverage", DescribedCounts)
+
+    async def described_trend(
+        self,
+        urns: Sequence[Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        by: str | None = None,
+        days: int = 90,
+        every: str = "day",
+    ) -> DescribedTrend:
+        """Return how many tables and columns were described on each of the last days, or on every
+        seventh with `every="week"`, in all and by group as `described`; of datasets as for
+        `undescribed`. Only a server with `Abilities.coverage_trend` can tell. One request.
+
+        Example: `cat.described_trend(days=30)`
+        """
+        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        body |= {"by": by, "days": days, "every": every}
+        answer = await self._connection.send(action("/stewardship", "trend", body))
+        return _read_described(answer, "trend", DescribedTrend)
 
     async def _datasets_meant(
         self,

@@ -11,6 +11,7 @@ from explorer import stewardship
 from explorer.client.records import LoadReport, RefusedChange
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
+from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
 from explorer.notebook.view import (
@@ -40,6 +41,7 @@ __all__ = [
     "AppliedTable",
     "ChangesetTable",
     "CoverageTable",
+    "CoverageTrendChart",
     "Documentation",
     "DraftingTable",
     "LoadTable",
@@ -57,6 +59,11 @@ _COVERED = dict.fromkeys(("key", "name"), "string") | {
     f"{part}_{count}": "Float64" if count == "percent" else "int64"
     for part in views.PARTS
     for count in views.COUNTS
+}
+_TREND = dict.fromkeys(("key", "name", "day"), "string") | {
+    f"{part}_{count}": "Float64" if count == "percent" else "int64"
+    for part in views.PARTS
+    for count in ("total", "documented", "percent")
 }
 _LISTED = (
     dict.fromkeys(("urn", "table", "platform", "column", "path", "type"), "string")
@@ -90,6 +97,35 @@ class CoverageTable(ShownTable, stewardship.Coverage):
             for part in views.PARTS:
                 yield Say(f"{part}: {views.count_sentence(self.of(part))}")
         yield from table_parts(views.coverage_page(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
+    """How much was documented on each of the last days."""
+
+    def chart(self, zone: Zone = "UTC") -> PanelChart:
+        note = "; ".join(views.trend_sentences(self))
+        return PanelChart("Coverage", views.trend_charts(self), self.to_frame, note, zone=zone)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each day, oldest first, or for each group and day. No request.
+
+        key, name                            string           empty for all
+        day                                  datetime64[ns]   a day of UTC
+        tables_total, tables_documented      int64
+        columns_total, columns_documented    int64
+        tables_percent, columns_percent      Float64          missing for nothing to document
+        """
+        import pandas as pd
+
+        frame = tabulated([tuple(row) for row in views.trend_table(self).rows], _TREND)
+        return frame.assign(day=pd.to_datetime(frame["day"]).astype("datetime64[ns]"))
+
+    def parts(self) -> Iterator[Part]:
+        chart = self.chart()
+        yield from chart.parts()
+        if self.by:
+            yield from table_parts(views.trend_page(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -462,6 +498,10 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.coverage, "counting what is documented")
     def coverage(self, found: stewardship.Coverage) -> CoverageTable:
         return CoverageTable(**values_of(found))
+
+    @_shown(AsyncStewardship.coverage_trend, "counting what was documented")
+    def coverage_trend(self, found: stewardship.CoverageTrend) -> CoverageTrendChart:
+        return CoverageTrendChart(**values_of(found))
 
     @_shown(AsyncStewardship.worklist, "looking for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:

@@ -32,6 +32,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
+from explorer.server.coverage_trend import CoverageHistories
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, status_of
 from explorer.server.ingestion import (
@@ -99,6 +100,7 @@ class CatalogEngine:
         self.registry = registry
         self.intake = Intake(registry)
         self.ledger = Ledger(store, counts)
+        self.coverage_histories = CoverageHistories(store)
         self._projection = Projection(store, index, registry, self.ledger)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
         # For work of seconds, one after another: what people ask for, and what follows a move.
@@ -557,6 +559,7 @@ class CatalogEngine:
             "conditionalEdits": True,
             "namesInFilters": True,
             "stewardship": True,
+            "coverageTrend": True,
         }
 
     def _follow_moved(self) -> None:

@@ -39,13 +39,18 @@ __all__ = [
     "Grouping",
     "Lacking",
     "Ledger",
+    "SchemaTexts",
     "UndescribedItem",
     "WorklistDataset",
     "WorklistPage",
     "count_downstream",
     "cover",
+    "group_keys",
+    "has_text",
     "rank",
+    "read_edited_texts",
     "read_facts",
+    "read_schema_texts",
     "with_use",
 ]
 
@@ -132,8 +137,8 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     """Return the facts of a dataset from the values of its aspects, as stored; some 50 µs."""
     values = {name: _object(stored.get(name)) for name in ASPECTS if not name.endswith("Metadata")}
     parsed = Urn.parse(urn)
-    ingested = _is_text(values["datasetProperties"].get("description"))
-    edited = _is_text(values["editableDatasetProperties"].get("description"))
+    ingested = has_text(values["datasetProperties"].get("description"))
+    edited = has_text(values["editableDatasetProperties"].get("description"))
     types = values["subTypes"].get("typeNames")
     kind = types[0] if types and isinstance(types[0], str) else _DATASET
     lacking: list[Lacking] = []
@@ -144,7 +149,7 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     annotated = _decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
     for place, field, text in _columns(fields, annotated):
         total += 1
-        told, written = _is_text(field.text), _is_text(text)
+        told, written = has_text(field.text), has_text(text)
         by_ingestion += told
         by_people += written
         if told or written:
@@ -165,6 +170,40 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
         _tags(values["globalTags"], (*fields, *annotated)),
         _texts(values["browsePaths"].get("paths")) or _newer_path(values["browsePathsV2"]),
         use.oldest_millis,
+    )
+
+
+class SchemaTexts(Struct, frozen=True):
+    """The paths of a schema, of which one that is listed twice counts twice: those that ingestion
+    describes, and the others."""
+
+    described: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many columns there are."""
+        return len(self.described) + len(self.others)
+
+    def documented(self, edited: Collection[str]) -> int:
+        """Return how many columns are described, given the paths that people describe."""
+        return len(self.described) + sum(path in edited for path in self.others)
+
+
+def read_schema_texts(value: bytes) -> SchemaTexts:
+    """Return the paths of a stored `schemaMetadata`."""
+    fields = _decoded(_schema, value, _SchemaColumns()).fields
+    return SchemaTexts(
+        tuple(one.path for one in fields if has_text(one.text)),
+        tuple(one.path for one in fields if not has_text(one.text)),
+    )
+
+
+def read_edited_texts(value: bytes) -> frozenset[str]:
+    """Return the paths that a stored `editableSchemaMetadata` describes."""
+    fields = _decoded(_edited, value, _Edited()).fields
+    return frozenset(
+        path for path, text in {one.path: one.text for one in fields}.items() if has_text(text)
     )
 
 
@@ -217,7 +256,8 @@ def _texts(given: Any, key: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in found if isinstance(one, str)))
 
 
-def _is_text(given: object) -> bool:
+def has_text(given: object) -> bool:
+    """Return whether a value is a text that says something."""
     return isinstance(given, str) and bool(given.strip())
 
 
@@ -712,7 +752,7 @@ def cover(entries: Iterable[WorklistDataset], by: Grouping | None) -> DescribedC
         facts = entry.facts
         tables.add(facts.table)
         columns.add(facts.columns)
-        for key in _keys(facts, by) if by else ():
+        for key in group_keys(facts, by) if by else ():
             if key not in groups:
                 groups[key] = CoverageGroup(key, CoverageCount(), CoverageCount())
             groups[key].tables.add(facts.table)
@@ -754,7 +794,8 @@ def _key_of(item: UndescribedItem) -> _Key:
     return item.key
 
 
-def _keys(facts: DatasetFacts, by: Grouping) -> Collection[str]:
+def group_keys(facts: DatasetFacts, by: Grouping) -> Collection[str]:
+    """Return what a dataset counts under; one empty key where there is nothing."""
     match by:
         case "platform":
             return (facts.platform,)

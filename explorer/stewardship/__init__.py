@@ -16,7 +16,16 @@ if TYPE_CHECKING:
         stage_changes,
     )
     from explorer.stewardship.concepts import Concept, ConceptColumn, Variant, stage_concept
-    from explorer.stewardship.coverage import Count, Coverage, Group, Grouping, cover
+    from explorer.stewardship.coverage import (
+        Count,
+        Coverage,
+        CoverageTrend,
+        DayCount,
+        Group,
+        Grouping,
+        GroupTrend,
+        cover,
+    )
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
     from explorer.stewardship.drafting import DraftingCommand, DraftingFailure, DraftingOutcome
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
@@ -48,12 +57,15 @@ __all__ = [
     "ConceptColumn",
     "Count",
     "Coverage",
+    "CoverageTrend",
+    "DayCount",
     "DraftingCommand",
     "DraftingFailure",
     "DraftingOutcome",
     "Entry",
     "Format",
     "Group",
+    "GroupTrend",
     "Grouping",
     "Item",
     "Kind",
@@ -105,7 +117,16 @@ _NAMES = {
         "stage_changes",
     ),
     "concepts": ("Concept", "ConceptColumn", "Variant", "stage_concept"),
-    "coverage": ("Count", "Coverage", "Group", "Grouping", "cover"),
+    "coverage": (
+        "Count",
+        "Coverage",
+        "CoverageTrend",
+        "DayCount",
+        "Group",
+        "GroupTrend",
+        "Grouping",
+        "cover",
+    ),
     "drafting": ("DraftingCommand", "DraftingFailure", "DraftingOutcome"),
     "documentation": ("Entry", "Row", "digest_of", "rows_of"),
     "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),

@@ -19,7 +19,16 @@ from explorer.stewardship.changeset import (
     read_documentation,
 )
 from explorer.stewardship.concepts import read_concept, read_term_concept
-from explorer.stewardship.coverage import Coverage, Grouping, Part, ask_coverage, read_coverage
+from explorer.stewardship.coverage import (
+    Coverage,
+    CoverageTrend,
+    Every,
+    Grouping,
+    Part,
+    ask_coverage,
+    ask_trend,
+    read_coverage,
+)
 from explorer.stewardship.documentation import Progress, Row, named_datasets, select_datasets
 from explorer.stewardship.drafting import (
     DraftingOutcome,
@@ -121,6 +130,32 @@ class AsyncStewardship:
             self._catalog, named, text=text, narrowed_by=narrowed_by, folder=folder
         )
         return await read_coverage(self._catalog, chosen, by, progress)
+
+    async def coverage_trend(
+        self,
+        urns: Iterable[str | Urn] = (),
+        *,
+        text: str = "*",
+        narrowed_by: Filter | str | None = None,
+        folder: str | None = None,
+        by: Grouping | None = None,
+        days: int = 90,
+        every: Every = "day",
+        progress: Progress | None = None,
+    ) -> CoverageTrend:
+        """Return how much was documented on each of the last days, or on every seventh; see
+        `explorer.stewardship.coverage.ask_trend`. One request; the first one in a large catalog
+        takes seconds. Raises `InvalidInput` on a server that cannot tell, as DataHub's cannot.
+
+        Example: `steward.coverage_trend(by="platform", days=30)`
+        """
+        meant = named_datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        question = partial(ask_trend, self._catalog, meant, text=text, by=by)
+        question = partial(question, narrowed_by=narrowed_by, folder=folder)
+        trend = await _counted(partial(question, days=days, every=every))
+        if progress is not None:
+            progress(trend.datasets, trend.datasets)
+        return trend
 
     async def worklist(
         self,
@@ -291,6 +326,7 @@ class Stewardship(SharedThreadFace):
     dbt_plan = blocking(AsyncStewardship.dbt_plan)
     dbt_changes = blocking(AsyncStewardship.dbt_changes)
     coverage = blocking(AsyncStewardship.coverage)
+    coverage_trend = blocking(AsyncStewardship.coverage_trend)
     worklist = blocking(AsyncStewardship.worklist)
     propose_descriptions = blocking(AsyncStewardship.propose_descriptions)
     draft = blocking(AsyncStewardship.draft)

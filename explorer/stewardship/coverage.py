@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.entity import Entity
-from explorer.client.records import DescribedCount
+from explorer.client.records import DescribedCount, DescribedSeries
+from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
@@ -21,10 +23,15 @@ __all__ = [
     "GROUPINGS",
     "Count",
     "Coverage",
+    "CoverageTrend",
+    "DayCount",
+    "Every",
     "Group",
+    "GroupTrend",
     "Grouping",
     "Part",
     "ask_coverage",
+    "ask_trend",
     "cover",
     "read_coverage",
 ]
@@ -184,6 +191,115 @@ async def ask_coverage(
         for one in found.groups
     ]
     return Coverage(_count_of(found.tables), _count_of(found.columns), by, tuple(groups))
+
+
+Every = Literal["day", "week"]
+
+_NO_TREND: Final = (
+    "this server does not say how much was documented on earlier days: DataHub gives the versions "
+    "of an aspect one by one and drops old ones; the catalog's own server counts them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many of `total` were documented at the end of a day."""
+
+    total: int = 0
+    documented: int = 0
+
+    @property
+    def percent(self) -> float | None:
+        """The documented share in percent, cut after one decimal, so that 100 means all; None
+        where there was nothing to document."""
+        return self.documented * 1000 // self.total / 10 if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTrend:
+    """The counts of the datasets that share something now, day by day; `key` and `name` as of
+    `Group`."""
+
+    key: str
+    name: str
+    tables: tuple[DayCount, ...]
+    columns: tuple[DayCount, ...]
+
+    def of(self, part: Part) -> tuple[DayCount, ...]:
+        """Return one of the two series."""
+        return self.tables if part == "tables" else self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageTrend:
+    """How much was documented at the end of each of `days` (UTC), oldest first, the last one being
+    today as it is by now: of the datasets that there are now, grouped as they are now.
+
+    `since` is the first day of which anything is known, None where nothing is; the days begin then
+    at the earliest. `groups` are those with the most columns left to document first, 50 of
+    `group_total` at most. Datasets that were deleted for good are in no day's count.
+    """
+
+    days: tuple[date, ...] = ()
+    tables: tuple[DayCount, ...] = ()
+    columns: tuple[DayCount, ...] = ()
+    by: Grouping | None = None
+    groups: tuple[GroupTrend, ...] = ()
+    group_total: int = 0
+    since: date | None = None
+    every: Every = "day"
+    datasets: int = 0
+
+    def of(self, part: Part) -> tuple[DayCount, ...]:
+        """Return one of the two series."""
+        return self.tables if part == "tables" else self.columns
+
+
+async def ask_trend(
+    catalog: "AsyncCatalog",
+    urns: "Sequence[Urn]",
+    *,
+    text: str = "*",
+    narrowed_by: Filter | str | None = None,
+    folder: str | None = None,
+    by: Grouping | None = None,
+    days: int = 90,
+    every: Every = "day",
+) -> CoverageTrend:
+    """Return the trend as a server with `Abilities.coverage_trend` counts it, of the datasets that
+    `AsyncCatalog.described` takes for these. One request. Raises `InvalidInput` where the server
+    cannot, as DataHub's cannot."""
+    if not (await catalog.abilities()).coverage_trend:
+        raise InvalidInput(_NO_TREND)
+    found = await catalog.described_trend(
+        urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by, days=days, every=every
+    )
+    groups = [
+        GroupTrend(one.key, one.name, _days_of(one.tables), _days_of(one.columns))
+        for one in found.groups
+    ]
+    return CoverageTrend(
+        tuple(map(_day, found.days)),
+        _days_of(found.tables),
+        _days_of(found.columns),
+        by,
+        tuple(groups),
+        found.group_total,
+        None if found.since_millis is None else _day(found.since_millis),
+        every,
+        found.datasets,
+    )
+
+
+def _day(millis: int) -> date:
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)).date()
+
+
+def _days_of(series: DescribedSeries) -> tuple[DayCount, ...]:
+    return tuple(
+        DayCount(total, documented)
+        for total, documented in zip(series.total, series.documented, strict=True)
+    )
 
 
 def _count_of(count: DescribedCount) -> Count:

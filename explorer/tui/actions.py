@@ -361,6 +361,7 @@ _EDITING: tuple[Action, ...] = (
         "Group by the one before",
         called="before",
     ),
+    Action("coverage", "trend", ("t",), "How it changed: columns, then tables", "trend"),
     Action("coverage", "filter", ("f", "slash"), "Narrow by words and conditions", "filter"),
     Action("coverage", "reload", ("r",), "Count again"),
     Action("coverage", "leave", ("escape",), "Clear the filter, then close", "close"),

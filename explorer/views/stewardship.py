@@ -6,20 +6,29 @@ every value under a stable name.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, overload
 
 from explorer.client.display import hidden_count
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import deprecation_in
+from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.changeset import Change, Changeset
     from explorer.stewardship.concepts import Concept, ConceptColumn
-    from explorer.stewardship.coverage import Count, Coverage, Group, Part
+    from explorer.stewardship.coverage import (
+        Count,
+        Coverage,
+        CoverageTrend,
+        DayCount,
+        Group,
+        GroupTrend,
+        Part,
+    )
     from explorer.stewardship.drafting import DraftingFailure
     from explorer.stewardship.staging import (
         ReviewItem,
@@ -64,6 +73,11 @@ __all__ = [
     "review_page",
     "review_table",
     "source_sentence",
+    "trend_change",
+    "trend_charts",
+    "trend_page",
+    "trend_sentences",
+    "trend_table",
     "variants_page",
     "worklist_counts",
     "worklist_page",
@@ -81,7 +95,7 @@ WHOLE_TABLE: Final = "(the table itself)"
 """Stands in the place of a column where the table is meant."""
 
 
-def percent_of(count: "Count") -> str:
+def percent_of(count: "Count | DayCount") -> str:
     """Return the documented share in words: `62.5%`, `43.0%`."""
     return "none" if count.percent is None else f"{count.percent:.1f}%"
 
@@ -96,7 +110,7 @@ def count_sentence(count: "Count") -> str:
     )
 
 
-def group_name(group: "Group", by: str | None) -> str:
+def group_name(group: "Group | GroupTrend", by: str | None) -> str:
     """Return the name of a group; `(no owner)` for what belongs to none."""
     return group.name or f"(no {by})"
 
@@ -147,6 +161,127 @@ def coverage_table(coverage: "Coverage") -> Table:
         for key, name, *counts in (groups if coverage.by else [whole])
     ]
     return Table.of("coverage", names, rows)
+
+
+_MOST_LINES: Final = 6
+
+
+def trend_charts(trend: "CoverageTrend", parts: "Sequence[Part]" = PARTS) -> tuple[Lines, ...]:
+    """Return the documented share over time: without groups one chart with a line for tables and
+    one for columns; with groups a chart for each part, a line for each of the first six groups."""
+    if trend.by is None:
+        lines = tuple(Line(part, _shares(trend, trend.of(part))) for part in parts)
+        return (Lines("Documented", lines, "share"),)
+    groups = trend.groups[:_MOST_LINES]
+    return tuple(
+        Lines(
+            f"Documented {part} by {trend.by}",
+            tuple(Line(group_name(one, trend.by), _shares(trend, one.of(part))) for one in groups),
+            "share",
+        )
+        for part in parts
+    )
+
+
+def _shares(trend: "CoverageTrend", counts: "Sequence[DayCount]") -> tuple[Point, ...]:
+    """Return the shares, each at the first moment of its day; a gap where nothing was there."""
+    return tuple(
+        (datetime.combine(day, time(), UTC), one.documented / one.total if one.total else None)
+        for day, one in zip(trend.days, counts, strict=True)
+    )
+
+
+def trend_page(trend: "CoverageTrend") -> Table:
+    """Return the trend for people: of all, a row for each day on which a count changed, and for the
+    first and the last, the newest first; with groups a row for each, how much is documented of it
+    now and by how many points that changed."""
+    if trend.by is None:
+        columns = (
+            TableColumn("day", style="bold"),
+            *(
+                TableColumn(f"{part}_{field}", heading, decimals=1)
+                for part in PARTS
+                for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
+            ),
+        )
+        rows: list[Row] = []
+        for at in range(len(trend.days) - 1, -1, -1):
+            counts = [trend.of(part)[at] for part in PARTS]
+            if 0 < at < len(trend.days) - 1 and counts == [
+                trend.of(part)[at - 1] for part in PARTS
+            ]:
+                continue
+            cells = (cell for one in counts for cell in (one.total, one.documented, one.percent))
+            rows.append((trend.days[at].isoformat(), *cells))
+        return Table(columns, rows, "Coverage over time")
+    columns = (
+        TableColumn("name", trend.by, folds=True, style="bold"),
+        *(
+            TableColumn(f"{part}_{field}", heading, decimals=1)
+            for part in PARTS
+            for field, heading in (("total", part), ("percent", "%"), ("change", "change"))
+        ),
+    )
+    rows = []
+    for group in trend.groups:
+        changes = (cell for part in PARTS for cell in _change_cells(group.of(part)))
+        rows.append((group_name(group, trend.by), *changes))
+    return Table(columns, rows, f"Coverage over time by {trend.by}", trend.group_total)
+
+
+def _change_cells(counts: "Sequence[DayCount]") -> tuple[int, float | None, str | None]:
+    last = counts[-1]
+    change = trend_change(counts)
+    return last.total, last.percent, None if change is None else f"{change:+.1f}"
+
+
+def trend_change(counts: "Sequence[DayCount]") -> float | None:
+    """Return by how many percentage points the documented share changed, from the first day on
+    which there was anything to document; None where there were not two such days."""
+    shares = [one.percent for one in counts if one.percent is not None]
+    return round(shares[-1] - shares[0], 1) if len(shares) > 1 and counts[-1].total else None
+
+
+def trend_table(trend: "CoverageTrend") -> Table:
+    """Return the trend for programs: a row for each group and day, oldest first, or without groups
+    a row for each day without a key."""
+    names = ("key", "name", "day")
+    counted = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
+    whole = [("", "", trend.tables, trend.columns)]
+    groups = [(one.key, one.name, one.tables, one.columns) for one in trend.groups]
+    rows: list[Row] = [
+        (
+            key,
+            name,
+            day.isoformat(),
+            *(getattr(one, field) for one in both for field in _TREND_COUNTS),
+        )
+        for key, name, *series in (groups if trend.by else whole)
+        for day, *both in zip(trend.days, *series, strict=True)
+    ]
+    return Table.of("coverage trend", (*names, *counted), rows)
+
+
+_TREND_COUNTS: Final = ("total", "documented", "percent")
+
+
+def trend_sentences(trend: "CoverageTrend") -> tuple[str, ...]:
+    """Return how the documented shares changed, and from when on they are known."""
+    if not trend.days:
+        return ("nothing is known of earlier days",)
+    sentences = []
+    for part in PARTS:
+        counts, change = trend.of(part), trend_change(trend.of(part))
+        since = (
+            f", {change:+.1f} points since {trend.days[0]:%Y-%m-%d}" if change is not None else ""
+        )
+        if counts[-1].total:
+            sentences.append(f"{part}: {percent_of(counts[-1])} documented{since}")
+    if trend.since is not None and trend.days[0] == trend.since:
+        sentences.append(f"nothing is known before {trend.since:%Y-%m-%d}")
+    if trend.group_total > len(trend.groups):
+        sentences.append(f"the first {len(trend.groups):,} of {trend.group_total:,} groups")
+    return tuple(sentences)
 
 
 def worklist_page(worklist: "Worklist") -> Table:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -84,3 +85,25 @@ def test_what_falls_short_is_said_and_marked(coverage: Any) -> None:
     ran = coverage("--fail-under", "80", "--only", "columns", "--json")
     assert ran.json["gate"] == {"fail_under": 80.0, "only": "columns", "reached": False}
     assert "columns: 50.0% documented, below 80%" in ran.err
+
+
+def test_the_trend_is_a_line_for_each_day_of_change(coverage: Any) -> None:
+    ran = coverage("--trend", "--days", "30")
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert ran.out.splitlines()[1].split() == [today, "2", "1", "50.0", "4", "2", "50.0"]
+    assert f"nothing is known before {today}" in ran.err
+    told = coverage("--trend", "--by", "platform", "--every", "week", "--json").json
+    assert (told["since"], told["by"], told["every"], told["datasets"]) == (
+        today,
+        "platform",
+        "week",
+        2,
+    )
+    assert {(one["key"], one["columns_percent"]) for one in told["days"]} == {
+        ("hive", 50.0),
+        ("snowflake", 50.0),
+    }
+    rows = list(csv.DictReader(io.StringIO(coverage("--trend", "--csv").out)))
+    assert [row["tables_documented"] for row in rows] == ["1"]
+    assert coverage("--days", "3").code == 2
+    assert coverage("--trend", "--fail-under", "3").code == 2

@@ -133,3 +133,16 @@ def test_drafts_of_a_command_show_themselves_and_their_changeset(
         assert "A text." in text
         assert path.name in text
     assert "exit code 1" in read(failed).text
+
+
+def test_the_trend_of_coverage_is_a_figure_and_a_frame(cat: Any, read: Any) -> None:
+    trend = cat.stewardship.coverage_trend(folder=FOLDER)
+    coverage = cat.stewardship.coverage(folder=FOLDER)
+    assert trend.df["columns_documented"].iloc[-1] == coverage.columns.documented
+    assert str(trend.df["day"].dtype) == "datetime64[ns]"
+    assert [line.name for line in trend.figure().data] == ["tables", "columns"]
+    page = read(trend)
+    for text in (page.text, repr(trend)):
+        assert f"{coverage.columns.percent:.1f}%" in text
+    groups = cat.stewardship.coverage_trend(by="domain")
+    assert "(no domain)" in read(groups).text

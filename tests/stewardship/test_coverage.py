@@ -1,12 +1,23 @@
 """The numbers of coverage are those that counting one by one gives."""
 
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
 from explorer.client import Catalog
-from explorer.stewardship import Count, Stewardship, cover
+from explorer.errors import InvalidInput
+from explorer.stewardship import (
+    Count,
+    CoverageTrend,
+    DayCount,
+    GroupTrend,
+    Stewardship,
+    cover,
+)
 from explorer.stewardship.coverage import GROUPINGS, keys_of
+from explorer.views import stewardship as views
 
 
 @pytest.fixture
@@ -123,3 +134,65 @@ def test_a_group_counts_what_a_filter_for_it_finds(sample: Catalog, by: Any) -> 
         narrowed_by = f'{field}:"{group.key}"' if group.key else f"NOT {field}:*"
         found = steward.coverage(narrowed_by=narrowed_by)
         assert (found.tables, found.columns) == (group.tables, group.columns), group.key
+
+
+def test_the_trend_ends_with_what_coverage_counts(steward: Any, named: Any) -> None:
+    trend = steward.coverage_trend(by="owner")
+    coverage = steward.coverage(by="owner")
+    for part in ("tables", "columns"):
+        last, now = trend.of(part)[-1], coverage.of(part)
+        assert (last.total, last.documented, last.percent) == (
+            now.total,
+            now.documented,
+            now.percent,
+        )
+    assert {(one.key, one.columns[-1].documented) for one in trend.groups} == {
+        (one.key, one.columns.documented) for one in coverage.groups
+    }
+    assert trend.days[0] == trend.since
+    assert len(trend.days) == len(trend.tables) == len(trend.columns) == 1
+    week = steward.coverage_trend([named("orders")], every="week", days=30)
+    assert week.datasets == 1
+
+
+def test_a_server_that_cannot_tell_the_trend_says_so(
+    catalog: Any, steward: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = replace(catalog.abilities(), coverage_trend=False)
+    monkeypatch.setattr(catalog.core._connection, "_abilities", here)
+    with pytest.raises(InvalidInput, match="DataHub"):
+        steward.coverage_trend()
+
+
+def days_of(*counts: tuple[int, int]) -> CoverageTrend:
+    """A trend whose tables and columns have these totals and documented ones."""
+    days = tuple(date(2026, 1, 1) + timedelta(days=at) for at in range(len(counts)))
+    series = tuple(DayCount(*one) for one in counts)
+    return CoverageTrend(days, series, series, since=days[0])
+
+
+def test_a_trend_is_a_line_with_gaps_and_a_row_for_each_change() -> None:
+    trend = days_of((0, 0), (4, 1), (4, 1), (4, 1), (8, 6), (8, 6))
+    (chart,) = views.trend_charts(trend)
+    assert [value for _, value in chart.lines[0].points] == [None, 0.25, 0.25, 0.25, 0.75, 0.75]
+    assert chart.unit == "share"
+    assert [row[0] for row in views.trend_page(trend).rows] == [
+        "2026-01-06",
+        "2026-01-05",
+        "2026-01-02",
+        "2026-01-01",
+    ]
+    assert len(views.trend_table(trend).rows) == 6
+    sentences = views.trend_sentences(trend)
+    assert "columns: 75.0% documented, +50.0 points since 2026-01-01" in sentences
+    assert "nothing is known before 2026-01-01" in sentences
+    group = GroupTrend("a", "A", trend.tables, trend.columns)
+    grouped = replace(trend, by="owner", groups=(group,), group_total=3)
+    assert [chart.title for chart in views.trend_charts(grouped)] == [
+        "Documented tables by owner",
+        "Documented columns by owner",
+    ]
+    assert views.trend_page(grouped).rows[0] == ("A", 8, 75.0, "+50.0", 8, 75.0, "+50.0")
+    assert "the first 1 of 3 groups" in views.trend_sentences(grouped)
+    assert views.trend_change(trend.tables[:1]) is None
+    assert views.trend_sentences(CoverageTrend()) == ("nothing is known of earlier days",)

@@ -257,3 +257,25 @@ async def test_a_server_that_does_not_count_is_counted_here(at: OpenTerminal, de
         await reader.type("name:uncounted")
         await reader.press("enter")
         await reader.sees("2 undocumented", "uncounted")
+
+
+async def test_how_the_coverage_of_a_group_changed_is_drawn_above_the_keys(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        make_table(catalog, "trend_of_coverage", ["a", "b"])
+        steward = Stewardship(catalog)
+        group = steward.coverage(by="platform").groups[0]
+    async with at(desk) as reader:
+        await reader.press("C")
+        await reader.sees("by platform", "missing", group.name)
+        await reader.press("t")
+        counted = f"{group.columns.documented:,} of {group.columns.total:,}"
+        await reader.sees(f"{group.name} · columns", counted, "┤", "▲")
+        await reader.press("t")
+        counted = f"{group.tables.documented:,} of {group.tables.total:,}"
+        await reader.sees(f"{group.name} · tables", counted)
+        await reader.press("right")
+        await reader.sees("by tag", "· tables ·")
+        await reader.press("t")
+        await reader.until(lambda: "· tables ·" not in reader.screen())

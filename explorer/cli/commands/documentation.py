@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.client.records import Edit
     from explorer.stewardship import Format
-    from explorer.stewardship.coverage import Grouping, Part
+    from explorer.stewardship.coverage import Every, Grouping, Part
 
 __all__ = ["coverage", "describe", "docs", "link", "worklist"]
 
@@ -161,6 +161,8 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     finish(done)
 
 
+_MOST_TREND_DAYS = 3_660
+
 _COVERAGE_EPILOG = """
 \b
 Examples
@@ -170,6 +172,8 @@ Examples
   catalog coverage --filter platform:snowflake --fail-under 80
   catalog coverage --filter tags:PII --only columns --fail-under 100
   catalog coverage --by domain --csv > coverage.csv
+  catalog coverage --trend --days 365 --every week
+  catalog coverage --trend --by platform
 
 \b
 What counts
@@ -188,6 +192,16 @@ For a build
   tables, columns  total, documented, edited, ingested, percent
   by, groups       key, name, tables, columns; null and empty without --by
   gate             fail_under, only, reached; null without --fail-under
+
+\b
+The trend
+  Of the datasets that there are now, as they were at the end of each day
+  (UTC), worked out from the versions of their aspects; the last day is now.
+  What was deleted for good is on no day. By group the 50 with the most left to
+  write are told. Only the catalog's own server can tell it, not DataHub's.
+  With --json it is since, by, every, datasets, group_total and days: key, name,
+  day, tables_total, tables_documented, tables_percent and columns_ likewise,
+  an object for each group and day, oldest first.
 """
 
 
@@ -208,6 +222,13 @@ For a build
 @click.option(
     "--only", type=click.Choice(("columns", "tables")), help="What --fail-under is about."
 )
+@click.option("--trend", is_flag=True, help="How it was on the last days.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, _MOST_TREND_DAYS),
+    help="With --trend: the last so many days.  [default: 90]",
+)
+@click.option("--every", type=click.Choice(("day", "week")), help="With --trend.  [default: day]")
 @format_options("json", "csv")
 @catalog_options
 def coverage(
@@ -216,7 +237,11 @@ def coverage(
     grouping: "Grouping | None",
     fail_under: float | None,
     only: "Part | None",
+    days: int | None,
+    every: "Every | None",
     shown_as: OutputFormat | None,
+    *,
+    trend: bool,
 ) -> None:
     """Show how much is documented: tables and columns apart.
 
@@ -225,11 +250,24 @@ def coverage(
     """
     if only and fail_under is None:
         raise click.UsageError("--only goes with --fail-under")
+    if trend and fail_under is not None:
+        raise click.UsageError("--trend and --fail-under exclude each other; give one of them")
+    if (days or every) and not trend:
+        raise click.UsageError("--days and --every go with --trend")
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
         meant = choice.selection(catalog)
+        if trend:
+            with progress_bar("reading") as progress:
+                course = Stewardship(catalog).coverage_trend(
+                    **meant, by=grouping, days=days or 90, every=every or "day", progress=progress
+                )
+            if not choice.urns:
+                require_any(course.datasets)
+            documentation.print_trend(course, shown_as)
+            return
         with progress_bar("reading") as progress:
             found = Stewardship(catalog).coverage(**meant, by=grouping, progress=progress)
     if not choice.urns:

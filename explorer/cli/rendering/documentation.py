@@ -43,7 +43,7 @@ from explorer.stewardship import (
     write_report,
     write_rows,
 )
-from explorer.stewardship.coverage import Part
+from explorer.stewardship.coverage import CoverageTrend, Part
 from explorer.views import stewardship as views
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ __all__ = [
     "print_coverage",
     "print_outcome",
     "print_outcome_as_json",
+    "print_trend",
     "print_worklist",
     "read",
     "say_counts",
@@ -216,6 +217,29 @@ def print_coverage(
             print_table(views.coverage_page(coverage))
             for part in views.PARTS if coverage.by else ():
                 note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
+
+
+def print_trend(trend: CoverageTrend, shown_as: OutputFormat | None) -> None:
+    """Print a line for each day on which a count changed, newest first, or one for each group; then
+    how the shares changed."""
+    match shown_as:
+        case "json":
+            print_json(
+                {
+                    "since": trend.since and trend.since.isoformat(),
+                    "by": trend.by,
+                    "every": trend.every,
+                    "datasets": trend.datasets,
+                    "group_total": trend.group_total,
+                    "days": as_objects(views.trend_table(trend)),
+                }
+            )
+        case "csv":
+            print_csv(views.trend_table(trend))
+        case _:
+            print_table(views.trend_page(trend))
+            for sentence in views.trend_sentences(trend):
+                note(Text(sentence))
 
 
 def _print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:

@@ -13,6 +13,7 @@ from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
 from explorer.server.catalog import CatalogEngine
+from explorer.server.coverage_trend import DAY_MILLIS, CoverageSeries, series_of
 from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
@@ -35,6 +36,7 @@ from explorer.server.stewardship import (
     WorklistDataset,
     WorklistPage,
     cover,
+    group_keys,
     rank,
     with_use,
 )
@@ -45,6 +47,10 @@ __all__ = ["StewardshipRoutes"]
 _DATASET = "dataset"
 _MOST_DAYS = 365
 _LOOK_SECONDS = 0.02
+_TREND_DAYS = 90
+_MOST_TREND_DAYS = 3_660
+_MOST_GROUPS = 50
+_STEPS = {"day": 1, "week": 7}
 _URNS = Parameter.optional("urns", "array of URNs", "the datasets meant, 10000 at most")
 _INPUT = Parameter.optional("input", "string", "those that a search for this finds")
 _FOLDER = Parameter.optional(
@@ -121,12 +127,89 @@ class StewardshipRoutes(Routes):
     async def _coverage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
+        by = self._grouping(parameters)
+        value = await self._catalog.offload(self._covered, parameters, request, by)
+        return ValueResponse(value)
+
+    @Endpoint(
+        "POST",
+        "/stewardship",
+        "how much was described on each of the last days, tables and columns apart",
+        role="reader",
+        standing="ours",
+        action="trend",
+        parameters=(
+            *_WHICH,
+            Parameter.optional("by", "string", f"in groups: {', '.join(GROUPINGS)}"),
+            Parameter.optional("days", "integer", "how far back", _TREND_DAYS),
+            Parameter.optional("every", "string", "day or week", "day"),
+        ),
+        gives="datasets, sinceMillis (the first day of which anything is known, None where nothing "
+        "is), days (the first moment of each day, oldest first), tables and columns {total, "
+        "documented}, a number for each day, by, groups {key, name, tables, columns}, the 50 with "
+        "the most left to describe first, and groupTotal",
+        notes=(
+            "Of all datasets that there are now without urns, input, filter and folder, grouped as "
+            "they are now; a day counts as it was at its end (UTC), the last one as it is now. "
+            "Soft-deleted ones count on the days before; what was deleted for good on none.",
+        ),
+    )
+    async def _trend(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        await self._wait()
+        by = self._grouping(parameters)
+        days = parameters.count("days", _TREND_DAYS)
+        if not 1 <= days <= _MOST_TREND_DAYS:
+            raise InvalidInput(f"'days' is from 1 to {_MOST_TREND_DAYS}, not {days}")
+        every = parameters.optional_text("every") or "day"
+        if every not in _STEPS:
+            raise InvalidInput(f"'every' is one of {', '.join(_STEPS)}, not {every!r}")
+        step = _STEPS[every]
+        value = await self._catalog.offload(self._trended, parameters, request, by, days, step)
+        return ValueResponse(value)
+
+    def _trended(
+        self,
+        parameters: Parameters,
+        request: RestliRequest,
+        by: Grouping | None,
+        days: int,
+        step: int,
+    ) -> dict[str, Any]:
+        chosen = self._chosen(parameters, request)
+        with self._catalog.ledger.entries() as entries:
+            meant = [
+                (urn, group_keys(entry.facts, by) if by else ())
+                for urn, entry in (entries.items() if chosen is None else _some(entries, chosen))
+            ]
+        today = int(time.time() * 1000) // DAY_MILLIS
+        with self._catalog.coverage_histories.days() as known:
+            histories = [(known[urn], keys) for urn, keys in meant if urn in known]
+            since = min((one[0].day for one, _ in histories if one), default=None)
+            first = max(today - days + 1, today if since is None else since)
+            shown = sorted(range(today, first - 1, -step))
+            whole, groups = series_of(histories, shown)
+        most = sorted(groups.items(), key=lambda one: (-one[1].left, one[0]))[:_MOST_GROUPS]
+        names = self._names([key for key, _ in most])
+        return {
+            "datasets": len(meant),
+            "sinceMillis": None if since is None else since * DAY_MILLIS,
+            "days": [day * DAY_MILLIS for day in shown],
+            **_series(whole),
+            "by": by,
+            "groups": [
+                {"key": key, "name": names.get(key) or Urn.label(key), **_series(one)}
+                for key, one in most
+            ],
+            "groupTotal": len(groups),
+        }
+
+    def _grouping(self, parameters: Parameters) -> Grouping | None:
         given = parameters.optional_text("by")
         by = next((one for one in GROUPINGS if one == given), None)
         if given is not None and by is None:
             raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {given!r}")
-        value = await self._catalog.offload(self._covered, parameters, request, by)
-        return ValueResponse(value)
+        return by
 
     def _ranked(
         self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
@@ -240,6 +323,13 @@ def _count(count: CoverageCount) -> dict[str, int]:
         "documented": count.documented,
         "edited": count.edited,
         "ingested": count.ingested,
+    }
+
+
+def _series(series: CoverageSeries) -> dict[str, Any]:
+    return {
+        "tables": {"total": series.tables, "documented": series.tables_documented},
+        "columns": {"total": series.columns, "documented": series.columns_documented},
     }
 
 

@@ -296,6 +296,12 @@ class Reader(Protocol):
         count back from the latest; numbers beyond the versions there are do no harm. None when
         there is no such aspect."""
 
+    def histories(
+        self, urns: Sequence[str], names: Collection[str]
+    ) -> dict[str, list[StoredAspect]]:
+        """Every version of some aspects of many entities by URN, in no particular order. Two
+        queries for some hundred; an entity that has none is left out."""
+
     def existing(self, urns: Sequence[str]) -> set[str]:
         """Which of the URNs are stored entities: those that have any aspect."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
@@ -16,17 +17,26 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
-from explorer.stewardship.coverage import GROUPINGS, Coverage, Group, Grouping
+from explorer.stewardship.coverage import (
+    GROUPINGS,
+    Coverage,
+    CoverageTrend,
+    Group,
+    Grouping,
+    Part,
+)
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.screens.search.query import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.charts import ChartWidget, Plot, Point
 from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
+from explorer.views.chart import written
 from explorer.views.stewardship import (
     PARTS,
     count_sentence,
@@ -34,6 +44,9 @@ from explorer.views.stewardship import (
     coverage_table,
     group_name,
     item_sentences,
+    percent_of,
+    trend_change,
+    trend_table,
     worklist_page,
     worklist_table,
 )
@@ -52,6 +65,8 @@ _DAYS: Final = 30
 _HINT: Final = "words, platform:snowflake, owner:…, tags:PII, domain:…"
 _READING: Final = "reading what is undocumented …"
 _COUNTING: Final = "counting what is documented …"
+_COUNTING_DAYS: Final = "counting what was documented on each day …"
+_TREND_DAYS: Final = 90
 _NOTHING: Final = "No dataset is found there; f changes the filter, esc clears it."
 _FILTERS: Final[dict[Grouping, str]] = {
     "domain": "domains",
@@ -402,6 +417,10 @@ class CoverageScreen(DatasetScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("coverage")
     CSS = """
     CoverageScreen #heading { border-bottom: solid $border-blurred; }
+    CoverageScreen ChartWidget {
+        display: none; height: 10; border-bottom: solid $border-blurred;
+    }
+    CoverageScreen.-trend ChartWidget { display: block; }
     """
 
     def __init__(
@@ -414,11 +433,96 @@ class CoverageScreen(DatasetScreen):
         self._open_worklist = open_worklist
         self._by: Grouping = "platform"
         self._coverage: Coverage | None = None
+        self._trend: CoverageTrend | None = None
+        self._trend_of: Part | None = None
         self._registry: Registry | None = None
 
+    def compose(self) -> ComposeResult:
+        """Yield the counts, and above the keys how they changed."""
+        yield from super().compose()
+        yield ChartWidget()
+
     def table(self) -> Table | None:
-        """Return the counts, for a file."""
+        """Return the counts, for a file; of each day where these are shown."""
+        if self._trend_of is not None and self._trend is not None:
+            return trend_table(self._trend)
         return coverage_table(self._coverage) if self._coverage is not None else None
+
+    def action_trend(self) -> None:
+        """Show how the columns under the cursor came to be documented, then the tables, then
+        neither."""
+        following: dict[Part | None, Part | None] = {
+            None: "columns",
+            "columns": "tables",
+            "tables": None,
+        }
+        self._trend_of = following[self._trend_of]
+        self.set_class(self._trend_of is not None, "-trend")
+        if self._trend_of is not None and self._trend is None:
+            self._show_trend(_COUNTING_DAYS)
+            self._read_trend(self._question, self._by)
+        else:
+            self._show_trend()
+
+    @work(exclusive=True, group="trend")
+    async def _read_trend(self, question: DatasetQuestion, by: Grouping) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        with self._session.reporting("reading what was documented", self._show_trend):
+            catalog = await self._session.catalog()
+            text, narrowed_by = await read_question(catalog, question)
+            trend = await AsyncStewardship(catalog).coverage_trend(
+                text=text, narrowed_by=narrowed_by, by=by, days=_TREND_DAYS
+            )
+            if (question, by) == (self._question, self._by):
+                self._trend = trend
+                self._show_trend()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        if self._trend_of is not None and self._trend is not None:
+            self._show_trend()
+
+    def _show_trend(self, sentence: str = "") -> bool:
+        """Show how the group under the cursor changed, or a sentence in the place of that; return
+        whether it is seen."""
+        if not self.is_attached or self._trend_of is None:
+            return False
+        chart, trend, part = self.query_one(ChartWidget), self._trend, self._trend_of
+        groups = self._coverage.groups if self._coverage is not None else ()
+        at = self._rows.cursor
+        if sentence or trend is None or at >= len(groups):
+            chart.show(None, lambda _: Text(), sentence)
+            return True
+        name = group_name(groups[at], self._by)
+        known = next((one for one in trend.groups if one.key == groups[at].key), None)
+        if known is None:
+            chart.show(None, lambda _: Text(), f"The trend of {name} is not among those told.")
+            return True
+        days = [
+            (datetime.combine(day, time(), UTC), count)
+            for day, count in zip(trend.days, known.of(part), strict=True)
+            if count.total
+        ]
+        points = tuple(Point(day, one.documented / one.total) for day, one in days)
+        plot = None
+        if points:
+            first, last = points[0].at, points[-1].at
+            plot = Plot("line", points, first, last, _write_share, UTC)
+        change = trend_change(known.of(part))
+
+        def read_out(index: int) -> Text:
+            day, count = days[index]
+            counted = f"{count.documented:,} of {count.total:,} ({percent_of(count)})"
+            changed = "" if change is None else f"{change:+.1f} points in {len(trend.days):,} days"
+            return join(
+                [said(name, "bold"), Text(part), Text(f"{day:%Y-%m-%d}"), Text(counted)]
+                + ([Text(changed, "dim")] if changed else [])
+            )
+
+        chart.show(plot, read_out, f"{name} has no {part}.")
+        return True
 
     def action_turn(self, step: int) -> None:
         """Group by the next thing."""
@@ -448,6 +552,7 @@ class CoverageScreen(DatasetScreen):
 
     def clear(self) -> None:
         """Show that nothing was counted yet."""
+        self._trend = None
         self.show_state(_COUNTING)
 
     async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
@@ -459,6 +564,10 @@ class CoverageScreen(DatasetScreen):
             text=text, narrowed_by=narrowed_by, by=self._by, progress=self._show_progress
         )
         self._show(coverage, _NOTHING)
+        self._trend = None
+        if self._trend_of is not None:
+            self._show_trend(_COUNTING_DAYS)
+            self._read_trend(self._question, self._by)
 
     def _show_progress(self, done: int, total: int) -> None:
         if self._coverage is None and done < total:
@@ -487,3 +596,7 @@ class CoverageScreen(DatasetScreen):
                 heading.append(f"\n{part:<8} ", "dim").append(count_sentence(coverage.of(part)))
         self.query_one("#heading", Static).update(heading)
         self.refresh_bindings()
+
+
+def _write_share(share: float) -> str:
+    return written(share, "share")

@@ -48,6 +48,21 @@ def test_what_is_not_stored_is_nothing(store: Store) -> None:
     assert store.versions(URN, "status", (1, 0), 0, 10) is None
 
 
+def test_every_version_of_some_aspects_comes_by_urn(store: Store) -> None:
+    four_values(store)
+    put(store, write(URN, aspect="status", at_millis=9), write(OTHER, "only", at_millis=7))
+    found = store.histories([URN, OTHER, tag("none")], [INFO, KEY])
+    assert found.keys() == {URN, OTHER}
+    assert sorted((one.version, one.time_millis) for one in found[URN]) == [
+        (0, 4),
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
+    assert {one.name for one in found[URN]} == {INFO}
+    assert store.histories([URN], []) == store.histories([], [INFO]) == {}
+
+
 def test_the_latest_aspects_of_many_entities_come_by_their_urns(store: Store) -> None:
     urns = [tag(str(n)) for n in range(1_200)]
     put(store, *(write(urn, urn) for urn in urns), write(urns[0], aspect="status"))

@@ -137,6 +137,26 @@ class SqliteReads(ABC):
             found += [StoredAspect(*row) for row in rows]
         return older + has_latest, found
 
+    def histories(
+        self, urns: Sequence[str], names: Collection[str]
+    ) -> dict[str, list[StoredAspect]]:
+        found: dict[str, list[StoredAspect]] = {}
+        with self._snapshot() as connection:
+            for chunk in _chunks(urns):
+                where = f"WHERE u.urn IN ({_marks(chunk)})"
+                for columns, source in (
+                    (_LATEST, "aspects a ON a.entity = u.id AND a.name"),
+                    (_OLDER, "versions v ON v.entity = u.id AND v.name"),
+                ):
+                    rows = connection.execute(
+                        f"SELECT u.urn, {columns} FROM urns u "
+                        f"JOIN {source} IN ({_marks(names)}) {where}",
+                        (*names, *chunk),
+                    )
+                    for urn, *rest in rows:
+                        found.setdefault(urn, []).append(StoredAspect(*rest))
+        return found
+
     def existing(self, urns: Sequence[str]) -> set[str]:
         found: set[str] = set()
         with self._reading() as connection:
