@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         staged_edit,
     )
     from explorer.stewardship.propagation import KnownColumn, KnownTable, propose
+    from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
         ReviewItem,
         ReviewState,
@@ -75,6 +76,8 @@ __all__ = [
     "LabelledPlace",
     "LabelledPlaces",
     "LabelsChange",
+    "PropagatedOutcome",
+    "PropagatedText",
     "Reach",
     "ReviewItem",
     "ReviewState",
@@ -139,6 +142,7 @@ _NAMES = {
         "staged_edit",
     ),
     "propagation": ("KnownColumn", "KnownTable", "propose"),
+    "provenance": ("PropagatedOutcome", "PropagatedText"),
     "staging": ("TextSource", "ReviewItem", "ReviewState", "StagedChangeset", "StagedEdit"),
     "worklist": ("Item", "Reach", "TableUse", "Worklist", "rank"),
 }

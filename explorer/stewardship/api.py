@@ -38,6 +38,12 @@ from explorer.stewardship.drafting import (
 )
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
+from explorer.stewardship.provenance import (
+    pin_propagated,
+    read_propagated,
+    refresh_propagated,
+    take_back_propagated,
+)
 from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
 from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
 
@@ -71,6 +77,10 @@ class AsyncStewardship:
     concept = of_catalog(read_concept)
     term_concept = of_catalog(read_term_concept)
     labelled = of_catalog(read_labelled)
+    propagated = of_catalog(read_propagated)
+    pin_propagated = of_catalog(pin_propagated)
+    refresh_propagated = of_catalog(refresh_propagated)
+    take_back_propagated = of_catalog(take_back_propagated)
 
     async def stage(
         self, edits: Iterable[StagedEdit], title: str, path: "Path | None" = None
@@ -334,6 +344,10 @@ class Stewardship(SharedThreadFace):
     concept = blocking(AsyncStewardship.concept)
     term_concept = blocking(AsyncStewardship.term_concept)
     labelled = blocking(AsyncStewardship.labelled)
+    propagated = blocking(AsyncStewardship.propagated)
+    pin_propagated = blocking(AsyncStewardship.pin_propagated)
+    refresh_propagated = blocking(AsyncStewardship.refresh_propagated)
+    take_back_propagated = blocking(AsyncStewardship.take_back_propagated)
 
 
 async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:

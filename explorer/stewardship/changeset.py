@@ -15,6 +15,7 @@ from explorer.client.records import Edit
 from explorer.client.responses import REFUSALS
 from explorer.errors import (
     CatalogError,
+    Conflict,
     Forbidden,
     InvalidUrn,
     ReadOnly,
@@ -29,7 +30,9 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
+from explorer.stewardship.provenance import columns_version, note_source, propagated_source
 from explorer.stewardship.staging import (
+    ReviewItem,
     StagedChangeset,
     StagedEdit,
     TextSource,
@@ -366,21 +369,24 @@ async def apply_staged(
     beside it: a description, a domain, a deprecation, the links to one address. Other labels are
     added and removed whatever else is there. What stands there already counts as applied, so that
     a changeset whose program was killed goes on where it was. All that is ever applied of it is one
-    save. Raises `StorageFault` where the file cannot be written, and nothing else of its own.
+    save. Of a text that was propagated and accepted as it is, the catalog keeps where it came from
+    (`explorer.stewardship.provenance`); where the server refuses that, the outcome says so. Raises
+    `StorageFault` where the file cannot be written, and nothing else of its own.
     """
     items = changeset.of("accepted")
+    by = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
 
     async def write(at: int) -> None:
         item = items[at]
         approved = item.decided_by
         try:
             with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
-                await _write_staged(catalog, item.edit)
+                remark = await _write_item(catalog, item, by)
         except (Forbidden, *_REFUSALS) as error:
             note = partial(changeset.note_outcome, why=str(error), theirs=_theirs(error))
             await asyncio.to_thread(note, item.number, "failed")
             raise
-        await asyncio.to_thread(changeset.note_outcome, item.number, "applied")
+        await asyncio.to_thread(changeset.note_outcome, item.number, "applied", why=remark)
 
     outcome = await _write_each([item.edit.urn for item in items], write, progress)
     if isinstance(outcome.ended_by, StorageFault):
@@ -391,6 +397,34 @@ async def apply_staged(
 
 def _theirs(error: CatalogError) -> str | None:
     return error.theirs if isinstance(error, TextConflict) else None
+
+
+def _is_propagated(item: ReviewItem) -> bool:
+    """Return whether what is written is what a source says, and not what a reviewer made of it."""
+    return not item.is_changed and propagated_source(item.edit) is not None
+
+
+async def _user(catalog: "AsyncCatalog") -> Urn | None:
+    try:
+        return await catalog.me()
+    except REFUSALS:
+        return None
+
+
+async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> str:
+    """Write an edit, and where its text was propagated from; return what is to be remarked of
+    it."""
+    edit, source = item.edit, propagated_source(item.edit)
+    if source is None or not _is_propagated(item):
+        await _write_staged(catalog, edit)
+        return ""
+    version = await columns_version(catalog, edit.urn)
+    await _write_staged(catalog, edit)
+    try:
+        await note_source(catalog, edit, source, version, by)
+    except (Forbidden, Conflict, *REFUSALS) as error:
+        return f"the server does not keep where it came from: {error}"
+    return ""
 
 
 async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:

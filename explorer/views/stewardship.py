@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Part,
     )
     from explorer.stewardship.drafting import DraftingFailure
+    from explorer.stewardship.provenance import PropagatedText
     from explorer.stewardship.staging import (
         ReviewItem,
         ReviewState,
@@ -68,6 +69,8 @@ __all__ = [
     "item_sentences",
     "others_diff",
     "percent_of",
+    "propagated_page",
+    "propagated_table",
     "review_counts",
     "review_diff",
     "review_page",
@@ -620,6 +623,39 @@ def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
+    """Return propagated texts for people: which column has which text, from where, and whether that
+    still says it."""
+    columns = (
+        TableColumn("state", max_width=10),
+        TableColumn("table", folds=True, style="bold"),
+        TableColumn("column", folds=True),
+        TableColumn("text", folds=True),
+        TableColumn("from", folds=True, style="dim"),
+    )
+    rows: list[Row] = [
+        (
+            one.state,
+            one.table,
+            _simple(one.path),
+            " ".join(one.text.split()),
+            f"{one.source_table}.{_simple(one.source_path)}",
+        )
+        for one in texts
+    ]
+    return Table(columns, rows, "Propagated texts")
+
+
+def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
+    """Return propagated texts for programs; `source_text` is what the source says now."""
+    names = (
+        *("state", "urn", "table", "path", "text", "source_urn", "source_table", "source_path"),
+        *("source_text", "found_by", "hops", "at_millis", "by"),
+    )
+    rows: list[Row] = [tuple(getattr(one, name) for name in names) for one in texts]
+    return Table.of("propagated texts", names, rows)
+
+
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
     """Return how many staged edits there are of each state, in words."""
     return tuple(f"{count:,} {state}" for state, count in changeset.counts().items())
@@ -714,7 +750,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     if hidden := _hidden(edit.text):
         notes.append(hidden)
     if item.why:
-        notes.insert(0, f"not written: {item.why}")
+        notes.insert(0, item.why if item.state == "applied" else f"not written: {item.why}")
     lines = [DiffLine(note, "note", "") for note in notes]
     if edit.what != "description":
         return (*lines, *_label_lines(item))

@@ -16,7 +16,7 @@ from explorer.client import Catalog
 from explorer.client.journal import JOURNAL, Journal
 from explorer.metadata import Proposal, Urn
 from explorer.stewardship import StagedChangeset, StagedEdit
-from tests.cli.conftest import Run, environment
+from tests.cli.conftest import Ran, Run, environment
 from tests.conftest import schema_metadata, serving_catalog
 
 TABLES = [str(Urn.dataset("hive", f"review.t{number}")) for number in range(5)]
@@ -321,3 +321,50 @@ def test_proposing_nothing_is_a_usage_error(catalog: Run, address: str, tmp_path
     assert catalog("tag", TABLES[0], "--propose", path, url=address).code == 2
     asked = ("tag", TABLES[0], "--add", "Staged", "--dry-run", "--propose", path)
     assert catalog(*asked, url=address).code == 2
+
+
+def test_propagated_texts_are_listed_refreshed_pinned_and_taken_back(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    made_from = {"dataset": TABLES[2], "type": "TRANSFORMED", "auditStamp": stamp}
+    with Catalog(address) as client:
+        client.put(TABLES[3], "upstreamLineage", {"upstreams": [made_from]})
+        for column in ("c7", "c8"):
+            client.describe(TABLES[2], f"Text of {column}.", column=column)
+    path = str(tmp_path / "texts.changes.jsonl")
+    assert catalog("docs", "propose", TABLES[3], "--output", path, url=address).code == 0
+    ran = catalog("docs", "review", path, "--accept-all", "--apply", url=address)
+    assert ran.code == 0, ran
+
+    def propagated(*words: str) -> Ran:
+        return catalog("docs", "propagated", *words, url=address)
+
+    deadline = time.monotonic() + 20
+    while len(propagated("list", TABLES[3], "--json").json) != 2:
+        assert time.monotonic() < deadline
+    assert "t2.c7" in propagated().out
+    ran = propagated("pin", TABLES[3], "--column", "c8")
+    assert (ran.code, "1 pinned" in ran.err) == (0, True)
+    with Catalog(address) as client:
+        for column in ("c7", "c8"):
+            client.describe(TABLES[2], f"Newer text of {column}.", column=column)
+    ran = propagated("refresh", TABLES[3], "--dry-run")
+    assert "1 would be refreshed, 1 left as they are" in ran.err
+    assert "1 refreshed" in propagated("refresh", "--source", TABLES[2]).err
+    written = texts(address)
+    assert written[(TABLES[3], "c7")] == "Newer text of c7."
+    assert written[(TABLES[3], "c8")] == "Text of c8."
+    told = propagated("take-back", "--source", TABLES[2], "--source-column", "c8", "--json").json
+    assert [one["path"] for one in told["done"]] == ["c8"]
+    assert "1 taken back" in propagated("take-back", "--source", TABLES[2]).err
+    assert not [place for place in texts(address) if place[0] == TABLES[3]]
+    for wrong in (
+        ("take-back",),
+        ("pin",),
+        ("list", "--dry-run"),
+        ("refresh", "--all", TABLES[3]),
+        ("list", "--column", "c8"),
+        ("list", "--source-column", "c8"),
+    ):
+        assert propagated(*wrong).code == 2, wrong

@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def turn(day: int) -> None:
         moment = day * DAY_MILLIS + 3_600_000 + next(hour)
-        monkeypatch.setattr(engine.time, "time_ns", lambda: moment * 1_000_000)
+        monkeypatch.setattr(engine, "_now_millis", lambda: moment)
 
     return turn
 

@@ -7,7 +7,7 @@ import click
 
 from explorer.cli import options
 from explorer.cli.commands.dbt import dbt_export, dbt_import
-from explorer.cli.commands.review import concept, draft, propose, review
+from explorer.cli.commands.review import concept, draft, propagated, propose, review
 from explorer.cli.options import (
     WORDS,
     DatasetChoice,
@@ -465,6 +465,7 @@ docs.add_command(propose)
 docs.add_command(concept)
 docs.add_command(draft)
 docs.add_command(review)
+docs.add_command(propagated)
 docs.add_command(dbt_export)
 docs.add_command(dbt_import)
 

@@ -1,4 +1,5 @@
-"""`catalog docs propose`, `draft`, `concept` and `review`: staged changesets."""
+"""`catalog docs propose`, `draft`, `concept` and `review`: staged changesets, and `propagated`: what
+became of the texts that were taken from elsewhere."""
 
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     )
     from explorer.stewardship.coverage import Part
 
-__all__ = ["concept", "draft", "propose", "review"]
+__all__ = ["concept", "draft", "propagated", "propose", "review"]
 
 _PROPOSE = """
 \b
@@ -479,3 +480,106 @@ def _apply(target: Target, changeset: "StagedChangeset") -> "StagedOutcome":
         edits.keep_journal(catalog)
         with progress_bar("writing") as progress:
             return Stewardship(catalog).apply_staged(changeset, progress=progress)
+
+
+_PROPAGATED = """
+\b
+Examples
+  catalog docs propagated                              (lists them)
+  catalog docs propagated --source URN --source-column id
+  catalog docs propagated refresh --dry-run
+  catalog docs propagated take-back --source URN
+  catalog docs propagated pin URN --column id
+
+\b
+What the states say
+  current   it is what its source says
+  outdated  its source says something else by now: refresh writes that
+  pinned    it is not refreshed
+  changed   people wrote another text since, which is theirs: it is neither
+            refreshed nor taken back, only the note goes
+  orphan    its source has no text any more
+
+Where a text came from is kept as DataHub does: in the aspect documentation of the column. What is
+written is one save for catalog undo.
+
+\b
+--json prints a list, or with an action an object of these lists: done, left,
+failed (also why). Each has:
+  state, urn, table, path, text, source_urn, source_table, source_path,
+  source_text, found_by, hops, at_millis, by
+"""
+
+
+@click.command(epilog=_PROPAGATED)
+@click.argument(
+    "action",
+    type=click.Choice(["list", "refresh", "take-back", "pin", "unpin"]),
+    default="list",
+    required=False,
+)
+@click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
+@click.option("--column", type=WORDS, metavar="PATH", help="Of these datasets only this column.")
+@click.option("--source", type=WORDS, metavar="URN", help="Only what came from this dataset.")
+@click.option("--source-column", type=WORDS, metavar="PATH", help="Only from its column.")
+@click.option("--all", "takes_all", is_flag=True, help="All there are, for an action.")
+@options.dry_run
+@format_options("json", "csv")
+@catalog_options
+def propagated(
+    target: Target,
+    action: str,
+    urns: tuple[str, ...],
+    column: str | None,
+    source: str | None,
+    source_column: str | None,
+    shown_as: OutputFormat | None,
+    *,
+    takes_all: bool,
+    dry_run: bool,
+) -> None:
+    """List texts that were propagated to columns, refresh them, take them back, or pin them.
+
+    Of the datasets named, or of what came from --source; URN may be - for those on standard input.
+    """
+    is_listing = action == "list"
+    if source_column and not source:
+        raise click.UsageError("--source-column goes with --source")
+    if column and not urns:
+        raise click.UsageError("--column goes with the URN of a dataset")
+    if dry_run and action not in ("refresh", "take-back"):
+        raise click.UsageError("--dry-run goes with refresh and take-back")
+    if takes_all == bool(urns or source) and (takes_all or action not in ("list", "refresh")):
+        raise click.UsageError("say which: URNs, --source, or --all")
+    from explorer.cli import edits
+    from explorer.cli.rendering import review as rendering
+    from explorer.stewardship import Stewardship
+
+    if not is_listing and not dry_run:
+        edits.refuse_read_only(target)
+    named = options.read_urns(urns)
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        with progress_bar("reading") as progress:
+            texts = steward.propagated(
+                source=source,
+                source_column=source_column,
+                urns=named,
+                column=column,
+                progress=progress,
+            )
+        if is_listing:
+            rendering.print_propagated(texts, shown_as)
+            return
+        edits.keep_journal(catalog)
+        match action:
+            case "refresh":
+                by = str(catalog.me() or "")
+                outcome = steward.refresh_propagated(texts, by=by, dry_run=dry_run)
+            case "take-back":
+                outcome = steward.take_back_propagated(texts, dry_run=dry_run)
+            case _:
+                outcome = steward.pin_propagated(texts, is_pinned=action == "pin")
+    rendering.print_propagated_outcome(outcome, action, shown_as, dry_run=dry_run)
+    if outcome.failed:
+        click.get_current_context().exit(1)

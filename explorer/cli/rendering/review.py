@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from explorer.stewardship import (
         Concept,
         DraftingOutcome,
+        PropagatedOutcome,
+        PropagatedText,
         ReviewItem,
         StagedChangeset,
         StagedOutcome,
@@ -43,6 +45,8 @@ __all__ = [
     "print_concept",
     "print_drafted",
     "print_outcome",
+    "print_propagated",
+    "print_propagated_outcome",
     "print_proposed",
     "print_requests",
     "print_review",
@@ -259,6 +263,55 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     note(Text(f"{len(outcome.edits):,} of {total:,} drafted{left}; nothing is written yet"))
     if changeset is not None:
         note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+
+
+def print_propagated(texts: "Sequence[PropagatedText]", shown_as: OutputFormat | None) -> None:
+    """Print propagated texts, and how many there are of each state."""
+    match shown_as:
+        case "json":
+            print_json(as_objects(views.propagated_table(texts)))
+        case "csv":
+            print_csv(views.propagated_table(texts))
+        case _:
+            if texts:
+                print_table(views.propagated_page(texts))
+            counts = Counter(one.state for one in texts)
+            told = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
+            note(Text(told or "no text was propagated here"))
+
+
+_DONE: Final = {
+    "refresh": "refreshed",
+    "take-back": "taken back",
+    "pin": "pinned",
+    "unpin": "refreshed again from now on",
+}
+
+
+def print_propagated_outcome(
+    outcome: "PropagatedOutcome", action: str, shown_as: OutputFormat | None, *, dry_run: bool
+) -> None:
+    """Print what became of propagated texts."""
+    failed = [one for one, _ in outcome.failed]
+    if shown_as == "json":
+        listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
+        shown = {name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()}
+        for one, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
+            one["why"] = why
+        print_json(shown)
+        return
+    if shown_as == "csv":
+        print_csv(views.propagated_table(outcome.done))
+    elif outcome.done:
+        print_table(views.propagated_page(outcome.done))
+    for one, why in outcome.failed:
+        note(said(f"{one.table}.{one.path}: {why}"))
+    would = "would be " if dry_run else ""
+    left = f", {len(outcome.left):,} left as they are" if outcome.left else ""
+    note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{left}"))
+    theirs = sum(one.state == "changed" for one in outcome.done)
+    if theirs and action == "take-back":
+        note(Text(f"{theirs:,} of them people had changed: their texts stay"))
 
 
 def print_requests(requests: "Sequence[Mapping[str, Any]]") -> None:
