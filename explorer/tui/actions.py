@@ -325,13 +325,13 @@ _EDITING: tuple[Action, ...] = (
     ),
     Action("editor", "look", ("ctrl+t",), "The text, or what it looks like", "preview"),
     Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
+    Action("editor", "draft", ("f10",), "Have the drafting command suggest a text", "draft"),
     Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
     Action("editor", "take(1)", ("f5",), "Take the ingested text", called="take-1"),
     *(
         Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
         for number in range(2, 6)
     ),
-    Action("editor", "draft", ("f10",), "Have the drafting command suggest a text", "draft"),
     Action("alldone", "next_table", ("enter",), "On to the next table", "next table"),
     Action("app", "drafts", ("f4",), "Drafts: what was typed and not saved"),
     Action("app", "worklist", ("W",), "Worklist: what is worth documenting next"),

@@ -296,8 +296,8 @@ def print_propagated_outcome(
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
         shown = {name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()}
-        for one, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
-            one["why"] = why
+        for told, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
+            told["why"] = why
         print_json(shown)
         return
     if shown_as == "csv":
