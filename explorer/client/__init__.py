@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         Streaming,
         Transport,
     )
+    from explorer.config import Drafting
 
 __all__ = [
     "Abilities",
@@ -104,6 +105,7 @@ __all__ = [
     "DescribedSeries",
     "DescribedTrend",
     "Direction",
+    "Drafting",
     "Edge",
     "Edges",
     "Edit",
@@ -167,7 +169,7 @@ __all__ = [
 # importing Textual, and some front ends need one module of it before their first frame.
 _NAMES = {
     "catalog": ("AsyncCatalog", "Catalog"),
-    "connection": ("Abilities", "Exchange", "Offline", "Watching"),
+    "connection": ("Abilities", "Drafting", "Exchange", "Offline", "Watching"),
     "editable": ("TextConflict",),
     "entity": ("AspectRead", "Column", "Entity", "Schema"),
     "ingestion": ("LoadInterrupted",),

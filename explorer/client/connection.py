@@ -37,6 +37,7 @@ from explorer.client.transport import (
     shown,
     type_fields_request,
 )
+from explorer.config import Drafting
 from explorer.errors import (
     CatalogError,
     Forbidden,
@@ -496,7 +497,7 @@ class Connection:
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
         server, self.identity = "", ""
-        self.drafting = config.Drafting()
+        self.drafting = Drafting()
         self._place: dict[str, str] | None = None
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=folder)
