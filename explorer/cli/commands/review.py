@@ -1,4 +1,4 @@
-"""`catalog docs propose`, `draft`, `concept` and `review`: staged changesets; and `propagated`: what
+"""`catalog docs propose`, `draft`, `concept`, `review`: staged changesets; and `propagated`: what
 became of the texts that were taken from elsewhere."""
 
 import sys
