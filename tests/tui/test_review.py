@@ -9,6 +9,7 @@ from textual import events
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
+from explorer.stewardship.drafts import Drafts
 from explorer.stewardship.staging import TextSource, kept_changesets
 from explorer.tui.screens.review import ReviewRows, ReviewScreen
 from tests.tui.conftest import OpenTerminal, Reader
@@ -253,3 +254,58 @@ async def test_the_help_of_a_review_does_what_stands_there(
         await reader.type("refuse, and go on")
         await reader.press("enter")
         await reader.sees("1 refused", "1 open")
+
+
+async def test_a_text_that_is_typed_outlives_a_program_that_is_killed(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "typed_at", ["a", "b"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "ab")
+    kept = Drafts.of_changeset(StagedChangeset.open(path).id)
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("e")
+        await reader.type(" Half a")
+        await reader.until(lambda: kept.read(str(urn), "a") is not None)
+        draft = kept.read(str(urn), "a")
+    # As it is on disk while the editor is open, for a program that ends there.
+    assert draft is not None
+    assert draft.text == "Text of a. Half a"
+    kept.keep(draft)
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("e")
+        await reader.type(" word.")
+        await reader.sees("Text of a. Half a word.")
+        await reader.press("ctrl+s")
+        await reader.sees("1 accepted")
+        await reader.until(lambda: kept.read(str(urn), "a") is None)
+    assert StagedChangeset.open(path).items[0].edit.text == "Text of a. Half a word."
+
+
+async def test_what_a_colleague_decided_in_the_same_file_is_shown_and_not_overruled(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "reviewed_by_two", ["a", "b", "c"])
+        path = staged(tmp_path / "one.changes.jsonl", urn, "abc")
+        async with at(desk) as reader:
+            await review(reader, path)
+            await reader.press("a", "a")
+            await reader.sees("2 accepted", "1 open")
+            colleague = StagedChangeset.open(path)
+            colleague.decide(colleague.items[2].number, "refused", "urn:li:corpuser:nina")
+            await reader.press("a")
+            await reader.sees("Somebody decided this meanwhile", "1 refused")
+            await reader.press("ctrl+s")
+            await reader.sees("Write 2 changes")
+            colleague.decide(colleague.items[1].number, "refused", "urn:li:corpuser:nina")
+            await reader.press("ctrl+s")
+            await reader.sees("By now 1 are accepted, not 2")
+            assert set(texts_of(catalog, urn).values()) == {""}
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.until(
+                lambda: texts_of(catalog, urn) == {"a": "Text of a.", "b": "", "c": ""}
+            )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -16,9 +17,11 @@ from textual.widgets import Static, TextArea
 from explorer.client.display import visible
 from explorer.errors import CatalogError, InvalidInput, StorageFault
 from explorer.metadata.urn import Urn
+from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.staging import (
     ReviewItem,
     StagedChangeset,
+    StagedEdit,
     kept_changesets,
 )
 from explorer.tui.actions import bindings
@@ -96,6 +99,9 @@ class ReviewScreen(OverlayScreen[Urn]):
         self._session = session
         self._changeset = changeset
         self._items = changeset.items
+        self._drafts = Drafts.of_changeset(changeset.id)
+        # One after another, in the order in which they were typed.
+        self._drafting = asyncio.Lock()
         self._rows = ReviewRows(lambda: bool(self.check_action("edit", ())))
         self._user = ""
         self._progress = ""
@@ -172,17 +178,29 @@ class ReviewScreen(OverlayScreen[Urn]):
         item = self._item
         if item is None:
             return
+        edit = item.edit
 
         def left(answer: "ReviewAnswer | None") -> None:
             if answer is None:
+                self._drop_draft(edit)
                 return
             state: Literal["accepted", "open"] = "accepted" if answer.is_accepted else "open"
             if self._note(item, state, text=answer.text):
+                self._drop_draft(edit)
                 self._go_on(item)
+            else:
+                # It is in no file of a changeset, so it stays where drafts are.
+                self._keep_draft(edit, answer.text)
 
-        title = f"{item.edit.name} · {edit_column(item.edit)}"
-        sources = [source_sentence(one, item.edit) for one in item.edit.sources]
-        self.app.push_screen(ReviewTextScreen(title, sources, item.edit.text), left)
+        def drafted() -> str | None:
+            draft = self._drafts.read(edit.urn, edit.column)
+            return draft.text if draft is not None else None
+
+        title = f"{edit.name} · {edit_column(edit)}"
+        sources = [source_sentence(one, edit) for one in edit.sources]
+        keep = partial(self._keep_draft, edit)
+        screen = ReviewTextScreen(title, sources, edit.text, typed=keep, drafted=drafted)
+        self.app.push_screen(screen, left)
 
     def action_apply(self) -> None:
         """Write what was accepted, once that is confirmed."""
@@ -195,10 +213,23 @@ class ReviewScreen(OverlayScreen[Urn]):
         )
 
         def answered(is_wanted: bool | None) -> None:
-            if is_wanted:
+            if is_wanted and self._is_still(count):
                 self._apply()
 
         self.app.push_screen(ConfirmScreen(question), answered)
+
+    def _is_still(self, count: int) -> bool:
+        """Return whether as many edits are accepted as the reader was told; else that is said."""
+        try:
+            self._read_again()
+        except CatalogError as error:
+            self.say(str(error), error=True)
+            return False
+        now = len(self._changeset.of("accepted"))
+        if now != count:
+            self._show(self._rows.cursor)
+            self.say(f"By now {now:,} are accepted, not {count:,}: look again.", error=True)
+        return now == count
 
     def action_open(self) -> None:
         """Open the page of the entity."""
@@ -249,20 +280,50 @@ class ReviewScreen(OverlayScreen[Urn]):
         text: str | None = None,
     ) -> bool:
         """Note a decision in the file; return whether that could be done. Whoever accepts an edit
-        has seen what somebody else wrote there meanwhile."""
+        has seen what somebody else wrote there meanwhile. What a colleague decided meanwhile in the
+        same file is shown first."""
         before = item.theirs if state == "accepted" else None
         try:
+            self._read_again()
+            now = self._items[self._place_of(item)]
+            if (now.state, now.edit, now.theirs) != (item.state, item.edit, item.theirs):
+                self._show(self._place_of(item))
+                self.say("Somebody decided this meanwhile: look at it again.", error=True)
+                return False
             self._changeset.decide(item.number, state, self._user, text=text, before=before)
         except CatalogError as error:
             self.say(str(error), error=True)
             return False
         return True
 
+    @work(group="draft")
+    async def _keep_draft(self, edit: StagedEdit, text: str) -> None:
+        """Keep a text on disk that is typed and not decided."""
+        draft = Draft(edit.urn, edit.column, edit.text, text, edit.name)
+        with self._session.reporting("keeping the text"):
+            async with self._drafting:
+                await asyncio.to_thread(self._drafts.keep, draft)
+
+    @work(group="draft")
+    async def _drop_draft(self, edit: StagedEdit) -> None:
+        """Forget a text that was decided, or given up."""
+        async with self._drafting:
+            await asyncio.to_thread(self._drafts.drop, edit.urn, edit.column)
+
+    def _read_again(self) -> None:
+        """Take in what a colleague noted in the file meanwhile."""
+        if self._changeset.read_again():
+            self._items = self._changeset.items
+
     def _go_on(self, item: ReviewItem) -> None:
-        at = self._next_open(self._items.index(item))
-        self._show(self._items.index(item) if at is None else at)
+        place = self._place_of(item)
+        at = self._next_open(place)
+        self._show(place if at is None else at)
         if at is None:
             self.say("Everything is decided; ^s writes what was accepted.")
+
+    def _place_of(self, item: ReviewItem) -> int:
+        return next(at for at, one in enumerate(self._items) if one.number == item.number)
 
     def _next_open(self, at: int) -> int | None:
         """Return the place of the first open edit after one, from the top again after the last."""
@@ -308,7 +369,7 @@ class ReviewScreen(OverlayScreen[Urn]):
             return
         failed = self._changeset.of("failed")
         if failed:
-            self._show(self._items.index(failed[0]))
+            self._show(self._place_of(failed[0]))
         written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
         refused = f"; {outcome.failed:,} not, the reason stands below" if outcome.failed else ""
         self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
@@ -357,7 +418,8 @@ class ReviewAnswer:
 
 class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     """Changes the text of a staged edit, above where it comes from. Nothing that was typed is lost:
-    leaving it keeps the text, undecided, and `typed` is called with it at every pause."""
+    leaving it keeps the text, undecided, and `typed` is called with it at every pause. `drafted`
+    reads a text that was kept so and never decided; it may block."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewtext")
     CSS = """
@@ -376,10 +438,11 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         sources: list[str],
         text: str,
         typed: Callable[[str], object] = lambda _: None,
+        drafted: Callable[[], str | None] = lambda: None,
     ) -> None:
         super().__init__()
         self._title, self._sources, self._text = title, sources, text
-        self._typed = typed
+        self._typed, self._drafted = typed, drafted
         self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -392,8 +455,20 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     def on_mount(self) -> None:
         """Put the cursor at the end of the text."""
         area = self.query_one(DescriptionArea)
+        # What is typed waits for a draft.
+        area.hold()
         area.open_text(self._text)
         self.set_focus(area)
+        self._open_draft()
+
+    @work
+    async def _open_draft(self) -> None:
+        area = self.query_one(DescriptionArea)
+        text = await asyncio.to_thread(self._drafted)
+        if text is not None and text != self._text:
+            area.replace_all(text)
+            self.query_one(KeyLine).say("This is what you typed before; ^z goes back to the text.")
+        await area.go_on()
 
     @on(TextArea.Changed)
     def _change(self, event: TextArea.Changed) -> None:
