@@ -28,6 +28,7 @@ from explorer.stewardship.documentation import digest_of
 from explorer.views import stewardship as views
 from explorer.views.diff import Diff, DiffLine
 from explorer.views.parts import Cell, Difference, Part, Say, Title
+from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppliedTable",
     "ChangesetTable",
+    "ConceptTable",
     "CoverageTable",
     "CoverageTrendChart",
     "Documentation",
@@ -162,6 +164,48 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         yield Title("To document", f"{views.worklist_counts(self)}{used}")
         if self.items:
             yield from table_parts(views.worklist_page(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ConceptTable(ShownTable, stewardship.Concept):
+    """All columns of a name, or with a glossary term, and the texts that they have."""
+
+    steward: "NotebookStewardship | None" = field(default=None, compare=False)
+
+    def propose(
+        self, text: int | str, *, replaced: Iterable[int] = (), everywhere: bool = False
+    ) -> "stewardship.StagedChangeset":
+        """Return a staged changeset that gives the columns without a text this one: a new text, or
+        the number of one that others have. `replaced` are numbers of texts that it replaces too;
+        `everywhere` gives it to every column. Nothing is written: `cat.stewardship.review` decides.
+
+        Raises `InvalidInput` for a number that no text has, or where every column has it.
+        """
+        if self.steward is None:
+            raise InvalidInput("this concept was made by hand and knows no catalog to write into")
+        wanted = self.variant(text).text if isinstance(text, int) else text
+        chosen = self.columns if everywhere else self.having(replaced)
+        staged = stewardship.stage_concept(self, wanted, [one.key for one in chosen])
+        if not staged:
+            raise InvalidInput(
+                "all of these columns have this text already; name texts with replaced=, or "
+                "everywhere=True"
+            )
+        return self.steward.stage(staged, f"One text for {self.name}")
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each column. No request.
+
+        variant              Int64    the number of its text, missing without one
+        urn, table, platform, column (the exact path), type, text, edited, ingested   string
+        """
+        return to_frame(views.concept_table(self))
+
+    def parts(self) -> Iterator[Part]:
+        yield Title(self.name, views.concept_sentence(self))
+        if self.columns:
+            yield from table_parts(views.variants_page(self))
+            yield from table_parts(views.concept_page(self, texts=False))
 
 
 @dataclass(frozen=True, repr=False)
@@ -506,6 +550,14 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.worklist, "looking for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found), catalog=self._shown_in)
+
+    @_shown(AsyncStewardship.concept, "reading columns")
+    def concept(self, found: stewardship.Concept) -> ConceptTable:
+        return ConceptTable(**values_of(found), steward=self)
+
+    @_shown(AsyncStewardship.term_concept, "reading columns")
+    def term_concept(self, found: stewardship.Concept) -> ConceptTable:
+        return ConceptTable(**values_of(found), steward=self)
 
     @_shown(AsyncStewardship.draft, "drafting")
     def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:

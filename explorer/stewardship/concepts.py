@@ -113,6 +113,20 @@ class Concept:
         """The columns without a text."""
         return Variant("", tuple(column for column in self.columns if not column.text))
 
+    def variant(self, number: int) -> Variant:
+        """Return a text by its place among the variants, from 1. Raises `InvalidInput` where there
+        are not as many."""
+        variants = self.variants
+        if not 1 <= number <= len(variants):
+            raise InvalidInput(f"there is no text {number}; there are {len(variants):,}")
+        return variants[number - 1]
+
+    def having(self, numbers: Iterable[int]) -> tuple[ConceptColumn, ...]:
+        """Return the columns without a text and those with one of the numbered texts. Raises as
+        `variant`."""
+        texts = {"", *(self.variant(number).text for number in numbers)}
+        return tuple(column for column in self.columns if column.text in texts)
+
 
 def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
     """Return the filter of datasets that have a column whose last name is one of `names`, written

@@ -146,3 +146,29 @@ def test_the_trend_of_coverage_is_a_figure_and_a_frame(cat: Any, read: Any) -> N
         assert f"{coverage.columns.percent:.1f}%" in text
     groups = cat.stewardship.coverage_trend(by="domain")
     assert "(no domain)" in read(groups).text
+
+
+def test_a_concept_shows_its_texts_and_stages_one_for_columns(cat: Any, read: Any) -> None:
+    shown = cat.stewardship.concept("customer_id")
+    plain = stewardship.Stewardship(cat).concept("customer_id")
+    first, second = plain.variants[:2]
+    page = read(shown)
+    for text in (page.text, repr(shown)):
+        assert first.text in text
+        assert f"{len(plain.undocumented):,} without a text" in text
+    frame = shown.df
+    assert list(frame["urn"]) == [column.urn for column in plain.columns]
+    assert frame["variant"].isna().sum() == len(plain.undocumented)
+    assert (frame["variant"] == 2).sum() == len(second)
+    without = {column.key for column in plain.undocumented.columns}
+    staged = shown.propose(1)
+    assert {(one.edit.urn, one.edit.column) for one in staged.items} == without
+    assert {one.edit.text for one in staged.items} == {first.text}
+    more = shown.propose(1, replaced=(2,))
+    assert len(more.items) == len(without) + len(second)
+    everywhere = shown.propose("The customer.", everywhere=True)
+    assert len(everywhere.items) == len(plain)
+    assert stewardship.Stewardship(cat).concept("customer_id") == plain
+    with pytest.raises(InvalidInput, match="no text 99"):
+        shown.propose(99)
+    assert "no column of this name" in read(cat.stewardship.concept("no_such_column")).text

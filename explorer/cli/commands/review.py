@@ -21,8 +21,6 @@ from explorer.cli.options import (
 
 if TYPE_CHECKING:
     from explorer.stewardship import (
-        Concept,
-        ConceptColumn,
         StagedChangeset,
         StagedEdit,
         StagedOutcome,
@@ -206,32 +204,13 @@ def concept(
             return
         if not found.columns:
             raise NotFound(f"no dataset has a column called {name}")
-        wanted = typed if typed is not None else _variant_text(found, variant or 0)
-        chosen = _chosen(found, replaced, takes_all=takes_all)
+        wanted = typed if typed is not None else found.variant(variant or 0).text
+        chosen = found.columns if takes_all else found.having(replaced)
         staged = stage_concept(found, wanted, [column.key for column in chosen])
         if not staged:
             raise NotFound("all of these columns have this text already; --replace N or --all")
         changeset = steward.stage(staged, f"One text for {found.name}", output)
     rendering.print_proposed(changeset, shown_as)
-
-
-def _variant_text(concept: "Concept", number: int) -> str:
-    from explorer.errors import InvalidInput
-
-    if number > len(concept.variants):
-        raise InvalidInput(f"there is no text {number}; there are {len(concept.variants):,}")
-    return concept.variants[number - 1].text
-
-
-def _chosen(
-    concept: "Concept", replaced: "tuple[int, ...]", *, takes_all: bool
-) -> "tuple[ConceptColumn, ...]":
-    """Return the columns that are to get a text: those without one, and those with one of the
-    numbered texts."""
-    if takes_all:
-        return concept.columns
-    texts = {"", *(_variant_text(concept, number) for number in replaced)}
-    return tuple(column for column in concept.columns if column.text in texts)
 
 
 _DRAFT = """
