@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,19 @@ from explorer.client.editable import (
     with_column,
 )
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
-from explorer.client.journal import Journal
-from explorer.client.records import Edit, Held, StatusChange
+from explorer.client.journal import Journal, held_labels
+from explorer.client.records import Edit, Held, StatusChange, What
 from explorer.client.responses import REFUSALS, Json
 from explorer.client.transport import Request, graphql_request
-from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound, ServerFault, StorageFault
+from explorer.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+    StorageFault,
+    Unreachable,
+)
 from explorer.metadata.aspects import InstitutionalMemory, Link, read_aspect
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
@@ -74,6 +82,11 @@ class EditMethods(ConditionalWrites):
     _journal: Journal | None = None
     _journal_path: Path | None = None
     _not_described: frozenset[str] = frozenset()
+
+    @cached_property
+    def _unanswered(self) -> dict[tuple[str, What, str | None], Edit]:
+        """Edits that may be stored although no answer came, by what they were of."""
+        return {}
 
     async def graphql(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the `data` of a GraphQL operation. One request, sent once.
@@ -149,7 +162,7 @@ class EditMethods(ConditionalWrites):
         before = target.read(found.value(target.aspect))
         edit = Edit.now(target.urn, "description", before, text, column)
         if (before or "") == text:
-            return replace(edit, after=before)
+            return await self._made(_nothing(), replace(edit, after=before))
         expected = self._expect(target, found, None if force else instead_of, text)
         if column is not None:
             work = self._describe_column(target, column, text, expected)
@@ -351,12 +364,26 @@ class EditMethods(ConditionalWrites):
         data = body.get("data")
         return data if isinstance(data, dict) else {}
 
-    async def _made(self, work: Awaitable[None], edit: Edit) -> Edit:
-        """Return the edit after the work stored it and it was written down."""
+    async def _made(self, work: Awaitable[Edit | None], edit: Edit) -> Edit:
+        """Return the edit after the work stored it and it was written down; the work may return
+        what it was in the end.
+
+        Where the answer to an earlier try was lost, this edit starts from what was there before
+        that try: it may have been stored, and would else be in no journal.
+        """
+        place = (str(edit.urn), edit.what, edit.column)
+        earlier = self._unanswered.get(place)
+        start = edit if earlier is None else _continued(earlier, edit)
 
         async def whole() -> Edit:
-            await work
-            return await self._noted(replace(edit, at=datetime.now(UTC)))
+            try:
+                done = await work or edit
+            except (Unreachable, ServerFault):
+                self._unanswered[place] = start
+                raise
+            self._unanswered.pop(place, None)
+            made = done if earlier is None else _continued(earlier, done)
+            return await self._noted(replace(made, at=datetime.now(UTC)))
 
         return await self._to_its_end(whole())
 
@@ -701,7 +728,7 @@ class LinkMethods(EditMethods):
         held = _elements_of(found.value(target.aspect))
         before, link = links_of({"elements": held}), f"{url} {label}"
         if any(link_parts(element) == (url, label) for element in held):
-            return Edit.now(target.urn, "links", before, before)
+            return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
         seen = None if instead_of is None else tuple(instead_of)
         expected = self._expect(target, found, seen, (*(seen or ()), link))
         fields = {"linkUrl": url, "label": label, "resourceUrn": str(target.urn)}
@@ -715,9 +742,9 @@ class LinkMethods(EditMethods):
                 expected,
             )
             after = links_of({"elements": await self._elements(target.urn)})
-            return await self._noted(Edit.now(target.urn, "links", before, after))
+            return Edit.now(target.urn, "links", before, after)
 
-        return await self._to_its_end(write())
+        return await self._made(write(), Edit.now(target.urn, "links", before, (*before, link)))
 
     async def remove_link(
         self,
@@ -753,7 +780,7 @@ class LinkMethods(EditMethods):
                 link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
                 for link in seen or ()
             ):
-                return Edit.now(target.urn, "links", before, before)
+                return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
             called = f" called {label!r}" if label else ""
             raise NotFound(f"{target.urn} has no link to {url}{called}")
         after = links_of({"elements": left})
@@ -827,6 +854,22 @@ class LinkMethods(EditMethods):
             return str(data["me"]["corpUser"]["urn"])
         except (*REFUSALS, KeyError, TypeError):
             return UNKNOWN_ACTOR
+
+
+async def _nothing() -> None:
+    """Store nothing: it is there already."""
+
+
+def _continued(earlier: Edit, edit: Edit) -> Edit:
+    """Return an edit as it is together with an earlier one of the same value, as far as the earlier
+    one was stored, and without it where it was not."""
+    if edit.what in ("tags", "terms", "owners", "links"):
+        was, left = held_labels(earlier.before), held_labels(earlier.after)
+        held = held_labels(edit.before)
+        back = tuple(one for one in was if one not in left and one not in held)
+        kept = tuple(one for one in held if one in was or one not in left)
+        return replace(edit, before=(*kept, *back))
+    return replace(edit, before=earlier.before) if edit.before == earlier.after else edit
 
 
 def _describing(target: EditTarget, text: str) -> Mutation:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -336,3 +337,46 @@ def test_so_do_saves_of_everything_else_that_people_edit(place: str, kind: str) 
     race.run(4, 6)
     assert race.faults == []
     assert len(race.accepted) == 24
+
+
+class LosingAnswers(Failing):
+    """Loses the answer to the next request that writes, once."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address, random.Random(0), 0.0)
+        self.loses = False
+
+    async def send(self, request: Any) -> Any:
+        answer = await super().send(request)
+        if self.loses and request.writes:
+            self.loses = False
+            raise Unreachable("the answer got lost")
+        return answer
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "term"])
+def test_an_edit_whose_answer_got_lost_is_undone_after_it_was_tried_again(
+    place: str, kind: str, tmp_path: Path
+) -> None:
+    edited = KINDS[kind]
+    prepare(place, edited, 2)
+    with Catalog(place) as plain:
+        edited.write(plain, "n0x0", None)
+    carrier = LosingAnswers(place)
+    with Catalog(transport=carrier) as catalog:
+        catalog.keep_journal(tmp_path / "journal.jsonl")
+
+        def now() -> State:
+            return edited.read(catalog.entity(edited.urn, [edited.aspect]).raw(edited.aspect) or {})
+
+        before = now()
+        catalog.abilities()
+        carrier.loses = True
+        with pytest.raises(Unreachable):
+            edited.write(catalog, "n0x1", before)
+        stored = now()
+        assert stored != before
+        edited.write(catalog, "n0x1", before)
+        assert now() == stored
+        catalog.undo_save()
+        assert now() == before
