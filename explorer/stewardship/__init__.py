@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from explorer.stewardship.documentation import Entry, Row, digest_of, rows_of
     from explorer.stewardship.drafting import DraftingCommand, DraftingFailure, DraftingOutcome
+    from explorer.stewardship.feed import ChangeFeed, EntityFeed, FeedEntry, FeedKind
     from explorer.stewardship.files import Format, format_of, read_rows, write_report, write_rows
     from explorer.stewardship.labels import (
         LabelledKind,
@@ -53,6 +54,7 @@ __all__ = [
     "AsyncStewardship",
     "Change",
     "ChangeFailure",
+    "ChangeFeed",
     "Changeset",
     "Concept",
     "ConceptColumn",
@@ -63,7 +65,10 @@ __all__ = [
     "DraftingCommand",
     "DraftingFailure",
     "DraftingOutcome",
+    "EntityFeed",
     "Entry",
+    "FeedEntry",
+    "FeedKind",
     "Format",
     "Group",
     "GroupTrend",
@@ -132,6 +137,7 @@ _NAMES = {
     ),
     "drafting": ("DraftingCommand", "DraftingFailure", "DraftingOutcome"),
     "documentation": ("Entry", "Row", "digest_of", "rows_of"),
+    "feed": ("ChangeFeed", "EntityFeed", "FeedEntry", "FeedKind"),
     "files": ("Format", "format_of", "read_rows", "write_report", "write_rows"),
     "labels": (
         "LabelledKind",

@@ -36,6 +36,7 @@ from explorer.stewardship.drafting import (
     draft_descriptions,
     undocumented_requests,
 )
+from explorer.stewardship.feed import mark_read, read_feed
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.provenance import (
@@ -77,6 +78,8 @@ class AsyncStewardship:
     concept = of_catalog(read_concept)
     term_concept = of_catalog(read_term_concept)
     labelled = of_catalog(read_labelled)
+    feed = of_catalog(read_feed)
+    mark_read = of_catalog(mark_read)
     propagated = of_catalog(read_propagated)
     pin_propagated = of_catalog(pin_propagated)
     refresh_propagated = of_catalog(refresh_propagated)
@@ -344,6 +347,8 @@ class Stewardship(SharedThreadFace):
     concept = blocking(AsyncStewardship.concept)
     term_concept = blocking(AsyncStewardship.term_concept)
     labelled = blocking(AsyncStewardship.labelled)
+    feed = blocking(AsyncStewardship.feed)
+    mark_read = blocking(AsyncStewardship.mark_read)
     propagated = blocking(AsyncStewardship.propagated)
     pin_propagated = blocking(AsyncStewardship.pin_propagated)
     refresh_propagated = blocking(AsyncStewardship.refresh_propagated)

@@ -1,0 +1,790 @@
+"""What changed in a catalog since the last visit: others' edits and what was ingested, by entity.
+
+It is read from the change log. Where a reader left off is kept in the state directory, for each
+catalog.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from explorer import config
+from explorer.client.editable import COLUMNS, EditableField, place_of
+from explorer.client.entity import SUMMARY_ASPECTS
+from explorer.config.files import changing, read_private, write_private
+from explorer.errors import Gone, InvalidInput, StorageFault, Unusable
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import ChangeEvent
+
+__all__ = [
+    "ChangeFeed",
+    "EntityFeed",
+    "FeedEntry",
+    "FeedKind",
+    "Visit",
+    "VisitFile",
+    "entries_of",
+    "likely_columns",
+    "mark_read",
+    "read_feed",
+]
+
+FeedKind = Literal[
+    "orphaned text",
+    "type",
+    "ingested text",
+    "column dropped",
+    "column added",
+    "new",
+    "deleted",
+    "restored",
+    "description",
+    "tags",
+    "terms",
+    "owners",
+    "domain",
+    "deprecation",
+    "links",
+]
+"""What an entry tells. `orphaned text` is a dropped column that people described; `type` and
+`ingested text` are what ingestion changed of a column, or of an entity; `description` is a text
+that somebody wrote."""
+
+_Value = Mapping[str, Any]
+
+_SCHEMA: Final = "schemaMetadata"
+_STATUS: Final = "status"
+# Where ingestion writes the description of an entity.
+_INGESTED: Final = {
+    "dataset": "datasetProperties",
+    "container": "containerProperties",
+    "chart": "chartInfo",
+    "dashboard": "dashboardInfo",
+    "dataJob": "dataJobInfo",
+    "dataFlow": "dataFlowInfo",
+}
+_LABELS: Final[Mapping[str, FeedKind]] = {
+    "globalTags": "tags",
+    "glossaryTerms": "terms",
+    "ownership": "owners",
+    "domains": "domain",
+    "deprecation": "deprecation",
+    "institutionalMemory": "links",
+}
+_COLUMN_LABELS: Final[Mapping[FeedKind, str]] = {"tags": "globalTags", "terms": "glossaryTerms"}
+
+_MOST_CHANGES: Final = 20_000
+_MOST_ENTITIES: Final = 200
+# Of an entity that was written more often, the newest changes are read.
+_MOST_OF_ENTITY: Final = 50
+_MOST_ENTRIES: Final = 200
+_URNS_AT_ONCE: Final = 40
+_MOST_NAMES: Final = 500
+
+_MOST_PAIRS: Final = 10_000
+_LEAST_LIKELY: Final = 0.55
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """One thing that changed, by whom and when it was stored last.
+
+    `path` is the exact path of a column, None for the entity itself. `before` and `after` are
+    texts or types; `added` and `removed` are labels, as URNs or addresses. `edited` is the text
+    that people wrote there and that still stands. `likely` is the column that a dropped one was
+    likely renamed to, and of an added one the column that it likely was.
+    """
+
+    urn: Urn
+    kind: FeedKind
+    at: datetime
+    actor: str
+    path: str | None = None
+    before: str = ""
+    after: str = ""
+    edited: str = ""
+    likely: str | None = None
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def needs_care(self) -> bool:
+        """Return whether a text that people wrote may not fit any more."""
+        return bool(self.edited) and self.kind in ("orphaned text", "type", "ingested text")
+
+    @property
+    def place(self) -> str | None:
+        """Return the column to look at: of one that was dropped the likely new one; None where
+        there is none."""
+        if self.kind in ("orphaned text", "column dropped"):
+            return self.likely
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFeed:
+    """What changed of one entity: first what needs care, then columns in the order of the schema.
+
+    `at` is the newest change. `unread` counts changes before those that were read, `left_out`
+    entries beyond those that are kept.
+    """
+
+    urn: Urn
+    name: str
+    at: datetime
+    entries: tuple[FeedEntry, ...]
+    unread: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFeed:
+    """What changed since the last visit, the entity that was changed last first.
+
+    `since` is when the last visit ended, None where none is known. The changes of the log from
+    `after` up to `until` were looked at; `unread` counts those before them, `more_entities` the
+    changed entities beyond those listed. `trimmed` says that the log does not reach back to the
+    last visit, `replaced` that it is another log than then. `user` is whose own edits are left
+    out; None where the server does not know who asks. `names` are of people and labels.
+    """
+
+    entities: tuple[EntityFeed, ...]
+    since: datetime | None
+    after: int
+    until: int
+    unread: int = 0
+    more_entities: int = 0
+    trimmed: bool = False
+    replaced: bool = False
+    user: Urn | None = None
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def entries(self) -> tuple[FeedEntry, ...]:
+        """Return the entries of all entities, in their order."""
+        return tuple(entry for one in self.entities for entry in one.entries)
+
+    def name_of(self, urn: Urn) -> str:
+        """Return the name of an entity that changed."""
+        return next((one.name for one in self.entities if one.urn == urn), urn.name)
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """A place in the change log up to which everything was read, and when, in milliseconds since
+    1970 UTC."""
+
+    offset: int
+    at_millis: int
+
+    @property
+    def at(self) -> datetime:
+        """Return the moment."""
+        return datetime.fromtimestamp(self.at_millis / 1000, UTC)
+
+
+class _Visits(msgspec.Struct, frozen=True):
+    last: Visit | None = None
+    earlier: Visit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitFile:
+    """Where the reader left off in one catalog. Reading and writing block: call from a thread."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, identity: str) -> "VisitFile":
+        """Return the file for a catalog; see `Catalog.identity`."""
+        from hashlib import sha256
+
+        name = sha256(identity.encode()).hexdigest()[:16]
+        return cls(config.state_dir() / "visits" / f"{name}.json")
+
+    def last(self, *, earlier: bool = False) -> Visit | None:
+        """Return the last visit, or the one before it; None where there was none. A file that
+        cannot be read counts as none: nobody's work is lost with it."""
+        found = self._read()
+        return found.earlier if earlier else found.last
+
+    def move(self, offset: int, at: datetime, *, replaced: bool = False) -> None:
+        """Keep that everything up to an offset is read, unless another program was further already;
+        `replaced` says that what is kept is of another log. The visit before stays known, also when
+        the same place is kept again. Raises `StorageFault` where it cannot be written."""
+        visit = Visit(offset, round(at.timestamp() * 1000))
+        try:
+            with changing(self.path):
+                known = _Visits() if replaced else self._read()
+                if known.last is not None and known.last.offset > offset:
+                    return
+                moved = known.last is not None and known.last.offset != offset
+                kept = _Visits(visit, known.last if moved else known.earlier)
+                write_private(self.path, msgspec.json.encode(kept).decode())
+        except Unusable as error:
+            raise StorageFault(
+                f"how far the changes were read cannot be kept in {self.path.parent}; "
+                "name another directory with CATALOG_STATE_DIR"
+            ) from error
+
+    def _read(self) -> _Visits:
+        try:
+            text = read_private(self.path, secret=False)
+            return msgspec.json.decode(text, type=_Visits) if text else _Visits()
+        except (Unusable, msgspec.DecodeError):
+            return _Visits()
+
+
+async def read_feed(
+    catalog: "AsyncCatalog",
+    *,
+    earlier: bool = False,
+    most_changes: int = _MOST_CHANGES,
+    most_entities: int = _MOST_ENTITIES,
+) -> ChangeFeed:
+    """Return what changed since the last visit, or with `earlier` since the one before; nothing is
+    marked as read. Own edits are left out; what one ingested oneself is not.
+
+    The newest `most_changes` changes of the log are looked at, and of the `most_entities` changed
+    last their values are read; the others are counted. One request for 500 changes, one or more
+    for 40 entities, and what `entities` costs twice. Raises `InvalidInput` on a server that keeps
+    no change log, as DataHub's do not.
+
+    Example: `steward.feed().entries`
+    """
+    if most_changes < 1 or most_entities < 1:
+        raise InvalidInput("count changes and entities from 1")
+    if not (await catalog.abilities()).changes:
+        raise InvalidInput(
+            f"{catalog.address} keeps no change log, so what changed since the last visit cannot "
+            "be told; the history of an entity tells what changed of it"
+        )
+    user = await catalog.me()
+    head = (await catalog.changes(limit=0)).head
+    visit = await asyncio.to_thread(_file_of(catalog).last, earlier=earlier)
+    replaced = visit is not None and visit.offset > head
+    if replaced:
+        visit = None
+    at, trimmed = (visit.offset if visit is not None else 0), False
+    try:
+        await catalog.changes(at, limit=1, values=False)
+    except Gone as error:
+        trimmed = visit is not None
+        at = head if error.resume_after is None else error.resume_after
+    after = max(at, head - most_changes)
+    touched = await _touched(catalog, after, head, user)
+    listed = sorted(touched.items(), key=lambda one: one[1].offsets[-1], reverse=True)
+    shown = dict(listed[:most_entities])
+    events = await _events(catalog, shown, head, user)
+    entities = await catalog.entities(shown, _aspects_of_entities(shown)) if shown else {}
+    found = await asyncio.to_thread(_entity_feeds, shown, events, entities)
+    wanted = dict.fromkeys(islice(_named(found), _MOST_NAMES))
+    known = await catalog.summaries(wanted) if wanted else {}
+    return ChangeFeed(
+        found,
+        visit.at if visit is not None else None,
+        after,
+        head,
+        unread=after - at,
+        more_entities=len(listed) - len(shown),
+        trimmed=trimmed,
+        replaced=replaced,
+        user=user,
+        names={urn: entity.name for urn, entity in known.items()},
+    )
+
+
+async def mark_read(catalog: "AsyncCatalog", feed: ChangeFeed) -> None:
+    """Keep on this machine that a feed was read: the next one begins after it. No request. Raises
+    `StorageFault` where it cannot be written.
+
+    Example: `steward.mark_read(steward.feed())`
+    """
+    file, now = _file_of(catalog), datetime.now(UTC)
+    await asyncio.to_thread(file.move, feed.until, now, replaced=feed.replaced)
+
+
+def _file_of(catalog: "AsyncCatalog") -> VisitFile:
+    return VisitFile.of(catalog.identity or catalog.address)
+
+
+@dataclass(slots=True)
+class _Touched:
+    """The offsets of the newest changes of an entity, and how many it has in all."""
+
+    offsets: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_OF_ENTITY))
+    count: int = 0
+
+    def add(self, offset: int) -> None:
+        self.offsets.append(offset)
+        self.count += 1
+
+
+async def _touched(
+    catalog: "AsyncCatalog", after: int, until: int, user: Urn | None
+) -> dict[Urn, _Touched]:
+    """Return which entities changes after an offset are of, without their values."""
+    found: dict[Urn, _Touched] = {}
+    source = catalog.every_change(after, aspects=_followed(catalog), values=False)
+    async with aclosing(source) as changes:
+        async for change in changes:
+            if change.offset > until:
+                break
+            if _is_told(change, user):
+                found.setdefault(change.urn, _Touched()).add(change.offset)
+    return found
+
+
+async def _events(
+    catalog: "AsyncCatalog", shown: Mapping[Urn, _Touched], until: int, user: Urn | None
+) -> dict[Urn, list["ChangeEvent"]]:
+    """Return the changes of entities with their values, in the order of the log."""
+    found: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in shown}
+    for urns in _chunks(shown):
+        first = min(shown[urn].offsets[0] for urn in urns)
+        source = catalog.every_change(first - 1, urns=urns, aspects=_followed(catalog))
+        left = sum(len(shown[urn].offsets) for urn in urns)
+        async with aclosing(source) as changes:
+            async for change in changes:
+                if change.offset > until:
+                    break
+                if _is_told(change, user) and change.offset >= shown[change.urn].offsets[0]:
+                    found[change.urn].append(change)
+                    left -= 1
+                    if not left:
+                        break
+    return found
+
+
+def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
+    """Yield entities whose changes lie near each other in the log; one with many by itself."""
+    few: list[Urn] = []
+    for urn, touched in sorted(shown.items(), key=lambda one: one[1].offsets[0]):
+        if touched.count > _MOST_OF_ENTITY:
+            yield [urn]
+        else:
+            few.append(urn)
+    for start in range(0, len(few), _URNS_AT_ONCE):
+        yield few[start : start + _URNS_AT_ONCE]
+
+
+def _followed(catalog: "AsyncCatalog") -> list[str]:
+    """Return the aspects that entries are made of."""
+    types = catalog.registry.entities
+    described = (place.aspect for name in types if (place := _described(name)) is not None)
+    keys = (declared.key for declared in types.values())
+    some = (_SCHEMA, COLUMNS, _STATUS, *_LABELS, *_INGESTED.values())
+    return list(dict.fromkeys((*some, *described, *keys)))
+
+
+def _aspects_of_entities(urns: Iterable[Urn]) -> list[str]:
+    described = (place.aspect for urn in urns if (place := _described(urn.entity_type)))
+    return list(dict.fromkeys((*SUMMARY_ASPECTS, COLUMNS, *described)))
+
+
+def _described(entity_type: str) -> EditableField | None:
+    """Return where people write the description of an entity of a type."""
+    try:
+        return place_of(Urn(entity_type, ("x",)), None)
+    except InvalidInput:
+        return None
+
+
+def _is_told(change: "ChangeEvent", user: Urn | None) -> bool:
+    """Return whether a change is somebody else's, or ingestion's."""
+    if user is None or change.actor != str(user):
+        return True
+    return change.kind != "DELETE" and _is_ingestion(change)
+
+
+def _is_ingestion(change: "ChangeEvent") -> bool:
+    # Keys are written with the first aspect of an entity.
+    return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type)) or (
+        change.aspect.endswith("Key")
+    )
+
+
+def _named(feeds: Iterable[EntityFeed]) -> Iterator[Urn]:
+    """Yield who wrote, and the labels."""
+    for feed in feeds:
+        for entry in feed.entries:
+            yield from Urn.parse_all((entry.actor, *entry.added, *entry.removed))
+
+
+def _entity_feeds(
+    shown: Mapping[Urn, _Touched],
+    events: Mapping[Urn, Sequence["ChangeEvent"]],
+    entities: Mapping[Urn, "Entity"],
+) -> tuple[EntityFeed, ...]:
+    found = []
+    for urn, touched in shown.items():
+        entity = entities.get(urn)
+        standing = {name: one.value for name, one in entity.aspects.items()} if entity else {}
+        entries = entries_of(urn, events[urn], standing)
+        if not entries:
+            continue
+        found.append(
+            EntityFeed(
+                urn,
+                entity.name if entity is not None else urn.name,
+                max(one.at for one in entries),
+                entries[:_MOST_ENTRIES],
+                unread=touched.count - len(touched.offsets),
+                left_out=max(len(entries) - _MOST_ENTRIES, 0),
+            )
+        )
+    return tuple(found)
+
+
+def entries_of(
+    urn: Urn, changes: Sequence["ChangeEvent"], standing: Mapping[str, _Value]
+) -> tuple[FeedEntry, ...]:
+    """Return what changes of one entity come to, in the order of the log: what was put back in
+    between is no entry. `standing` are its aspects as they are now. Pure.
+
+    First what needs care, then what became of the entity, then its columns in the order of the
+    schema, then what people wrote.
+    """
+    by_aspect: dict[str, list[ChangeEvent]] = {}
+    for change in changes:
+        by_aspect.setdefault(change.aspect, []).append(change)
+    place = _described(urn.entity_type)
+    found: list[FeedEntry] = []
+    for aspect, events in by_aspect.items():
+        if aspect == _SCHEMA:
+            found += _schema_entries(urn, events, standing.get(COLUMNS) or {})
+        elif aspect == COLUMNS:
+            found += _column_entries(urn, events)
+        elif aspect == _INGESTED.get(urn.entity_type):
+            edited = _text(standing.get(place.aspect), place.field) if place else ""
+            found += _text_entries(urn, events, "ingested text", "description", edited)
+        elif aspect in _LABELS:
+            found += _label_entries(urn, events, _LABELS[aspect])
+        elif place is not None and aspect == place.aspect:
+            found += _text_entries(urn, events, "description", place.field)
+        elif aspect == _STATUS:
+            found += _status_entries(urn, events)
+        elif aspect.endswith("Key"):
+            found += _life_entries(urn, events, by_aspect.get(_SCHEMA, ()))
+    makers = {one.actor for one in found if one.kind == "new"}
+    # What somebody who brings an entity says of it is no change.
+    told = [one for one in found if _ORDER[one.kind] < _OF_PEOPLE or one.actor not in makers]
+    return tuple(sorted(told, key=lambda one: (not one.needs_care, _ORDER[one.kind])))
+
+
+_ORDER: Final[Mapping[FeedKind, int]] = {
+    "deleted": 0,
+    "restored": 0,
+    "new": 0,
+    "orphaned text": 1,
+    "column dropped": 2,
+    "column added": 2,
+    "type": 2,
+    "ingested text": 2,
+    "description": 3,
+    "deprecation": 4,
+    "owners": 5,
+    "domain": 5,
+    "tags": 6,
+    "terms": 6,
+    "links": 7,
+}
+_OF_PEOPLE: Final = 3
+
+
+def _life_entries(
+    urn: Urn, events: Sequence["ChangeEvent"], schemas: Sequence["ChangeEvent"]
+) -> Iterator[FeedEntry]:
+    """Yield whether an entity is new or gone."""
+    last = events[-1]
+    if last.kind == "DELETE":
+        yield FeedEntry(urn, "deleted", last.at, last.actor)
+    elif events[0].previous is None:
+        columns = len(_fields(schemas[-1].value)) if schemas else 0
+        number = "1 column" if columns == 1 else f"{columns:,} columns"
+        yield FeedEntry(urn, "new", last.at, last.actor, after=number if columns else "")
+
+
+def _status_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedEntry]:
+    last = events[-1]
+    before, after = (
+        bool((value or {}).get("removed")) for value in (events[0].previous, last.value)
+    )
+    if before != after:
+        yield FeedEntry(urn, "deleted" if after else "restored", last.at, last.actor)
+
+
+def _text_entries(
+    urn: Urn, events: Sequence["ChangeEvent"], kind: FeedKind, name: str, edited: str = ""
+) -> Iterator[FeedEntry]:
+    last = events[-1]
+    if kind == "ingested text" and events[0].previous is None:
+        # It came with the entity.
+        return
+    before, after = (_text(value, name) for value in (events[0].previous, last.value))
+    if before.strip() != after.strip():
+        yield FeedEntry(
+            urn, kind, last.at, last.actor, before=before, after=after, edited=edited.strip()
+        )
+
+
+def _text(value: _Value | None, name: str) -> str:
+    found = (value or {}).get(name)
+    return found if isinstance(found, str) else ""
+
+
+@dataclass(slots=True)
+class _LabelsNet:
+    """What several changes of labels come to. Each is told by itself, so that an own edit between
+    two of others is none of theirs."""
+
+    added: dict[str, None] = field(default_factory=dict)
+    removed: dict[str, None] = field(default_factory=dict)
+    last: "ChangeEvent | None" = None
+
+    def note(self, before: Sequence[str], after: Sequence[str], change: "ChangeEvent") -> None:
+        for one in after:
+            if one not in before and self.removed.pop(one, one) is one:
+                self.added[one] = None
+        for one in before:
+            if one not in after and self.added.pop(one, one) is one:
+                self.removed[one] = None
+        self.last = change
+
+    def entries(self, urn: Urn, kind: FeedKind, path: str | None = None) -> Iterator[FeedEntry]:
+        if self.last is not None and (self.added or self.removed):
+            at, actor = self.last.at, self.last.actor
+            added, removed = tuple(self.added), tuple(self.removed)
+            yield FeedEntry(urn, kind, at, actor, path, added=added, removed=removed)
+
+
+def _label_entries(
+    urn: Urn, events: Sequence["ChangeEvent"], kind: FeedKind
+) -> Iterator[FeedEntry]:
+    net = _LabelsNet()
+    for change in events:
+        net.note(_labels(change.previous, kind), _labels(change.value, kind), change)
+    yield from net.entries(urn, kind)
+
+
+def _labels(value: _Value | None, kind: FeedKind) -> tuple[str, ...]:
+    """Return the labels of an aspect: URNs, addresses, or the note of a deprecation."""
+    value = value or {}
+    match kind:
+        case "tags":
+            found = [one.get("tag") for one in _records(value.get("tags"))]
+        case "terms":
+            found = [one.get("urn") for one in _records(value.get("terms"))]
+        case "owners":
+            found = [one.get("owner") for one in _records(value.get("owners"))]
+        case "domain":
+            listed = value.get("domains")
+            found = list(listed) if isinstance(listed, list) else []
+        case "links":
+            found = [one.get("url") for one in _records(value.get("elements"))]
+        case _:
+            note = _text(value, "note").strip()
+            found = [note or "deprecated"] if value.get("deprecated") else []
+    return tuple(dict.fromkeys(one for one in found if isinstance(one, str)))
+
+
+def _records(listed: object) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+@dataclass(slots=True)
+class _TextNet:
+    """The first and the last text of one place, and the change that wrote the last."""
+
+    before: str
+    after: str
+    last: "ChangeEvent"
+
+
+def _column_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedEntry]:
+    """Yield what people wrote of columns."""
+    texts: dict[str, _TextNet] = {}
+    labels: dict[tuple[str, FeedKind], _LabelsNet] = {}
+    for change in events:
+        old, new = _infos(change.previous), _infos(change.value)
+        for path in dict.fromkeys((*new, *old)):
+            before, after = old.get(path, {}), new.get(path, {})
+            if before == after:
+                continue
+            was, now = (_text(info, "description").strip() for info in (before, after))
+            if was != now:
+                net = texts.setdefault(path, _TextNet(was, now, change))
+                net.after, net.last = now, change
+            for kind, name in _COLUMN_LABELS.items():
+                was_put, now_put = (_labels(info.get(name), kind) for info in (before, after))
+                if was_put != now_put:
+                    labels.setdefault((path, kind), _LabelsNet()).note(was_put, now_put, change)
+    for path, text in texts.items():
+        if text.before != text.after:
+            at, actor = text.last.at, text.last.actor
+            yield FeedEntry(urn, "description", at, actor, path, text.before, text.after)
+    for (path, kind), put in labels.items():
+        yield from put.entries(urn, kind, path)
+
+
+def _infos(value: _Value | None) -> dict[str, dict[str, Any]]:
+    listed = _records((value or {}).get("editableSchemaFieldInfo"))
+    return {one["fieldPath"]: one for one in listed if isinstance(one.get("fieldPath"), str)}
+
+
+def _fields(value: _Value | None) -> dict[str, dict[str, Any]]:
+    listed = _records((value or {}).get("fields"))
+    return {one["fieldPath"]: one for one in listed if isinstance(one.get("fieldPath"), str)}
+
+
+def _schema_entries(
+    urn: Urn, events: Sequence["ChangeEvent"], edited: _Value
+) -> Iterator[FeedEntry]:
+    """Yield what became of the columns; nothing for a schema that is the first."""
+    last = events[-1]
+    if events[0].previous is None:
+        return
+    old, new = _fields(events[0].previous), _fields(last.value)
+    texts = {path: _text(info, "description").strip() for path, info in _infos(edited).items()}
+    renamed = likely_columns(old, new)
+    was = {new_path: path for path, new_path in renamed.items()}
+    for path, one in old.items():
+        if path not in new:
+            text = texts.get(path, "")
+            yield FeedEntry(
+                urn,
+                "orphaned text" if text else "column dropped",
+                last.at,
+                last.actor,
+                path,
+                before=_type(one),
+                edited=text,
+                likely=renamed.get(path),
+            )
+    for path, one in new.items():
+        before = old.get(path)
+        if before is None:
+            yield FeedEntry(
+                urn,
+                "column added",
+                last.at,
+                last.actor,
+                path,
+                after=_type(one),
+                likely=was.get(path),
+            )
+            continue
+        kinds: tuple[FeedKind, ...] = ("type", "ingested text")
+        for kind in kinds:
+            was_said, now_said = (_said(field_value, kind) for field_value in (before, one))
+            if was_said != now_said:
+                yield FeedEntry(
+                    urn,
+                    kind,
+                    last.at,
+                    last.actor,
+                    path,
+                    was_said,
+                    now_said,
+                    edited=texts.get(path, ""),
+                )
+
+
+def _said(column: _Value, kind: FeedKind) -> str:
+    return _type(column) if kind == "type" else _text(column, "description").strip()
+
+
+def _type(one: _Value) -> str:
+    """Return the type of a column as its platform writes it, else its kind."""
+    native = _text(one, "nativeDataType").strip()
+    inner = one.get("type")
+    inner = inner.get("type") if isinstance(inner, dict) else None
+    kinds = [str(name).rpartition(".")[2] for name in inner] if isinstance(inner, dict) else []
+    return native or (kinds[0] if kinds else "")
+
+
+def likely_columns(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> dict[str, str]:
+    """Return for columns that were dropped the added one that each was likely renamed to, by path:
+    of one parent, with a similar name, type and place in the schema. `old` and `new` are fields of
+    a schema by their paths, in its order. Pure.
+    """
+    dropped = [path for path in old if path not in new]
+    added = [path for path in new if path not in old]
+    if not dropped or not added or len(dropped) * len(added) > _MOST_PAIRS:
+        return {}
+    sides = _neighbours(old, new), _neighbours(new, old)
+    scored = [
+        (score, path, other)
+        for path in dropped
+        for other in added
+        if (score := _likeness(path, other, old, new, sides)) >= _LEAST_LIKELY
+    ]
+    # A stable order, so that equal scores go to the first of the schema.
+    scored.sort(key=lambda one: -one[0])
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for _, path, other in scored:
+        if path not in found and other not in taken:
+            found[path] = other
+            taken.add(other)
+    return found
+
+
+def _neighbours(
+    fields: Mapping[str, _Value], others: Mapping[str, _Value]
+) -> dict[str, tuple[str, str]]:
+    """Return for each column the nearest before and after it that both schemas have."""
+    paths = list(fields)
+    before, last = [], ""
+    for path in paths:
+        before.append(last)
+        last = path if path in others else last
+    after, last = [], ""
+    for path in reversed(paths):
+        after.append(last)
+        last = path if path in others else last
+    return {
+        path: (first, second)
+        for path, first, second in zip(paths, before, reversed(after), strict=True)
+    }
+
+
+def _likeness(
+    path: str,
+    other: str,
+    old: Mapping[str, _Value],
+    new: Mapping[str, _Value],
+    sides: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
+) -> float:
+    """Return from 0 to 1 how likely a column is another one renamed."""
+    left, right = FieldPath(path), FieldPath(other)
+    if left.simple.rpartition(".")[0] != right.simple.rpartition(".")[0]:
+        return 0.0
+    names = _plain_name(left.name), _plain_name(right.name)
+    alike = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
+    # One name that has all words of the other: `city`, `ship_city`.
+    words = [set(one.name.casefold().split("_")) for one in (left, right)]
+    if words[0] <= words[1] or words[1] <= words[0]:
+        alike = max(alike, 0.8)
+    same_type = _type(old[path]) == _type(new[other])
+    same_place = sides[0][path] == sides[1][other]
+    texts = [_text(one, "description").strip() for one in (old[path], new[other])]
+    same_text = bool(texts[0]) and texts[0] == texts[1]
+    return min(0.5 * alike + 0.2 * same_type + 0.25 * same_place + 0.4 * same_text, 1.0)
+
+
+def _plain_name(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())

@@ -1,0 +1,230 @@
+"""What changed since the last visit: sentences, a row for each entry, and what differs in one."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from explorer.client.display import line, moment
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
+from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
+from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
+from explorer.views.history import name_of
+from explorer.views.table import Table, TableColumn
+
+__all__ = [
+    "entries_with",
+    "entry_diff",
+    "entry_place",
+    "entry_sentence",
+    "feed_counts",
+    "feed_page",
+    "feed_remarks",
+    "feed_table",
+]
+
+_SHORT: Final = 60
+_NOBODY: Final = "unknown"
+
+_LABEL_WORDS: Final[Mapping[FeedKind, str]] = {
+    "tags": "tags",
+    "terms": "terms",
+    "owners": "owners",
+    "domain": "domain",
+    "links": "links",
+}
+
+
+def feed_counts(feed: ChangeFeed) -> str:
+    """Return how much changed, and since when."""
+    entries, entities = len(feed.entries), len(feed.entities)
+    found = f"{_number(entries, 'change')} of {_number(entities, 'entity', 'entities')}"
+    care = sum(one.needs_care for one in feed.entries)
+    return f"{found}, {care:,} to look after" if care else found
+
+
+def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -> Iterator[str]:
+    """Yield what is to be known of a feed, as sentences: since when it is, what was not read, and
+    what the log does not have any more."""
+    if feed.replaced:
+        yield "The change log is another one than at the last visit: the newest changes are shown."
+    elif feed.since is None:
+        yield "No last visit is known: the newest changes are shown."
+    else:
+        yield f"Since {said_moment(round(feed.since.timestamp() * 1000))}."
+    if feed.trimmed:
+        yield "The change log does not reach back to the last visit; what is older is lost."
+    if feed.unread:
+        yield f"{_number(feed.unread, 'older change')} of the log were not looked at."
+    if feed.more_entities:
+        more = _number(feed.more_entities, "more entity", "more entities")
+        yield f"{more} changed, before those listed."
+    unread = sum(one.unread for one in feed.entities)
+    left_out = sum(one.left_out for one in feed.entities)
+    if unread:
+        yield f"{_number(unread, 'older change')} of what is listed were not read."
+    if left_out:
+        yield f"{_number(left_out, 'more entry', 'more entries')} of what is listed are left out."
+    if feed.user is None:
+        yield "The server does not know who you are: your own edits are among these."
+
+
+def feed_page(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> Table:
+    """Return entries for people, a row each; all of the feed where none are given. What needs care
+    is marked with an exclamation mark."""
+    columns = (
+        TableColumn("care", "", max_width=1, style="bold"),
+        TableColumn("what", max_width=36, folds=True, style="bold"),
+        TableColumn("change", folds=True),
+        TableColumn("who", max_width=18),
+        TableColumn("when"),
+    )
+    rows = [
+        (
+            "!" if one.needs_care else "",
+            entry_place(one, feed),
+            entry_sentence(one, feed.names),
+            _who(one, feed.names),
+            moment(round(one.at.timestamp() * 1000)),
+        )
+        for one in (feed.entries if entries is None else entries)
+    ]
+    return Table(columns, rows, "Changes since the last visit")
+
+
+def feed_table(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> Table:
+    """Return entries for programs, a row each; all of the feed where none are given."""
+    columns = (
+        TableColumn("at", dtype="datetime64[ms, UTC]"),
+        TableColumn("actor", dtype="string"),
+        TableColumn("urn", dtype="string"),
+        TableColumn("name", dtype="string"),
+        TableColumn("column", dtype="string"),
+        TableColumn("kind", dtype="string"),
+        TableColumn("needs_care", dtype="bool"),
+        TableColumn("before", dtype="string"),
+        TableColumn("after", dtype="string"),
+        TableColumn("edited", dtype="string"),
+        TableColumn("likely_column", dtype="string"),
+        TableColumn("added"),
+        TableColumn("removed"),
+    )
+    rows = [
+        (
+            *(one.at, one.actor or None, str(one.urn), feed.name_of(one.urn), one.path, one.kind),
+            *(one.needs_care, one.before or None, one.after or None, one.edited or None),
+            *(one.likely, one.added, one.removed),
+        )
+        for one in (feed.entries if entries is None else entries)
+    ]
+    return Table(columns, rows, "changes")
+
+
+def entry_place(entry: FeedEntry, feed: ChangeFeed) -> str:
+    """Return the name of what changed, with the column as people write it."""
+    name = feed.name_of(entry.urn)
+    return name if entry.path is None else f"{name} · {FieldPath(entry.path).simple}"
+
+
+def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
+    """Return what an entry tells, without its place, as a sentence without its full stop."""
+    likely = FieldPath(entry.likely).simple if entry.likely is not None else ""
+    match entry.kind:
+        case "new":
+            return f"new, {entry.after}" if entry.after else "new"
+        case "deleted" | "restored":
+            return entry.kind
+        case "column added":
+            typed = f" ({line(entry.after, _SHORT)})" if entry.after else ""
+            return f"column added{typed}" + (f", likely {likely} renamed" if likely else "")
+        case "column dropped":
+            return "column dropped" + (f", likely renamed to {likely}" if likely else "")
+        case "orphaned text":
+            now = f"likely renamed to {likely}" if likely else "its text has no column any more"
+            return f"column dropped that has an edited text, {now}"
+        case "type":
+            before, after = (line(text, _SHORT) or "none" for text in (entry.before, entry.after))
+            under = ", below an edited text" if entry.needs_care else ""
+            return f"type changed: {before} → {after}{under}"
+        case "ingested text":
+            what = "added" if not entry.before else "changed" if entry.after else "removed"
+            under = " below an edited one" if entry.needs_care else ""
+            return f"ingested text {what}{under}"
+        case "description":
+            if not entry.after.strip():
+                return "description removed"
+            return "described" if not entry.before.strip() else "description changed"
+        case "deprecation":
+            if not entry.added:
+                return "no longer deprecated"
+            notes = ", ".join(line(one, _SHORT) for one in entry.added)
+            return "deprecated" if notes == "deprecated" else f"deprecated: {notes}"
+    signs = [f"+ {_label(one, names)}" for one in entry.added]
+    signs += [f"- {_label(one, names)}" for one in entry.removed]
+    return f"{_LABEL_WORDS[entry.kind]}: {', '.join(signs)}"
+
+
+def entry_diff(entry: FeedEntry, names: Mapping[Urn, str]) -> Diff:
+    """Return what an entry changed, as lines, and the text of people that it concerns. Takes
+    quadratic time in the number of lines of a text: call it in a thread."""
+    found: list[DiffLine] = []
+    match entry.kind:
+        case "column dropped" | "orphaned text":
+            typed = f" {entry.before}" if entry.before else ""
+            found.append(_changed("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
+            if entry.likely is not None:
+                found.append(_changed("added", f"{FieldPath(entry.likely).simple}"))
+                found.append(_note("likely the same column under another name"))
+        case "column added":
+            if entry.likely is not None:
+                found.append(_changed("removed", FieldPath(entry.likely).simple))
+            typed = f" {entry.after}" if entry.after else ""
+            found.append(_changed("added", f"{FieldPath(entry.path or '').simple}{typed}"))
+        case "type" | "ingested text" | "description":
+            found += text_diff(entry.before, entry.after)
+        case "new" | "deleted" | "restored":
+            found.append(_note(f"{entry_sentence(entry, names)}."))
+        case _:
+            found += [_changed("removed", _label(one, names)) for one in entry.removed]
+            found += [_changed("added", _label(one, names)) for one in entry.added]
+    if entry.edited:
+        found += [DiffLine(""), DiffLine("the text that people wrote", "place", "")]
+        found += plain_lines(entry.edited)
+    return tuple(found)
+
+
+def entries_with(feed: ChangeFeed, words: str) -> tuple[FeedEntry, ...]:
+    """Return the entries that have all words, whatever their case: in the place, the sentence, a
+    text or who changed it."""
+    wanted = words.casefold().split()
+    if not wanted:
+        return feed.entries
+    return tuple(one for one in feed.entries if _has(one, feed, wanted))
+
+
+def _has(entry: FeedEntry, feed: ChangeFeed, wanted: Sequence[str]) -> bool:
+    place, told = entry_place(entry, feed), entry_sentence(entry, feed.names)
+    texts = (place, told, _who(entry, feed.names), entry.before, entry.after, entry.edited)
+    whole = "\n".join((*texts, str(entry.urn))).casefold()
+    return all(word in whole for word in wanted)
+
+
+def _who(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
+    name = name_of(entry.actor, names)
+    return "" if name == _NOBODY else name
+
+
+def _label(text: str, names: Mapping[Urn, str]) -> str:
+    """Return the name of a label by its URN; an address as it is."""
+    return line(name_of(text, names), _SHORT)
+
+
+def _changed(kind: str, text: str) -> DiffLine:
+    return DiffLine(text, "added", "+") if kind == "added" else DiffLine(text, "removed", "-")
+
+
+def _note(text: str) -> DiffLine:
+    return DiffLine(text, "note", "")
+
+
+def _number(count: int, noun: str, plural: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
