@@ -52,6 +52,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Care for documentation": {
         "coverage": "Show how much is documented: tables and columns apart.",
         "worklist": "Show what is worth documenting next, the most used first.",
+        "changes": "Show what others and ingestion changed since the last visit.",
         "docs": "Take descriptions out as files, and bring them in again.",
     },
     "Choose a server": {
@@ -76,7 +77,7 @@ _FAMILIES: Final = {
     "commands.search": ("search", "browse"),
     "commands.entity": ("get", "schema", "usage", "profile-stats", "history", "blame", "diff"),
     "commands.lineage": ("lineage", "impact", "path", "relationships"),
-    "commands.documentation": ("describe", "link", "coverage", "worklist", "docs"),
+    "commands.documentation": ("describe", "link", "coverage", "worklist", "changes", "docs"),
     "commands.labels": ("tag", "term", "own", "domain", "deprecate"),
     "commands.undo": ("delete", "restore", "undo", "redo"),
     "commands.maintenance": ("load", "export", "backup", "check", "reindex", "sample"),

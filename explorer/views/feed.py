@@ -68,15 +68,19 @@ def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -
         yield "The server does not know who you are: your own edits are among these."
 
 
-def feed_page(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> Table:
+def feed_page(
+    feed: ChangeFeed,
+    entries: Iterable[FeedEntry] | None = None,
+    said_moment: Callable[[int], str] = moment,
+) -> Table:
     """Return entries for people, a row each; all of the feed where none are given. What needs care
-    is marked with an exclamation mark."""
+    is marked with an exclamation mark. `said_moment` writes a moment given in milliseconds."""
     columns = (
         TableColumn("care", "", max_width=1, style="bold"),
         TableColumn("what", max_width=36, folds=True, style="bold"),
         TableColumn("change", folds=True),
-        TableColumn("who", max_width=18),
-        TableColumn("when"),
+        TableColumn("who", max_width=18, style="dim"),
+        TableColumn("when", style="dim"),
     )
     rows = [
         (
@@ -84,7 +88,7 @@ def feed_page(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> T
             entry_place(one, feed),
             entry_sentence(one, feed.names),
             _who(one, feed.names),
-            moment(round(one.at.timestamp() * 1000)),
+            said_moment(round(one.at.timestamp() * 1000)),
         )
         for one in (feed.entries if entries is None else entries)
     ]

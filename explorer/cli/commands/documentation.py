@@ -278,6 +278,7 @@ def coverage(
         click.get_current_context().exit(1)
 
 
+_MOST_ENTITIES = 10_000
 _MOST_DAYS = 365
 
 _WORKLIST_EPILOG = """
@@ -363,6 +364,80 @@ def worklist(
         require_any(found.datasets)
     documentation.print_worklist(found, shown_as)
     documentation.say_how_many_undocumented(found)
+
+
+_CHANGES_EPILOG = """
+\b
+Examples
+  catalog changes
+  catalog changes --read                  (the next time begins after these)
+  catalog changes --care                  (only what written texts may not fit any more)
+  catalog changes --match "orders ann"
+  catalog changes --json | jq '.changes[] | select(.kind == "orphaned text")'
+
+\b
+The kinds
+  orphaned text    a column was dropped that people described; likely_column is
+                   the one that it was likely renamed to
+  type             the type of a column changed
+  ingested text    what ingestion says of a column or an entity changed
+  column dropped, column added, new, deleted, restored
+  description, tags, terms, owners, domain, deprecation, links
+                   what somebody else wrote
+
+One's own edits are left out. Up to where one has read is kept on this machine, for each catalog;
+the terminal and the notebook go by the same place.
+
+\b
+--json prints an object:
+  since, user      when the last visit ended, and whose edits are left out
+  unread           how many older changes were not looked at
+  more_entities    how many changed entities are not listed
+  trimmed          true where the change log does not reach back to the last visit
+  replaced         true where it is another log than at the last visit
+  changes          at, actor, urn, name, column, kind, needs_care, before, after,
+                   edited, likely_column, added, removed
+"""
+
+
+@click.command(epilog=_CHANGES_EPILOG)
+@click.option("--read", "is_read", is_flag=True, help="Mark as read: the next begins after these.")
+@click.option("--earlier", is_flag=True, help="Since the visit before the last one.")
+@click.option("--care", is_flag=True, help="Only what written texts may not fit any more.")
+@click.option("--match", "words", metavar="WORDS", default="", help="Only what has these words.")
+@click.option(
+    "--top",
+    type=click.IntRange(1, _MOST_ENTITIES),
+    default=200,
+    show_default=True,
+    help="Read so many entities, those changed last.",
+)
+@format_options("json", "csv", "urns", urns="Print the URNs of what changed, each once.")
+@catalog_options
+def changes(
+    target: Target,
+    shown_as: OutputFormat | None,
+    words: str,
+    top: int,
+    *,
+    is_read: bool,
+    earlier: bool,
+    care: bool,
+) -> None:
+    """Show what others and ingestion changed since the last visit.
+
+    By entity, the one changed last first, and of each first what needs care. Looking marks
+    nothing as read.
+    """
+    from explorer.cli.rendering import documentation
+    from explorer.stewardship import Stewardship
+
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        feed = steward.feed(earlier=earlier, most_entities=top)
+        documentation.print_feed(feed, words, shown_as, care=care)
+        if is_read:
+            steward.mark_read(feed)
 
 
 _FORMATS = ("csv", "json", "md", "xlsx")

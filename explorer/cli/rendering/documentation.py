@@ -32,6 +32,7 @@ from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship import (
     Applied,
     Change,
+    ChangeFeed,
     Changeset,
     Count,
     Coverage,
@@ -45,6 +46,7 @@ from explorer.stewardship import (
 )
 from explorer.stewardship.coverage import CoverageTrend, Part
 from explorer.views import stewardship as views
+from explorer.views.feed import entries_with, feed_counts, feed_page, feed_remarks, feed_table
 
 if TYPE_CHECKING:
     from explorer.stewardship import Format
@@ -57,6 +59,7 @@ __all__ = [
     "format_for",
     "print_changes",
     "print_coverage",
+    "print_feed",
     "print_outcome",
     "print_outcome_as_json",
     "print_trend",
@@ -290,6 +293,37 @@ def say_how_many_undocumented(worklist: Worklist) -> None:
     """Print how many of how many were shown."""
     more = "; --top shows more" if worklist.total and worklist.truncated else ""
     note(Text(f"{views.worklist_counts(worklist)}{more}"))
+
+
+def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, care: bool) -> None:
+    """Print the entries of a feed that have the words, and with `care` only those that written
+    texts may not fit; how much that is goes to standard error."""
+    entries = [one for one in entries_with(feed, words) if one.needs_care or not care]
+    match shown_as:
+        case "json":
+            print_json(
+                {
+                    "since": feed.since.isoformat() if feed.since is not None else None,
+                    "user": str(feed.user) if feed.user is not None else None,
+                    "unread": feed.unread,
+                    "more_entities": feed.more_entities,
+                    "trimmed": feed.trimmed,
+                    "replaced": feed.replaced,
+                    "changes": as_objects(feed_table(feed, entries)),
+                }
+            )
+        case "csv":
+            print_csv(feed_table(feed, entries))
+        case "urns":
+            print_urns(dict.fromkeys(str(one.urn) for one in entries))
+        case _ if entries:
+            print_table(feed_page(feed, entries))
+        case _:
+            pass
+    chosen = f"{len(entries):,} of " if len(entries) < len(feed.entries) else ""
+    note(Text(f"{chosen}{feed_counts(feed)}"))
+    for remark in feed_remarks(feed):
+        note(Text(remark))
 
 
 _UNTRIED: Final = "the work had ended before it was written"
