@@ -280,7 +280,9 @@ def _widths(
         while over > 0 and max((found[place] for place in giving), default=0) > _LEAST:
             at = max(giving, key=lambda place: found[place])
             second = max((found[one] for one in giving if found[one] < found[at]), default=_LEAST)
-            less = min(over, max(found[at] - max(second, _LEAST), 1))
+            # Of several that are equally wide none gives for the others.
+            is_tied = sum(found[one] == found[at] for one in giving) > 1
+            less = min(over, 1 if is_tied else max(found[at] - max(second, _LEAST), 1))
             found[at] -= less
             over -= less
     return found

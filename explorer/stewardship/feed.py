@@ -269,8 +269,8 @@ async def read_feed(
         raise InvalidInput("count changes and entities from 1")
     if not (await catalog.abilities()).changes:
         raise InvalidInput(
-            f"{catalog.address} keeps no change log, so what changed since the last visit cannot "
-            "be told; the history of an entity tells what changed of it"
+            "this server keeps no change log, so what changed since the last visit cannot be told; "
+            "the history of an entity tells what changed of it"
         )
     user = await catalog.me()
     head = (await catalog.changes(limit=0)).head
@@ -479,6 +479,8 @@ def entries_of(
             found += _status_entries(urn, events)
         elif aspect.endswith("Key"):
             found += _life_entries(urn, events, by_aspect.get(_SCHEMA, ()))
+    if any(one.kind == "deleted" for one in found):
+        found = [one for one in found if one.kind == "deleted"][:1]
     makers = {one.actor for one in found if one.kind == "new"}
     # What somebody who brings an entity says of it is no change.
     told = [one for one in found if _ORDER[one.kind] < _OF_PEOPLE or one.actor not in makers]

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from explorer.tui.desktop import ClipboardMethod
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
+    from explorer.tui.screens.feed import FeedPlace
     from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.screens.undo import UndoActions
     from explorer.tui.session import Opening
@@ -230,6 +231,7 @@ class CatalogApp(App[None]):
         self._is_ending = False
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
+        self._feed_place: FeedPlace | None = None
         self._first_urn = urn or (self._history.here if last or self.starts_with_last else None)
         self._first_query = query
         self._first_review = review
@@ -299,6 +301,7 @@ class CatalogApp(App[None]):
             self._first_review = None
             # What it saves and keeps is of the server that was left.
             self._editing = None
+            self._feed_place = None
             await body.mount_all(self._panes())
         self._desk.query_one(SearchView).focus_results()
 
@@ -736,6 +739,27 @@ class CatalogApp(App[None]):
 
         reporting = self._session.reporting("opening the journal")
         import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+
+    def action_feed(self) -> None:
+        """Show what others and ingestion changed since the last visit."""
+        if not self._is_page_free():
+            return
+
+        def go_on() -> None:
+            from explorer.tui.screens.feed import FeedScreen
+
+            self.push_screen(FeedScreen(self._session, self._feed_place), self._open_from_feed)
+
+        reporting = self._session.reporting("opening the changes")
+        import_first(self, "explorer.tui.screens.feed", go_on, reporting)
+
+    def _open_from_feed(self, place: "FeedPlace | None") -> None:
+        """Open the page of what changed, at the column."""
+        self._feed_place = place
+        if place is not None:
+            self._open_from_list(place.urn)
+            if self._furnished:
+                self._entity_view.go_to(place.tab, place.column)
 
     def on_entity_view_concept_requested(self, event: "EntityView.ConceptRequested") -> None:
         """Show all columns of a name, or with a glossary term."""

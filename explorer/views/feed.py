@@ -34,9 +34,17 @@ _LABEL_WORDS: Final[Mapping[FeedKind, str]] = {
 }
 
 
+_STAMPED: Final = (
+    TableColumn("who", max_width=18, folds=True, style="dim"),
+    TableColumn("when", folds=True, style="dim"),
+)
+
+
 def feed_counts(feed: ChangeFeed) -> str:
     """Return how much changed, and since when."""
     entries, entities = len(feed.entries), len(feed.entities)
+    if not entries:
+        return "nothing changed"
     found = f"{_number(entries, 'change')} of {_number(entities, 'entity', 'entities')}"
     care = sum(one.needs_care for one in feed.entries)
     return f"{found}, {care:,} to look after" if care else found
@@ -72,23 +80,24 @@ def feed_page(
     feed: ChangeFeed,
     entries: Iterable[FeedEntry] | None = None,
     said_moment: Callable[[int], str] = moment,
+    *,
+    brief: bool = False,
 ) -> Table:
     """Return entries for people, a row each; all of the feed where none are given. What needs care
-    is marked with an exclamation mark. `said_moment` writes a moment given in milliseconds."""
+    is marked with an exclamation mark. `said_moment` writes a moment given in milliseconds; a
+    `brief` table leaves out who changed it, and when."""
     columns = (
         TableColumn("care", "", max_width=1, style="bold"),
         TableColumn("what", max_width=36, folds=True, style="bold"),
         TableColumn("change", folds=True),
-        TableColumn("who", max_width=18, style="dim"),
-        TableColumn("when", style="dim"),
+        *(() if brief else _STAMPED),
     )
     rows = [
         (
             "!" if one.needs_care else "",
             entry_place(one, feed),
             entry_sentence(one, feed.names),
-            _who(one, feed.names),
-            said_moment(round(one.at.timestamp() * 1000)),
+            *(() if brief else (_who(one, feed.names), said_moment(_millis(one)))),
         )
         for one in (feed.entries if entries is None else entries)
     ]
@@ -143,8 +152,8 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
         case "column dropped":
             return "column dropped" + (f", likely renamed to {likely}" if likely else "")
         case "orphaned text":
-            now = f"likely renamed to {likely}" if likely else "its text has no column any more"
-            return f"column dropped that has an edited text, {now}"
+            now = f"likely renamed to {likely}" if likely else "no column is like it"
+            return f"column dropped, its edited text is left; {now}"
         case "type":
             before, after = (line(text, _SHORT) or "none" for text in (entry.before, entry.after))
             under = ", below an edited text" if entry.needs_care else ""
@@ -167,17 +176,24 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
     return f"{_LABEL_WORDS[entry.kind]}: {', '.join(signs)}"
 
 
-def entry_diff(entry: FeedEntry, names: Mapping[Urn, str]) -> Diff:
-    """Return what an entry changed, as lines, and the text of people that it concerns. Takes
-    quadratic time in the number of lines of a text: call it in a thread."""
-    found: list[DiffLine] = []
+def entry_diff(
+    entry: FeedEntry, feed: ChangeFeed, said_moment: Callable[[int], str] = moment
+) -> Diff:
+    """Return what an entry tells: a line with its sentence, one with who changed it and when, then
+    what differs, and the text of people that it concerns. Takes quadratic time in the number of
+    lines of a text: call it in a thread."""
+    names, who = feed.names, _who(entry, feed.names)
+    by = f"by {who}, " if who else ""
+    found = [
+        DiffLine(f"{entry_place(entry, feed)}: {entry_sentence(entry, names)}", "place", ""),
+        _note(f"{by}{said_moment(_millis(entry))}"),
+    ]
     match entry.kind:
         case "column dropped" | "orphaned text":
             typed = f" {entry.before}" if entry.before else ""
             found.append(_changed("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
             if entry.likely is not None:
                 found.append(_changed("added", f"{FieldPath(entry.likely).simple}"))
-                found.append(_note("likely the same column under another name"))
         case "column added":
             if entry.likely is not None:
                 found.append(_changed("removed", FieldPath(entry.likely).simple))
@@ -185,8 +201,6 @@ def entry_diff(entry: FeedEntry, names: Mapping[Urn, str]) -> Diff:
             found.append(_changed("added", f"{FieldPath(entry.path or '').simple}{typed}"))
         case "type" | "ingested text" | "description":
             found += text_diff(entry.before, entry.after)
-        case "new" | "deleted" | "restored":
-            found.append(_note(f"{entry_sentence(entry, names)}."))
         case _:
             found += [_changed("removed", _label(one, names)) for one in entry.removed]
             found += [_changed("added", _label(one, names)) for one in entry.added]
@@ -215,6 +229,10 @@ def _has(entry: FeedEntry, feed: ChangeFeed, wanted: Sequence[str]) -> bool:
 def _who(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
     name = name_of(entry.actor, names)
     return "" if name == _NOBODY else name
+
+
+def _millis(entry: FeedEntry) -> int:
+    return round(entry.at.timestamp() * 1000)
 
 
 def _label(text: str, names: Mapping[Urn, str]) -> str:

@@ -126,6 +126,7 @@ class EntityView(Vertical, SizeAware):
         self._names: Mapping[Urn, Entity] = {}
         self._health: Health | None = None
         self._tabs_left: dict[Urn, str] = {}
+        self._column_wanted: str | None = None
         self._read_tabs: set[str] = set()
         self._failed: dict[str, str] = {}
         self._drafts_told = 0
@@ -241,7 +242,7 @@ class EntityView(Vertical, SizeAware):
     def open(self, urn: Urn) -> None:
         """Show an entity."""
         self._wanted = urn
-        self._entity = self._health = None
+        self._entity = self._health = self._column_wanted = None
         self.query_one("#who", Static).update(said(urn.name, "bold").append("   reading …", "dim"))
         self.query_one("#tabs", Static).update("")
         self.query_one(OverviewTab).clear()
@@ -249,6 +250,18 @@ class EntityView(Vertical, SizeAware):
         self._draw_failed()
         self._read_anew(urn)
         self.set_timer(_SOON_SECONDS, partial(self._say_reading, urn))
+
+    def go_to(self, tab: str, column: str | None) -> None:
+        """Show a tab, and under Columns a column by its path, once the entity is read."""
+        self.action_tab(tab)
+        self._column_wanted = column
+        if self._entity is not None:
+            self._go_to_column()
+
+    def _go_to_column(self) -> None:
+        column, self._column_wanted = self._column_wanted, None
+        if column is not None:
+            self.columns.move_to_path(column)
 
     def action_reload(self) -> None:
         """Read the entity again."""
@@ -492,6 +505,7 @@ class EntityView(Vertical, SizeAware):
             self.query_one(ContentSwitcher).current = chosen
             if self.display:
                 self.focus_content()
+            self._go_to_column()
         self._draw_tabs()
         self._draw_failed()
         # What can be done with it may be other than with the one before, or with none.

@@ -1,0 +1,326 @@
+"""What others and ingestion changed since the last visit, and what differs in each change."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from explorer.metadata.urn import Urn
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.feed import ChangeFeed, FeedEntry
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.screens.columns import ColumnsView
+from explorer.tui.screens.entity.overview import OverviewTab
+from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.differences import DifferenceRows
+from explorer.tui.widgets.inputs import FilterLine
+from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.feed import (
+    entries_with,
+    entry_diff,
+    feed_counts,
+    feed_page,
+    feed_remarks,
+    feed_table,
+)
+from explorer.views.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.views.diff import Diff
+
+__all__ = ["FeedPlace", "FeedScreen"]
+
+_LOW: Final = 30
+_NARROW: Final = 100
+_PAUSE_SECONDS: Final = 0.1
+_READING: Final = "reading what changed …"
+_NOTHING: Final = "Nothing changed; b shows what changed since the visit before."
+_NOTHING_EARLIER: Final = "Nothing changed since the visit before either."
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPlace:
+    """Where an entry leads: the tab of an entity, and a column there; and the entry, to come back
+    to."""
+
+    entry: FeedEntry
+
+    @property
+    def urn(self) -> Urn:
+        """Return the entity."""
+        return self.entry.urn
+
+    @property
+    def tab(self) -> str:
+        """Return the name of the tab."""
+        return OverviewTab.NAME if self.entry.path is None else ColumnsView.NAME
+
+    @property
+    def column(self) -> str | None:
+        """Return the path of the column, None where there is none to go to."""
+        return self.entry.place
+
+
+class FeedRows(Rows):
+    """The changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("feedrows")
+
+
+class FeedScreen(OverlayScreen[FeedPlace]):
+    """Lists changes by entity, the one changed last first, above what differs in the one under the
+    cursor. Closing it marks all as read; opening an entry, which it gives, does not.
+
+    `at` is the entry that was opened the last time, to begin with.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
+    CSS = """
+    FeedScreen { background: $background; }
+    FeedScreen > Vertical { height: 1fr; }
+    FeedScreen #heading { height: auto; max-height: 4; padding: 0 1; }
+    FeedScreen TableRows { height: 1fr; }
+    FeedScreen DifferenceRows { height: 10; padding: 0 1; border-top: solid $border-blurred; }
+    FeedScreen.-low DifferenceRows { height: 6; }
+    """
+
+    def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
+        super().__init__()
+        self._session = session
+        self._at = at.entry if at is not None else None
+        self._rows = FeedRows()
+        self._feed: ChangeFeed | None = None
+        self._shown: Sequence[FeedEntry] = ()
+        self._is_care = False
+        self._is_earlier = False
+        self._is_read = False
+        self._is_brief = False
+        self._more = 0
+
+    def compose(self) -> ComposeResult:
+        """Yield the heading, the line to filter it, the changes, what differs in one, the keys."""
+        with Vertical():
+            yield Static("", id="heading", markup=False)
+            yield FilterLine("words of a name, a text, a type, or who changed it")
+            yield TableRows(self._rows)
+            yield DifferenceRows()
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the changes."""
+        self.set_focus(self._rows)
+        self.query_one("#heading", Static).update(Text("Changes", "bold"))
+        self.query_one(TableRows).show(Table((), ()), empty=_READING)
+        self._read()
+
+    def on_resize(self) -> None:
+        """Leave more room to the list on a low screen, and to what changed on a narrow one."""
+        self.set_class(self.size.height < _LOW, "-low")
+        if self._is_brief != (self.size.width < _NARROW):
+            self._is_brief = self.size.width < _NARROW
+            self._filter()
+
+    def hear(self, changes: Changes) -> None:
+        """Say that more was changed meanwhile; the list stays as it is being read."""
+        self._more += len(changes)
+        self._draw_heading()
+
+    def table(self) -> Table | None:
+        """Return the changes that are listed, for a file."""
+        if self._feed is None or not self._shown:
+            return None
+        return feed_table(self._feed, self._shown)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        del parameters
+        has_entries = self._feed is not None and bool(self._feed.entries)
+        match action:
+            case "open" | "text":
+                return self._entry is not None
+            case "filter" | "care":
+                return has_entries
+            case "mark":
+                return self._feed is not None and not self._is_read
+        return True
+
+    def action_open(self) -> None:
+        """Open the page of what changed, at the column."""
+        if self._entry is not None:
+            self.dismiss(FeedPlace(self._entry))
+
+    def action_text(self) -> None:
+        """Turn to what was changed, to scroll it."""
+        self.set_focus(self.query_one(DifferenceRows))
+
+    def action_filter(self) -> None:
+        """List only changes that have words."""
+        self.query_one(FilterLine).ask()
+
+    def action_care(self) -> None:
+        """List only what written texts may not fit any more, or all."""
+        self._is_care = not self._is_care
+        self._filter()
+
+    def action_earlier(self) -> None:
+        """Read what changed since the visit before the last one, or since the last."""
+        self._is_earlier = not self._is_earlier
+        self._read()
+
+    def action_reload(self) -> None:
+        """Read the changes again."""
+        self._read()
+
+    @work(exclusive=True, group="mark")
+    async def action_mark(self) -> None:
+        """Mark all that was read as read; the list stays."""
+        if await self._mark():
+            self._draw_heading()
+            self.refresh_bindings()
+            self._session.say("Marked as read: the next time begins after these.")
+
+    async def _mark(self) -> bool:
+        feed = self._feed
+        with self._session.reporting("marking the changes as read"):
+            if feed is not None and not self._is_read:
+                await AsyncStewardship(await self._session.catalog()).mark_read(feed)
+                self._is_read = True
+            return True
+        return False
+
+    def action_leave(self) -> None:
+        """Clear the filter, then close."""
+        line = self.query_one(FilterLine)
+        if line.value or self._is_care:
+            line.put_away()
+            self._is_care = False
+            self._filter()
+        else:
+            self.action_close()
+
+    @work(exclusive=True, group="close")
+    async def action_close(self) -> None:
+        """Mark all as read, and close."""
+        await self._mark()
+        if self.is_attached:
+            self.dismiss(None)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_open()
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._show_entry()
+
+    @on(DifferenceRows.Left)
+    def _go_back(self, event: DifferenceRows.Left) -> None:
+        event.stop()
+        self.set_focus(self._rows)
+
+    @on(Input.Changed)
+    def _narrow(self, event: Input.Changed) -> None:
+        event.stop()
+        self._filter()
+
+    @on(FilterLine.Left)
+    def _end_filter(self, event: FilterLine.Left) -> None:
+        event.stop()
+        self.set_focus(self._rows)
+        if not event.keep:
+            self._filter()
+
+    @property
+    def _entry(self) -> FeedEntry | None:
+        at = self._rows.cursor
+        return self._shown[at] if at < len(self._shown) else None
+
+    def _say_failed(self, sentence: str) -> bool:
+        """Say in the place of the list why there is none."""
+        if not self.is_attached:
+            return False
+        self._feed, self._shown = None, ()
+        self.query_one(TableRows).show(Table((), ()), empty=sentence)
+        self._draw_heading()
+        self._show_entry()
+        return True
+
+    @work(exclusive=True, group="feed")
+    async def _read(self) -> None:
+        doing = "reading what changed"
+        with self._session.reporting(doing, self._say_failed, self.action_reload):
+            steward = AsyncStewardship(await self._session.catalog())
+            feed = await steward.feed(earlier=self._is_earlier)
+            if not self.is_attached:
+                return
+            self._feed, self._more, self._is_read = feed, 0, False
+            await self._show()
+
+    @work(exclusive=True, group="feed")
+    async def _filter(self) -> None:
+        await asyncio.sleep(_PAUSE_SECONDS)
+        await self._show()
+
+    async def _show(self) -> None:
+        """List the changes that have the words, with the cursor on the same one where it is
+        left."""
+        feed, entry = self._feed, self._entry or self._at
+        if feed is None:
+            return
+        found = await asyncio.to_thread(entries_with, feed, self.query_one(FilterLine).value)
+        self._shown = [one for one in found if one.needs_care or not self._is_care]
+        draw = partial(feed_page, feed, self._shown, self._session.times.said)
+        page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
+        if not self.is_attached:
+            return
+        cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
+        nothing = _NOTHING_EARLIER if self._is_earlier else _NOTHING
+        empty = nothing if not feed.entries else "No change is like this; esc shows all."
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        self._draw_heading()
+        self._show_entry()
+
+    def _draw_heading(self) -> None:
+        if not self.is_attached:
+            return
+        feed = self._feed
+        parts = [Text("Changes", "bold")]
+        if feed is not None:
+            total, count = len(feed.entries), len(self._shown)
+            parts.append(Text(f"{count:,} of {total:,}" if count < total else ""))
+            parts.append(Text(feed_counts(feed)))
+            parts.append(said(self.query_one(FilterLine).value, "italic"))
+            parts += [Text("only what needs care" if self._is_care else "")]
+            parts.append(Text("read" if self._is_read else ""))
+            parts.append(Text("more came: r reads it" if self._more else "", "italic"))
+        heading = join(parts)
+        if feed is not None:
+            remarks = " ".join(feed_remarks(feed, self._session.times.said))
+            heading.append(f"\n{remarks}", "dim")
+        self.query_one("#heading", Static).update(heading)
+
+    @work(exclusive=True, group="difference")
+    async def _show_entry(self) -> None:
+        """Show what differs; long texts are compared in a thread."""
+        entry, feed = self._entry, self._feed
+        lines: Diff = ()
+        if entry is not None and feed is not None:
+            lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.said)
+        if self.is_attached and entry is self._entry:
+            self.query_one(DifferenceRows).show_lines(lines)
+            self.refresh_bindings()
