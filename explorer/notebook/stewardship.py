@@ -27,6 +27,7 @@ from explorer.stewardship.changeset import KINDS
 from explorer.stewardship.documentation import digest_of
 from explorer.views import stewardship as views
 from explorer.views.diff import Diff, DiffLine
+from explorer.views.feed import feed_counts, feed_page, feed_remarks, feed_table
 from explorer.views.parts import Cell, Difference, Part, Say, Title
 from explorer.views.table import to_frame
 
@@ -46,6 +47,7 @@ __all__ = [
     "CoverageTrendChart",
     "Documentation",
     "DraftingTable",
+    "FeedTable",
     "LoadTable",
     "NotebookStewardship",
     "WorklistTable",
@@ -99,6 +101,44 @@ class CoverageTable(ShownTable, stewardship.Coverage):
             for part in views.PARTS:
                 yield Say(f"{part}: {views.count_sentence(self.of(part))}")
         yield from table_parts(views.coverage_page(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FeedTable(ShownTable, stewardship.ChangeFeed):
+    """What others and ingestion changed since the last visit; `mark_read()` makes the next one
+    begin after it."""
+
+    catalog: "NotebookCatalog | None" = field(default=None, compare=False)
+
+    def mark_read(self) -> None:
+        """Keep on this machine that all of it was read, for the terminal and the shell too. No
+        request. Raises `StorageFault` where it cannot be written.
+
+        Example: `cat.stewardship.feed().mark_read()`
+        """
+        if self.catalog is None:
+            raise InvalidInput("this feed was made by hand and knows no catalog that it is of")
+        self.catalog.stewardship.mark_read(self)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each change, in the order shown. No request.
+
+        at                          datetime64   when it was stored, the last time
+        actor, urn, name, column    string       who wrote it; what changed
+        kind                        string       see `explorer.stewardship.FeedKind`
+        needs_care                  bool         whether a written text may not fit any more
+        before, after, edited       string       texts or types; the text that people wrote there
+        likely_column               string       what a dropped column was likely renamed to
+        added, removed              object       lists of labels
+        """
+        return to_frame(feed_table(self))
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Changes since the last visit", feed_counts(self))
+        if self.entries:
+            yield from table_parts(feed_page(self))
+        for remark in feed_remarks(self):
+            yield Say(remark)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -558,6 +598,10 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.term_concept, "reading columns")
     def term_concept(self, found: stewardship.Concept) -> ConceptTable:
         return ConceptTable(**values_of(found), steward=self)
+
+    @_shown(AsyncStewardship.feed, "reading what changed")
+    def feed(self, found: stewardship.ChangeFeed) -> FeedTable:
+        return FeedTable(**values_of(found), catalog=self._shown_in)
 
     @_shown(AsyncStewardship.draft, "drafting")
     def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:

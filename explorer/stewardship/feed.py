@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.records import ChangeEvent
+    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "ChangeFeed",
@@ -254,6 +255,7 @@ async def read_feed(
     earlier: bool = False,
     most_changes: int = _MOST_CHANGES,
     most_entities: int = _MOST_ENTITIES,
+    progress: "Progress | None" = None,
 ) -> ChangeFeed:
     """Return what changed since the last visit, or with `earlier` since the one before; nothing is
     marked as read. Own edits are left out; what one ingested oneself is not.
@@ -285,7 +287,7 @@ async def read_feed(
         trimmed = visit is not None
         at = head if error.resume_after is None else error.resume_after
     after = max(at, head - most_changes)
-    touched = await _touched(catalog, after, head, user)
+    touched = await _touched(catalog, after, head, user, progress)
     listed = sorted(touched.items(), key=lambda one: one[1].offsets[-1], reverse=True)
     shown = dict(listed[:most_entities])
     events = await _events(catalog, shown, head, user)
@@ -334,7 +336,11 @@ class _Touched:
 
 
 async def _touched(
-    catalog: "AsyncCatalog", after: int, until: int, user: Urn | None
+    catalog: "AsyncCatalog",
+    after: int,
+    until: int,
+    user: Urn | None,
+    progress: "Progress | None",
 ) -> dict[Urn, _Touched]:
     """Return which entities changes after an offset are of, without their values."""
     found: dict[Urn, _Touched] = {}
@@ -343,8 +349,12 @@ async def _touched(
         async for change in changes:
             if change.offset > until:
                 break
+            if progress is not None:
+                progress(change.offset - after, until - after)
             if _is_told(change, user):
                 found.setdefault(change.urn, _Touched()).add(change.offset)
+    if progress is not None:
+        progress(until - after, until - after)
     return found
 
 

@@ -152,8 +152,8 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
         case "column dropped":
             return "column dropped" + (f", likely renamed to {likely}" if likely else "")
         case "orphaned text":
-            now = f"likely renamed to {likely}" if likely else "no column is like it"
-            return f"column dropped, its edited text is left; {now}"
+            now = f", likely renamed to {likely}" if likely else ""
+            return f"column dropped{now}; its edited text is left"
         case "type":
             before, after = (line(text, _SHORT) or "none" for text in (entry.before, entry.after))
             under = ", below an edited text" if entry.needs_care else ""
