@@ -11,7 +11,12 @@ from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
 from explorer.server.failures import RequestRefusal
 from explorer.server.graphql.edits import EditTransaction, Given, edit, edit_giving_entity, edit_of
-from explorer.server.graphql.object_types import BUILT_IN_OWNERSHIP, DESCRIBED, ownership_type
+from explorer.server.graphql.object_types import (
+    BUILT_IN_OWNERSHIP,
+    DESCRIBED,
+    PARENT_FIELDS,
+    ownership_type,
+)
 from explorer.server.graphql.properties import (
     create_property,
     delete_property,
@@ -437,6 +442,39 @@ def rename(tx: EditTransaction, given: Given) -> None:
     tx.write(urn, aspect, {field: given["name"]})
 
 
+def move_in_glossary(tx: EditTransaction, given: Given) -> None:
+    """Put a glossary term or group under another group, or to the top where none is named."""
+    urn = tx.stored_entity(given["resourceUrn"])
+    if urn.entity_type not in ("glossaryTerm", "glossaryNode"):
+        raise InvalidInput(f"{urn} is neither a glossary term nor a glossary group")
+    _move(tx, urn, given.get("parentNode"), "glossary group", "glossaryNode")
+
+
+def move_domain(tx: EditTransaction, given: Given) -> None:
+    """Put a domain under another, or to the top where none is named."""
+    urn = tx.stored_entity(given["resourceUrn"])
+    if urn.entity_type != "domain":
+        raise InvalidInput(f"{urn} is no domain")
+    _move(tx, urn, given.get("parentDomain"), "domain", "domain")
+
+
+def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_type: str) -> None:
+    """Write what is above an entity. Raises `InvalidInput` for itself and what is below it,
+    `NotFound` where there is no such parent."""
+    above = tx.stored_reference(parent, what, above_type) if parent else None
+    at, seen = above, set[str]()
+    while at is not None and at not in seen:
+        if at == str(urn):
+            raise InvalidInput(f"{urn} cannot be moved into itself or to what is below it")
+        seen.add(at)
+        higher = Urn.parse(at)
+        at = tx.read(higher, _NAMES[above_type][0]).get(PARENT_FIELDS[above_type])
+    aspect, _ = _NAMES[urn.entity_type]
+    if not tx.read(urn, aspect):
+        raise NotFound(f"{urn} has no {aspect}, in which its parent would be; write that first")
+    tx.write(urn, aspect, {PARENT_FIELDS[urn.entity_type]: above})
+
+
 def _replace_columns(tx: EditTransaction, urn: Urn, given: Given) -> None:
     infos = []
     for info in given["editableSchemaFieldInfo"]:
@@ -548,6 +586,8 @@ RESOLVERS: Resolvers = {
         "updateTag": edit_of(update_tag),
         "updateDescription": edit(update_description),
         "updateName": edit(rename),
+        "updateParentNode": edit(move_in_glossary),
+        "moveDomain": edit(move_domain),
         "addLink": edit(add_link),
         "updateLink": edit(update_link),
         "removeLink": edit(remove_link),

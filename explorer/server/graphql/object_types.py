@@ -12,6 +12,7 @@ __all__ = [
     "BUILT_IN_OWNERSHIP",
     "DESCRIBED",
     "GENERIC",
+    "PARENT_FIELDS",
     "SHAPES",
     "entity_type_symbol",
     "kind_of_owner",
@@ -22,6 +23,13 @@ __all__ = [
 
 BUILT_IN_OWNERSHIP = "urn:li:ownershipType:__system__"
 """How the URNs of those kinds of ownership begin that every catalog has, stored or not."""
+
+PARENT_FIELDS: Mapping[str, str] = {
+    "glossaryTerm": "parentNode",
+    "glossaryNode": "parentNode",
+    "domain": "parentDomain",
+}
+"""The types whose entities are in a tree, with the field that names what is above."""
 
 DESCRIBED: Mapping[str, tuple[str, str]] = {
     "container": ("editableContainerProperties", "description"),

@@ -23,7 +23,7 @@ from explorer.server.authentication import Access
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
-from explorer.server.graphql.object_types import DESCRIBED, kind_of_owner
+from explorer.server.graphql.object_types import DESCRIBED, PARENT_FIELDS, kind_of_owner
 from explorer.server.store import StoredAspect, Transaction
 from explorer.server.store.interface import version_of
 
@@ -58,6 +58,13 @@ _ASPECTS: Mapping[str, str] = {
     "links": "institutionalMemory",
     "deprecation": "deprecation",
 }
+_OF_NAMES: Mapping[str, str] = {
+    "domain": "domainProperties",
+    "glossaryTerm": "glossaryTermInfo",
+    "glossaryNode": "glossaryNodeInfo",
+    "tag": "tagProperties",
+    "dataProduct": "dataProductProperties",
+}
 _OF_COLUMNS = ("description", "tags", "terms")
 _Value = str | list[str] | dict[str, Any] | None
 
@@ -67,11 +74,14 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
 
     `value` is a text for a description; a list, in any order, of URNs for tags, terms and the
     domain, of `<URN> <kind>` for owners, of `<address> <label>` for links; an object with `note`,
-    `decommissionTime` and `replacement` for a deprecation. Empty or null stands for nothing there.
+    `decommissionTime` and `replacement` for a deprecation; a text for a name, the URN of a glossary
+    group or domain for a parent. Empty or null stands for nothing there.
     """
 
     urn: str
-    what: Literal["description", "tags", "terms", "owners", "domain", "links", "deprecation"]
+    what: Literal[
+        "description", "tags", "terms", "owners", "domain", "links", "deprecation", "name", "parent"
+    ]
     value: _Value = None
     column: str | None = None
 
@@ -100,6 +110,11 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
             if urn.entity_type != "dataset" or self.what not in _OF_COLUMNS:
                 raise InvalidInput(f"ifCurrent: a {urn.entity_type} has no column with {self.what}")
             return _COLUMNS
+        if self.what in ("name", "parent"):
+            fields = PARENT_FIELDS if self.what == "parent" else _OF_NAMES
+            if urn.entity_type not in fields:
+                raise InvalidInput(f"ifCurrent: a {urn.entity_type} has no {self.what}")
+            return _OF_NAMES[urn.entity_type]
         aspect = _ASPECTS.get(self.what) or _TEXTS.get(urn.entity_type, _NO_TEXT)[0]
         if not aspect:
             raise InvalidInput(
@@ -123,6 +138,10 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
                 of_column = self.column is not None
                 field = "description" if of_column else _TEXTS[urn.entity_type][1]
                 return value.get(field) or ""
+            case "name":
+                return value.get("name") or ""
+            case "parent":
+                return value.get(PARENT_FIELDS[Urn.parse(self.urn).entity_type]) or ""
             case "tags":
                 return [one["tag"] for one in value.get("tags") or ()]
             case "terms":

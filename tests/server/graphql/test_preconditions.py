@@ -208,3 +208,81 @@ def test_extensions_of_others_are_ignored(send: Any, table: Any) -> None:
     edit = {"editableProperties": {"description": "text"}}
     given = {"persistedQuery": {"version": 1}}
     assert "errors" not in send(EDIT_DATASET, {"urn": table, "input": edit}, given).json()
+
+
+UPDATE_NAME = "mutation go($input: UpdateNameInput!) { updateName(input: $input) }"
+UPDATE_PARENT = "mutation go($input: UpdateParentNodeInput!) { updateParentNode(input: $input) }"
+MOVE_DOMAIN = "mutation go($input: MoveDomainInput!) { moveDomain(input: $input) }"
+
+
+@pytest.fixture
+def tree(caller: Caller) -> None:
+    """Groups a > b with a term in b, and domains A > B."""
+    groups = {"tree.a": None, "tree.b": "urn:li:glossaryNode:tree.a"}
+    for name, above in groups.items():
+        value = {"definition": "", "name": name} | ({"parentNode": above} if above else {})
+        caller.ingest(f"urn:li:glossaryNode:{name}", "glossaryNodeInfo", value)
+    value = {"definition": "d", "termSource": "INTERNAL", "customProperties": {"kept": "yes"}}
+    caller.ingest("urn:li:glossaryTerm:tree.t", "glossaryTermInfo", value)
+    caller.ingest("urn:li:domain:tree.A", "domainProperties", {"name": "A"})
+    value = {"name": "B", "parentDomain": "urn:li:domain:tree.A"}
+    caller.ingest("urn:li:domain:tree.B", "domainProperties", value)
+
+
+@pytest.mark.usefixtures("tree")
+def test_terms_groups_and_domains_move_and_keep_the_rest(caller: Caller) -> None:
+    term, group = "urn:li:glossaryTerm:tree.t", "urn:li:glossaryNode:tree.b"
+    for parent in (group, None):
+        answer = caller.graphql(UPDATE_PARENT, input={"resourceUrn": term, "parentNode": parent})
+        assert answer["data"] == {"updateParentNode": True}
+        info = caller.value(term, "glossaryTermInfo")
+        assert info.get("parentNode") == parent
+        assert (info["definition"], info["customProperties"]) == ("d", {"kept": "yes"})
+    domain = "urn:li:domain:tree.B"
+    answer = caller.graphql(MOVE_DOMAIN, input={"resourceUrn": domain})
+    assert answer["data"] == {"moveDomain": True}
+    assert "parentDomain" not in caller.value(domain, "domainProperties")
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize(
+    ("mutation", "resource", "field", "parent", "why"),
+    [
+        (UPDATE_PARENT, "glossaryNode:tree.a", "parentNode", "glossaryNode:tree.b", "into itself"),
+        (UPDATE_PARENT, "glossaryNode:tree.a", "parentNode", "glossaryNode:tree.a", "into itself"),
+        (UPDATE_PARENT, "glossaryTerm:tree.t", "parentNode", "glossaryNode:no", "does not exist"),
+        (UPDATE_PARENT, "glossaryTerm:tree.t", "parentNode", "domain:tree.A", "is no glossary"),
+        (UPDATE_PARENT, "domain:tree.A", "parentNode", None, "neither a glossary term"),
+        (MOVE_DOMAIN, "domain:tree.A", "parentDomain", "domain:tree.B", "into itself"),
+        (MOVE_DOMAIN, "glossaryNode:tree.a", "parentDomain", None, "is no domain"),
+    ],
+)
+def test_what_cannot_be_moved_there_stays(
+    caller: Caller, mutation: Any, resource: Any, field: Any, parent: Any, why: Any
+) -> None:
+    given = {"resourceUrn": f"urn:li:{resource}", field: parent and f"urn:li:{parent}"}
+    (error,) = caller.graphql(mutation, input=given)["errors"]
+    assert why in error["message"]
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_name_and_a_parent_are_only_changed_over_those_that_were_seen(
+    caller: Caller, send: Any
+) -> None:
+    term, group = "urn:li:glossaryTerm:tree.t", "urn:li:glossaryNode:tree.b"
+    rename = {"input": {"urn": term, "name": "New"}}
+    move = {"input": {"resourceUrn": term, "parentNode": group}}
+    for query, variables, what, seen, now in (
+        (UPDATE_NAME, rename, "name", "Other", ""),
+        (UPDATE_PARENT, move, "parent", "urn:li:glossaryNode:tree.a", ""),
+    ):
+        expected = {"urn": term, "what": what, "value": seen}
+        (error,) = send(query, variables, {"ifCurrent": expected}).json()["errors"]
+        assert error["extensions"]["current"]["value"] == now
+        again = send(query, variables, {"ifCurrent": {**expected, "value": now}}).json()
+        assert "errors" not in again
+    info = caller.value(term, "glossaryTermInfo")
+    assert (info["name"], info["parentNode"]) == ("New", group)
+    expected = {"urn": "urn:li:corpuser:x", "what": "parent", "value": ""}
+    (error,) = send(UPDATE_PARENT, move, {"ifCurrent": expected}).json()["errors"]
+    assert "has no parent" in error["message"]
