@@ -234,7 +234,11 @@ def _propose_each(
         edits = [
             staged_edit(str(one.urn), names[one.urn], one.what, one.before, one.after, one.column)
             for one in planned
-            if one.what != "description" and one.what != "status" and one.what != "entity"
+            if one.what != "description"
+            and one.what != "status"
+            and one.what != "entity"
+            and one.what != "name"
+            and one.what != "parent"
         ]
         staged = [edit for edit in edits if edit is not None]
         if staged:

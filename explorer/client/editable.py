@@ -17,7 +17,9 @@ from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 __all__ = [
     "COLUMNS",
     "LABEL_KINDS",
+    "NAMES",
     "OWNERS",
+    "PARENTS",
     "TAGS",
     "TERMS",
     "EditTarget",
@@ -96,6 +98,47 @@ _PLACES: Mapping[str, EditableField] = {
         "businessAttributeInfo", named=True, beside={"fieldPath": ""}
     ),
 }
+
+
+NAMES: Mapping[str, EditableField] = {
+    "tag": EditableField("tagProperties", "", "name"),
+    "domain": EditableField("domainProperties", "updateName", "name"),
+    "glossaryTerm": EditableField(
+        "glossaryTermInfo",
+        "updateName",
+        "name",
+        beside={"definition": "", "termSource": "INTERNAL"},
+    ),
+    "glossaryNode": EditableField(
+        "glossaryNodeInfo", "updateName", "name", beside={"definition": ""}
+    ),
+    "dataProduct": EditableField("dataProductProperties", "updateName", "name"),
+}
+"""Where the name of what a catalog is organized by is stored. DataHub's `updateName` takes no
+tags."""
+
+PARENTS: Mapping[str, tuple[EditableField, str]] = {
+    "domain": (
+        EditableField("domainProperties", "moveDomain", "parentDomain", named=True),
+        "domain",
+    ),
+    "glossaryTerm": (
+        EditableField(
+            "glossaryTermInfo",
+            "updateParentNode",
+            "parentNode",
+            beside={"definition": "", "termSource": "INTERNAL"},
+        ),
+        "glossaryNode",
+    ),
+    "glossaryNode": (
+        EditableField(
+            "glossaryNodeInfo", "updateParentNode", "parentNode", beside={"definition": ""}
+        ),
+        "glossaryNode",
+    ),
+}
+"""Where the parent of what is in a tree is stored, and the type of that parent."""
 
 
 def place_of(urn: Urn, column: str | None) -> EditableField:
@@ -211,6 +254,22 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
             if column is None:
                 return EditTarget(urn, what, place.aspect, place.text)
             return EditTarget(urn, what, COLUMNS, lambda v: column_text(v, column), column)
+        case "name":
+            named = NAMES.get(urn.entity_type)
+            if named is None:
+                raise InvalidInput(
+                    f"the name of a {urn.entity_type} cannot be edited; "
+                    f"those of these can: {', '.join(sorted(NAMES))}"
+                )
+            return EditTarget(urn, what, named.aspect, named.text)
+        case "parent":
+            if urn.entity_type not in PARENTS:
+                raise InvalidInput(
+                    f"a {urn.entity_type} has no parent; these have one: "
+                    f"{', '.join(sorted(PARENTS))}"
+                )
+            above, _ = PARENTS[urn.entity_type]
+            return EditTarget(urn, what, above.aspect, above.text)
         case "tags" | "terms" | "owners":
             _check_has_columns(urn, column)
             kind = LABEL_KINDS[what]

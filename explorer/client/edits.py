@@ -181,16 +181,28 @@ class EditMethods(ConditionalWrites):
 
         Example: `cat.create("urn:li:tag:Reviewed", "tagProperties", {"name": "Reviewed"})`
         """
-        target = Urn.parse(urn)
         name, content = aspect_value(aspect, value)
+        return await self.create_with(urn, {name: content})
+
+    async def create_with(self, urn: str | Urn, aspects: Mapping[str, Json]) -> Edit:
+        """Create an entity with several aspects, by their names; as `create` otherwise. The first
+        is written first. A request for each, and one more.
+
+        Example: `cat.create_with("urn:li:tag:Old", {"tagProperties": {"name": "Old"}})`
+        """
+        target = Urn.parse(urn)
         shown = Edit.now(target, "status", "shown", "shown")
         try:
             was = (await self._stored(target, "status")).value("status").get("removed") is True
         except NotFound:
             absent = -1 if (await self.abilities()).conditional_edits else None
-            made = self._put(Proposal(target, name, content), absent)
+
+            async def write() -> None:
+                for position, (name, content) in enumerate(aspects.items()):
+                    await self._put(Proposal(target, name, content), None if position else absent)
+
             try:
-                return await self._made(made, Edit.now(target, "entity", None, {name: content}))
+                return await self._made(write(), Edit.now(target, "entity", None, dict(aspects)))
             except Conflict:
                 # Somebody else created it at the same moment.
                 return shown

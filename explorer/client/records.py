@@ -72,6 +72,8 @@ __all__ = [
 
 What = Literal[
     "description",
+    "name",
+    "parent",
     "links",
     "tags",
     "terms",
@@ -90,7 +92,8 @@ class Edit:
     """One edit of an entity, or of one of its columns: what stood there before, what stands there
     now, and when (UTC).
 
-    A description is a text, or nothing where there was none. Tags, terms and domains are URNs,
+    A description is a text, or nothing where there was none, and so is a name. A parent is the URN
+    of the glossary group or domain above, or nothing at the top. Tags, terms and domains are URNs,
     owners `<URN> <kind>`, links `<address> <label>`. A deprecation is `note`, `decommissionTime`
     (milliseconds since 1970 UTC) and `replacement`, or nothing for what is not deprecated. A status
     is `shown` or `hidden`. An entity is the aspects it was created with, by their names, or nothing

@@ -10,7 +10,8 @@ from explorer.client.editable import (
     edit_target,
     held_text,
 )
-from explorer.client.edits import LabelMethods, LinkMethods
+from explorer.client.edits import LinkMethods
+from explorer.client.governance import GovernanceMethods
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
 from explorer.client.journal import (
@@ -29,9 +30,11 @@ __all__ = ["UndoMethods"]
 
 # Aspects that a server adds by itself to an entity that was just created.
 _ADDED_BY_SERVERS = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
+# A field that DataHub adds to the aspect `domains`.
+_ADDED_FIELD = "domainAssociations"
 
 
-class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
+class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     """How edits are undone and done again."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:
@@ -142,6 +145,16 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
                 return await self.describe(
                     done.urn, before, column=done.column, instead_of=after, force=force
                 )
+            case "name":
+                seen_name = None if force else held_text(done.after)
+                return await self._put_name(
+                    done.urn, held_text(done.before) or None, instead_of=seen_name
+                )
+            case "parent":
+                seen_parent = None if force else held_text(done.after)
+                return await self._put_parent(
+                    done.urn, held_text(done.before) or None, instead_of=seen_parent
+                )
             case "links":
                 return await self._undo_links(done, force=force)
             case "domain":
@@ -186,8 +199,7 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
     async def _undo_entity(self, done: Edit) -> Edit:
         """Remove what an edit created, or create again what an undo removed."""
         if isinstance(done.before, dict):
-            (aspect, value), *_ = done.before.items()
-            return await self.create(done.urn, aspect, value)
+            return await self.create_with(done.urn, done.before)
         created = done.after if isinstance(done.after, dict) else {}
         unchanged = Edit.now(done.urn, "entity", done.after, done.after)
         if not await self.exists(done.urn):
@@ -195,7 +207,8 @@ class UndoMethods(LabelMethods, LinkMethods, AspectMethods, HealthMethods):
         entity = await self.entity(done.urn)
         known = {*created, *_ADDED_BY_SERVERS, self.registry.entity(done.urn.entity_type).key}
         is_used = bool(set(entity.aspects) - known) or any(
-            entity.raw(name) != value for name, value in created.items()
+            {**(entity.raw(name) or {}), _ADDED_FIELD: None} != {**value, _ADDED_FIELD: None}
+            for name, value in created.items()
         )
         if is_used or (await self.relationships(done.urn, "INCOMING", count=1)).edges:
             return unchanged

@@ -36,7 +36,11 @@ __all__ = [
 ]
 
 _PART: Final = 48
-_NOTHING: Final[Mapping[What, str]] = {"deprecation": "not deprecated", "owners": "nobody"}
+_NOTHING: Final[Mapping[What, str]] = {
+    "deprecation": "not deprecated",
+    "owners": "nobody",
+    "parent": "the top",
+}
 # A save of thousands of edits is shown by its first ones; a file has all of them.
 _MOST_EDITS: Final = 50
 
@@ -170,6 +174,8 @@ def held_words(what: What, held: Held, limit: int = _PART) -> str:
         return _NOTHING.get(what, "none")
     match held:
         case str():
+            if what == "parent":
+                return line(Urn.label(held), limit)
             return held if what == "status" else f"“{line(held, limit)}”"
         case dict() if what == "entity":
             return "created"
@@ -218,7 +224,7 @@ def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
 
 def _counted(what: What, count: int) -> str:
     """Return how many edits of a kind there are: 2 descriptions, tags of 3."""
-    if what in ("description", "domain", "deprecation"):
+    if what in ("description", "name", "parent", "domain", "deprecation"):
         return f"1 {what}" if count == 1 else f"{count:,} {what}s"
     return what if count == 1 else f"{count:,} × {what}"
 

@@ -218,6 +218,7 @@ _NOTHING: dict["What", str] = {
     "deprecation": "not deprecated",
     "description": "no description",
     "owners": "nobody",
+    "parent": "the top",
 }
 
 
@@ -253,6 +254,8 @@ def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
     match held:
         case str() if what == "status":
             return held
+        case str() if what == "parent":
+            return name_of(held)
         case str() if held.strip():
             short = " ".join(held.split())
             return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"

@@ -1,0 +1,216 @@
+"""What a catalog is organized by: tags, glossary terms and groups, domains and data products; how
+they are made, renamed and moved.
+
+Their descriptions, owners, links and deprecation are edited as those of anything else.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, get_args
+from uuid import uuid4
+
+from explorer.client.editable import NAMES, PARENTS, Mutation, edit_target, urns_of
+from explorer.client.edits import LabelMethods
+from explorer.client.records import Edit
+from explorer.client.responses import Json
+from explorer.errors import Conflict, InvalidInput, NotFound
+from explorer.metadata.urn import Urn
+
+__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "new_aspects", "new_id"]
+
+Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
+"""A type of entity that others are organized by."""
+
+GOVERNED: Final[tuple[Governed, ...]] = get_args(Governed)
+
+_DESCRIPTIONS: Final = {"glossaryTerm": "definition", "glossaryNode": "definition"}
+_SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The field of an aspect in which a name or a parent is, and what the aspect needs beside."""
+
+    field: str
+    beside: Json
+
+    def changed(self, value: Json, text: str | None) -> Json:
+        """Return the aspect with another text in the field; with None without the field."""
+        if text is None:
+            return {key: one for key, one in value.items() if key != self.field}
+        return {**self.beside, **value, self.field: text}
+
+
+def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
+    """Return the id of something new by its name: of a tag the name itself; of a glossary term or
+    group the names on the way to it, with dots between, as DataHub's source of business glossaries
+    makes it; of others the name with hyphens in place of spaces. A name of which nothing is left
+    gets an id by chance."""
+    if kind == "tag":
+        return name
+    own = _SEVERAL_ODD.sub("-", name).strip("-.") or str(uuid4())
+    if parent is None or not kind.startswith("glossary"):
+        return own
+    return f"{Urn.parse(parent).name}.{own}"
+
+
+def new_aspects(
+    kind: Governed, name: str, description: str = "", parent: str | None = None
+) -> dict[str, Json]:
+    """Return the aspects of something new, by their names: the one that describes it first."""
+    info: Json = {}
+    place = NAMES[kind]
+    info |= place.beside or {}
+    info["name"] = name
+    field = _DESCRIPTIONS.get(kind, "description")
+    if description or field in info:
+        info[field] = description
+    if parent is None:
+        return {place.aspect: info}
+    if kind in PARENTS:
+        above, _ = PARENTS[kind]
+        return {place.aspect: {**info, above.field: parent}}
+    return {place.aspect: info, "domains": {"domains": [parent]}}
+
+
+class GovernanceMethods(LabelMethods):
+    """How tags, glossary terms and groups, domains and data products are made, renamed, moved."""
+
+    async def new(
+        self,
+        kind: Governed,
+        name: str,
+        *,
+        parent: str | Urn | None = None,
+        description: str = "",
+        entity_id: str | None = None,
+    ) -> Edit:
+        """Make a tag, a glossary term or group (`glossaryNode`), a domain or a data product, and
+        return the edit, whose `urn` is that of the new entity. `undo` removes it while nothing
+        uses it.
+
+        `parent` is the group of a term or group, the domain of a domain or data product, as a URN
+        or an id; a tag has none. The id is made of the name (see `new_id`) unless it is given.
+        Three to five requests.
+
+        Raises `Conflict` where there is such an entity already, `NotFound` where there is no such
+        parent, `InvalidInput` for an empty name or a parent of another type.
+
+        Example: `cat.new("glossaryTerm", "Net revenue", description="After discounts.")`
+        """
+        if kind not in GOVERNED:
+            raise InvalidInput(f"a {kind} is not made here; these are: {', '.join(GOVERNED)}")
+        _check_name(kind, name)
+        above = await self._parent(kind, parent)
+        chosen = entity_id or new_id(kind, name, above)
+        (target,) = urns_of(chosen, kind)
+        if await self._is_stored_entity(target):
+            raise Conflict(f"{target} is there already; give another id, or rename that one")
+        held = None if above is None else str(above)
+        made = await self.create_with(target, new_aspects(kind, name, description, held))
+        if made.what != "entity":
+            raise Conflict(f"{target} was made by somebody else just now; give another id")
+        return made
+
+    async def rename(self, urn: str | Urn, name: str, *, instead_of: str | None = None) -> Edit:
+        """Give a tag, a glossary term or group, a domain or a data product another name; its URN
+        stays, and so does all that uses it.
+
+        `instead_of` is the name that the writer saw, empty for none: where there is another by now,
+        nothing is written. How sure that is depends on the server, see `explorer.client.edits`. Two
+        requests, one more the first time.
+
+        Raises `NotFound` for an entity that does not exist, `TextConflict` as told, `InvalidInput`
+        for an empty name and for an entity whose name is not people's.
+
+        Example: `cat.rename("urn:li:tag:PII", "Personal data")`
+        """
+        target = Urn.parse(urn)
+        _check_name(target.entity_type, name)
+        return await self._put_name(target, name, instead_of=instead_of)
+
+    async def move(
+        self, urn: str | Urn, parent: str | Urn | None, *, instead_of: str | None = None
+    ) -> Edit:
+        """Put a glossary term or group under another group, a domain under another domain; with
+        None to the top. What lies below moves with it. A data product changes its domain with
+        `set_domain`.
+
+        `instead_of` is the URN of the parent that the writer saw, empty for none; otherwise as for
+        `rename`. Three requests and one for each step up from the new parent.
+
+        Raises `NotFound` where there is no such entity or parent, `TextConflict` as told,
+        `InvalidInput` for a parent of another type, and for one that lies below the entity.
+
+        Example: `cat.move("urn:li:domain:web", "urn:li:domain:sales")`
+        """
+        target = Urn.parse(urn)
+        edit_target(target, "parent")
+        above = await self._parent(target.entity_type, parent)
+        if above is not None:
+            await self._check_not_below(target, above)
+        return await self._put_parent(
+            target, None if above is None else str(above), instead_of=instead_of
+        )
+
+    async def _put_name(self, urn: Urn, name: str | None, *, instead_of: str | None) -> Edit:
+        target = edit_target(urn, "name")
+        found = NAMES[urn.entity_type]
+        place = _Place(found.field, {**(found.beside or {})})
+        mutation = None
+        # A name can be given where there is an aspect for it, and not taken away.
+        if name and found.mutation and (await self._stored(urn, found.aspect)).value(found.aspect):
+            mutation = Mutation.with_input(found.mutation, {"urn": str(urn), "name": name})
+        change = partial(place.changed, text=name)
+        return await self._replace(target, name, change, mutation, instead_of=instead_of)
+
+    async def _put_parent(self, urn: Urn, parent: str | None, *, instead_of: str | None) -> Edit:
+        target = edit_target(urn, "parent")
+        found, _ = PARENTS[urn.entity_type]
+        beside = {**(found.beside or {}), **({"name": urn.name} if found.named else {})}
+        place = _Place(found.field, beside)
+        fields = {"resourceUrn": str(urn), found.field: parent}
+        mutation = None
+        if (await self._stored(urn, found.aspect)).value(found.aspect):
+            mutation = Mutation.with_input(found.mutation, fields)
+        change = partial(place.changed, text=parent)
+        return await self._replace(target, parent, change, mutation, instead_of=instead_of)
+
+    async def _parent(self, kind: str, parent: str | Urn | None) -> Urn | None:
+        """Return the parent that is named, which exists."""
+        if parent is None:
+            return None
+        if kind in PARENTS:
+            _, kind_above = PARENTS[kind]
+        elif kind == "dataProduct":
+            kind_above = "domain"
+        else:
+            raise InvalidInput(f"a {kind} has no parent; leave it out")
+        (above,) = urns_of(parent, kind_above)
+        if not await self._is_stored_entity(above):
+            raise NotFound(f"there is no {above} in this catalog; nothing was written")
+        return above
+
+    async def _check_not_below(self, target: Urn, parent: Urn) -> None:
+        at: Urn | None = parent
+        seen: set[Urn] = set()
+        while at is not None and at not in seen:
+            if at == target:
+                raise InvalidInput(f"{target} cannot be moved into itself or to what is below it")
+            seen.add(at)
+            above = edit_target(at, "parent")
+            held = above.read((await self._stored(at, above.aspect)).value(above.aspect))
+            at = Urn.parse(held) if isinstance(held, str) and held else None
+
+    async def _is_stored_entity(self, urn: Urn) -> bool:
+        try:
+            await self._stored(urn)
+        except NotFound:
+            return False
+        return True
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not name.strip():
+        raise InvalidInput(f"a {kind} needs a name; give one that is not empty")
