@@ -37,6 +37,7 @@ from explorer.stewardship.drafting import (
     undocumented_requests,
 )
 from explorer.stewardship.feed import mark_read, read_feed
+from explorer.stewardship.glossary import apply_glossary, read_glossary
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.provenance import (
@@ -77,6 +78,8 @@ class AsyncStewardship:
     apply_staged = of_catalog(apply_staged)
     concept = of_catalog(read_concept)
     term_concept = of_catalog(read_term_concept)
+    glossary = of_catalog(read_glossary)
+    apply_glossary = of_catalog(apply_glossary)
     labelled = of_catalog(read_labelled)
     feed = of_catalog(read_feed)
     mark_read = of_catalog(mark_read)
@@ -346,6 +349,8 @@ class Stewardship(SharedThreadFace):
     draft_requests = blocking(AsyncStewardship.draft_requests)
     concept = blocking(AsyncStewardship.concept)
     term_concept = blocking(AsyncStewardship.term_concept)
+    glossary = blocking(AsyncStewardship.glossary)
+    apply_glossary = blocking(AsyncStewardship.apply_glossary)
     labelled = blocking(AsyncStewardship.labelled)
     feed = blocking(AsyncStewardship.feed)
     mark_read = blocking(AsyncStewardship.mark_read)

@@ -1,0 +1,643 @@
+"""The glossary as a file, out and in: the YAML that DataHub's source of business glossaries reads.
+
+Terms and groups (`nodes`) are nested as in the catalog. Their ids are always written, so that an
+entry that was renamed or moved in the file is still the same. What the file does not hold is left
+as it is in the catalog: nothing is removed, unless that is asked for.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import yaml
+
+from explorer.client.editable import LABEL_KINDS, domains_of, links_of
+from explorer.client.journal import one_save
+from explorer.client.records import Edit
+from explorer.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    ServerFault,
+)
+from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
+from explorer.stewardship.yaml_document import load
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+
+__all__ = [
+    "GlossaryChange",
+    "GlossaryEntry",
+    "GlossaryOutcome",
+    "GlossaryWhat",
+    "apply_glossary",
+    "compare_glossary",
+    "parse_glossary",
+    "read_glossary",
+    "write_glossary",
+]
+
+_NODE, _TERM = "urn:li:glossaryNode:", "urn:li:glossaryTerm:"
+_USER, _GROUP = "urn:li:corpuser:", "urn:li:corpGroup:"
+_DOMAIN: Final = "urn:li:domain:"
+_RELATIONS: Final = {
+    "inherits": "isRelatedTerms",
+    "contains": "hasRelatedTerms",
+    "values": "values",
+    "related_terms": "relatedTerms",
+}
+_SOURCE: Final = {
+    "term_source": "termSource",
+    "source_ref": "sourceRef",
+    "source_url": "sourceUrl",
+}
+_OF_BOTH: Final = ("id", "name", "description", "owners", "knowledge_links", "custom_properties")
+_OF_NODE: Final = (*_OF_BOTH, "nodes", "terms")
+_OF_TERM: Final = (*_OF_BOTH, *_SOURCE, *_RELATIONS, "domain")
+_OF_FILE: Final = ("version", "source", "owners", "url", "source_type", "nodes", "terms")
+_ASPECTS: Final = (
+    *("glossaryTermInfo", "glossaryNodeInfo", "glossaryRelatedTerms", "ownership"),
+    *("institutionalMemory", "domains", "status"),
+)
+_ODD_LINE_ENDS: Final = re.compile("[\r\x85\u2028\u2029]")
+_DEFAULT_KIND: Final = "DEVELOPER"
+
+GlossaryWhat = Literal[
+    "new",
+    "name",
+    "description",
+    "parent",
+    "owners",
+    "links",
+    "domain",
+    "source",
+    "properties",
+    "relations",
+    "retired",
+]
+"""What differs between the file and the catalog."""
+
+_OF_ONE: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
+# What terms have of these is written when they are made.
+_NOT_WRITTEN: Final = frozenset({"source", "properties", "relations"})
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryEntry:
+    """A glossary term or group. `parent` and `domain` are URNs, empty for none. `owners` are
+    `<URN> <kind>`, `links` `<address> <label>`, as edits have them. `source` and `relations` have
+    the keys of the file; what a term is related to are URNs."""
+
+    urn: Urn
+    name: str
+    description: str = ""
+    parent: str = ""
+    owners: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    domain: str = ""
+    source: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    relations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_term(self) -> bool:
+        """Whether it is a term rather than a group."""
+        return self.urn.entity_type == "glossaryTerm"
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryChange:
+    """One difference of an entry: what stands in the catalog and what the file says. `is_written`
+    tells whether applying the file writes it: where a term comes from, its properties and what it
+    is related to are written with new terms only."""
+
+    entry: GlossaryEntry
+    what: GlossaryWhat
+    before: str | tuple[str, ...]
+    after: str | tuple[str, ...]
+
+    @property
+    def is_written(self) -> bool:
+        """Whether applying the file makes this change."""
+        return self.what not in _NOT_WRITTEN
+
+
+@dataclass(slots=True)
+class GlossaryOutcome:
+    """What became of applying a file: the edits made, and each change that failed with the
+    reason."""
+
+    edits: list[Edit] = field(default_factory=list)
+    failed: list[tuple[GlossaryChange, str]] = field(default_factory=list)
+
+
+async def read_glossary(catalog: "AsyncCatalog") -> tuple[GlossaryEntry, ...]:
+    """Return all glossary terms and groups that are not hidden, and the groups above them, in the
+    order of their names. A few requests for each thousand.
+
+    Example: `steward.glossary()`
+    """
+    wanted: list[Urn] = []
+    for kind in ("glossaryNode", "glossaryTerm"):
+        wanted += [urn async for urn in catalog.urns(kind)]
+    entries: dict[str, GlossaryEntry] = {}
+    while wanted:
+        found = await catalog.entities(wanted, _ASPECTS)
+        for urn, entity in found.items():
+            entries[str(urn)] = _entry_of(entity)
+        above = {entry.parent for entry in entries.values() if entry.parent}
+        # A group that is hidden still holds what is shown.
+        wanted = [Urn.parse(urn) for urn in sorted(above - entries.keys())]
+        if wanted and not await catalog.entities(wanted, ("status",)):
+            break
+    return tuple(sorted(entries.values(), key=lambda one: (one.name.casefold(), str(one.urn))))
+
+
+def _entry_of(entity: "Entity") -> GlossaryEntry:
+    urn = entity.urn
+    is_term = urn.entity_type == "glossaryTerm"
+    info = entity.raw("glossaryTermInfo" if is_term else "glossaryNodeInfo") or {}
+    related = entity.raw("glossaryRelatedTerms") or {}
+    domains = domains_of(entity.raw("domains") or {})
+    source = {key: info.get(at) for key, at in _SOURCE.items()} if is_term else {}
+    relations = {key: tuple(related.get(at) or ()) for key, at in _RELATIONS.items()}
+    return GlossaryEntry(
+        urn,
+        info.get("name") or urn.name,
+        info.get("definition") or "",
+        info.get("parentNode") or "",
+        LABEL_KINDS["owners"].labels(entity.raw("ownership") or {}, None),
+        links_of(entity.raw("institutionalMemory") or {}),
+        domains[0] if domains and is_term else "",
+        {key: text for key, text in source.items() if isinstance(text, str) and text},
+        dict(info.get("customProperties") or {}),
+        {key: urns for key, urns in relations.items() if urns},
+    )
+
+
+def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
+    """Return the file. An entry whose parent is not among the entries, or that lies below itself,
+    is written at the top. Pure."""
+    known = {str(one.urn): one for one in entries}
+    below: dict[str, list[GlossaryEntry]] = {}
+    for entry in known.values():
+        below.setdefault(_parent_in(entry, known), []).append(entry)
+    paths = {_path(one, known): one for one in known.values() if one.is_term}
+    document: dict[str, Any] = {
+        "version": "1",
+        "owners": {"users": []},
+        **_children("", (), below, paths),
+    }
+    text: str = yaml.dump(
+        document, Dumper=_FileDumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return text
+
+
+class _FileDumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes texts of several lines as blocks, and line ends of Unicode escaped, which PyYAML
+    writes as they are and reads as spaces."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None
+    if _ODD_LINE_ENDS.search(text):
+        style = '"'
+    elif "\n" in text:
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_FileDumper.add_representer(str, _represent_text)
+
+
+def _parent_in(entry: GlossaryEntry, known: Mapping[str, GlossaryEntry]) -> str:
+    """Return the parent under which an entry is written; empty for the top."""
+    seen, at = {str(entry.urn)}, entry.parent
+    while at:
+        if at not in known:
+            break
+        if at in seen:
+            # Of those in a circle, the first by its URN stands at the top.
+            return "" if str(entry.urn) == min(_circle(at, known)) else entry.parent
+        seen.add(at)
+        at = known[at].parent
+    return entry.parent if entry.parent in known else ""
+
+
+def _circle(start: str, known: Mapping[str, GlossaryEntry]) -> Iterator[str]:
+    at = start
+    while True:
+        yield at
+        at = known[at].parent
+        if at == start:
+            return
+
+
+def _path(entry: GlossaryEntry, known: Mapping[str, GlossaryEntry]) -> str:
+    names, at = [entry.name], _parent_in(entry, known)
+    while at:
+        names.append(known[at].name)
+        at = _parent_in(known[at], known)
+    return ".".join(reversed(names))
+
+
+def _children(
+    parent: str,
+    inherited: tuple[str, ...],
+    below: Mapping[str, Sequence[GlossaryEntry]],
+    paths: Mapping[str, GlossaryEntry],
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for entry in below.get(parent, ()):
+        if entry.is_term:
+            found.setdefault("terms", []).append(_written_term(entry, inherited, paths))
+        else:
+            one = _written(entry, inherited) | _children(str(entry.urn), entry.owners, below, paths)
+            found.setdefault("nodes", []).append(one)
+    # Groups come first.
+    return {key: found[key] for key in ("nodes", "terms") if key in found}
+
+
+def _written(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]:
+    one: dict[str, Any] = {
+        "id": entry.urn.name
+        if str(entry.urn) == _urn_of(entry.urn.name, entry)
+        else str(entry.urn),
+        "name": entry.name,
+        "description": entry.description,
+    }
+    if entry.owners or inherited:
+        # Without owners of their own, entries have those of the group above.
+        one["owners"] = _written_owners(entry.owners)
+    if entry.links:
+        parts = (link.partition(" ") for link in entry.links)
+        one["knowledge_links"] = [{"label": label, "url": url} for url, _, label in parts if url]
+    if entry.properties:
+        one["custom_properties"] = dict(entry.properties)
+    return one
+
+
+def _urn_of(text: str, entry: GlossaryEntry) -> str:
+    return f"urn:li:{entry.urn.entity_type}:{text}"
+
+
+def _written_term(
+    entry: GlossaryEntry, inherited: tuple[str, ...], paths: Mapping[str, GlossaryEntry]
+) -> dict[str, Any]:
+    one = _written(entry, inherited) | dict(entry.source)
+    for key, urns in entry.relations.items():
+        one[key] = [_written_term_id(urn, paths) for urn in urns]
+    if entry.domain:
+        one["domain"] = entry.domain
+    return one
+
+
+def _written_term_id(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
+    short = urn.removeprefix(_TERM)
+    return urn if short in paths or short.startswith("urn:li:") else short
+
+
+def _written_owners(owners: tuple[str, ...]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for owner in owners:
+        urn, _, kind = owner.rpartition(" ")
+        # One element for each run of a kind and of users or groups, so that the order stays.
+        key = "groups" if urn.startswith(_GROUP) else "users"
+        if not found or found[-1]["type"] != kind or key not in found[-1]:
+            found.append({"type": kind, key: []})
+        found[-1][key].append(urn)
+    return found
+
+
+def parse_glossary(text: str) -> tuple[GlossaryEntry, ...]:
+    """Return the entries of a file, each group before what is in it. Pure.
+
+    Raises `InvalidInput`, naming the place, for a file of another form: with keys that are not
+    known, without names, with one entry twice.
+    """
+    value = load(text)
+    if not isinstance(value, dict):
+        raise InvalidInput("it is no glossary: it has no nodes and no terms")
+    _check_keys(value, _OF_FILE, "the file")
+    if str(value.get("version", "1")) != "1":
+        raise InvalidInput(f"version {value['version']!r} is not known; it must be 1")
+    reader = _FileReader(value)
+    reader.read(value, "", (), _read_owners(value.get("owners"), "the file") or ())
+    return reader.entries()
+
+
+class _FileReader:
+    """Reads the entries of a file; what terms are related to is resolved when all are known."""
+
+    def __init__(self, file: Mapping[str, Any]) -> None:
+        defaults = {"source_ref": file.get("source"), "source_url": file.get("url")}
+        self._defaults = {key: one for key, one in defaults.items() if isinstance(one, str) and one}
+        self._source = file.get("source_type") or "INTERNAL"
+        self._found: list[tuple[GlossaryEntry, dict[str, Any], str]] = []
+        self._paths: dict[str, str] = {}
+        self._seen: set[str] = set()
+
+    def read(
+        self, holder: Mapping[str, Any], parent: str, path: tuple[str, ...], above: tuple[str, ...]
+    ) -> None:
+        """Read what is in the file itself or in a group: `above` are the owners it has."""
+        for key, begin in (("nodes", _NODE), ("terms", _TERM)):
+            where = ".".join(path) or "the file"
+            items = holder.get(key)
+            if items is None:
+                continue
+            if not isinstance(items, list):
+                raise InvalidInput(f"{key} of {where} is no list")
+            for item in items:
+                self._read_one(item, begin, parent, path, above)
+
+    def _read_one(
+        self, item: Any, begin: str, parent: str, path: tuple[str, ...], above: tuple[str, ...]
+    ) -> None:
+        inside = ".".join(path) or "the file"
+        if not isinstance(item, dict):
+            raise InvalidInput(f"an entry in {inside} has no name")
+        name = _text(item.get("name"), f"the name of an entry in {inside}")
+        if not name.strip():
+            raise InvalidInput(f"an entry in {inside} has no name")
+        own = (*path, name)
+        where = ".".join(own)
+        _check_keys(item, _OF_TERM if begin == _TERM else _OF_NODE, where)
+        given = _text(item.get("id"), f"the id of {where}") or where
+        urn = Urn.parse(given if given.startswith(begin) else f"{begin}{given}")
+        if str(urn) in self._seen:
+            raise InvalidInput(f"{urn} is in the file twice, the second time as {where}")
+        self._seen.add(str(urn))
+        owners = _read_owners(item.get("owners"), where)
+        owners = above if owners is None else owners
+        properties = item.get("custom_properties") or {}
+        if not isinstance(properties, dict):
+            raise InvalidInput(f"custom_properties of {where} is no mapping")
+        entry = GlossaryEntry(
+            urn,
+            name,
+            _text(item.get("description"), f"the description of {where}"),
+            parent,
+            owners,
+            tuple(_read_links(item.get("knowledge_links"), where)),
+            _domain(_text(item.get("domain"), f"the domain of {where}")),
+            self._read_source(item, where) if begin == _TERM else {},
+            {str(key): _text(one, f"{key} of {where}") for key, one in properties.items()},
+        )
+        self._found.append((entry, item, where))
+        if begin == _TERM:
+            self._paths[where] = str(urn)
+        else:
+            self.read(item, str(urn), own, owners)
+
+    def _read_source(self, item: Mapping[str, Any], where: str) -> dict[str, str]:
+        given = {key: _text(item.get(key), f"{key} of {where}") for key in _SOURCE}
+        texts = {"term_source": self._source, **self._defaults}
+        return texts | {key: text for key, text in given.items() if text}
+
+    def entries(self) -> tuple[GlossaryEntry, ...]:
+        """Return what was read."""
+        return tuple(
+            replace(entry, relations=self._read_relations(item, where)) if entry.is_term else entry
+            for entry, item, where in self._found
+        )
+
+    def _read_relations(self, item: Mapping[str, Any], where: str) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for key in _RELATIONS:
+            words = _texts(item.get(key), f"{key} of {where}")
+            if words:
+                found[key] = tuple(
+                    word if word.startswith(_TERM) else self._paths.get(word, f"{_TERM}{word}")
+                    for word in words
+                )
+        return found
+
+
+def _check_keys(value: Mapping[Any, Any], known: Sequence[str], where: str) -> None:
+    odd = [str(key) for key in value if key not in known]
+    if odd:
+        raise InvalidInput(
+            f"{where} has {', '.join(map(repr, odd))}, which is not known there; "
+            f"known are {', '.join(known)}"
+        )
+
+
+def _text(value: Any, where: str) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            raise InvalidInput(f"{where} is read as {str(value).lower()}; put it in quotes")
+        case int() | float():
+            return str(value)
+    raise InvalidInput(f"{where} is no text; put it in quotes")
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InvalidInput(f"{where} is no list")
+    return tuple(_text(one, where) for one in value)
+
+
+def _domain(text: str) -> str:
+    return text if not text or text.startswith(_DOMAIN) else f"{_DOMAIN}{text}"
+
+
+def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
+    """Return the owners that a file gives an entry; None where it says nothing of them."""
+    if value is None:
+        return None
+    found: list[str] = []
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, dict):
+            raise InvalidInput(f"the owners of {where} are neither users nor groups")
+        _check_keys(one, ("type", "typeUrn", "users", "groups"), f"the owners of {where}")
+        kind = _text(one.get("typeUrn") or one.get("type"), f"the type of the owners of {where}")
+        for key, begin in (("users", _USER), ("groups", _GROUP)):
+            for who in _texts(one.get(key), f"the owners of {where}"):
+                urn = who if who.startswith((_USER, _GROUP)) else f"{begin}{who}"
+                found.append(f"{urn} {kind or _DEFAULT_KIND}")
+    return tuple(dict.fromkeys(found))
+
+
+def _read_links(value: Any, where: str) -> Iterator[str]:
+    for one in value or ():
+        if not isinstance(one, dict):
+            raise InvalidInput(f"knowledge_links of {where} have a label and a url each")
+        _check_keys(one, ("label", "url"), f"a link of {where}")
+        url = _text(one.get("url"), f"a url of {where}")
+        if not url or any(map(str.isspace, url)):
+            raise InvalidInput(f"{url!r} of {where} is no address; write spaces in it as %20")
+        yield f"{url} {_text(one.get('label'), f'a label of {where}')}"
+
+
+def compare_glossary(
+    file: Iterable[GlossaryEntry], catalog: Iterable[GlossaryEntry], *, retire: bool = False
+) -> tuple[GlossaryChange, ...]:
+    """Return what differs, in the order of the file: entries of the file that are new, and of the
+    others what else it says. Owners and links that the file lacks stay, and so do a description
+    and a domain where it has none. With `retire`, also the entries that it lacks, which applying
+    hides. Pure.
+    """
+    known = {str(one.urn): one for one in catalog}
+    found: list[GlossaryChange] = []
+    named: set[str] = set()
+    for entry in file:
+        named.add(str(entry.urn))
+        held = known.get(str(entry.urn))
+        if held is None:
+            found.append(GlossaryChange(entry, "new", "", entry.name))
+        else:
+            found += _differences(entry, held)
+    if retire:
+        # What is below goes before what is above.
+        gone = [one for urn, one in known.items() if urn not in named]
+        gone.sort(key=lambda one: not one.is_term)
+        found += [GlossaryChange(one, "retired", one.name, "") for one in gone]
+    return tuple(found)
+
+
+def _differences(entry: GlossaryEntry, held: GlossaryEntry) -> Iterator[GlossaryChange]:
+    if entry.name != held.name:
+        yield GlossaryChange(entry, "name", held.name, entry.name)
+    if entry.description and entry.description != held.description:
+        yield GlossaryChange(entry, "description", held.description, entry.description)
+    if entry.parent != held.parent:
+        yield GlossaryChange(entry, "parent", held.parent, entry.parent)
+    if entry.domain and entry.domain != held.domain:
+        yield GlossaryChange(entry, "domain", held.domain, entry.domain)
+    if owners := tuple(one for one in entry.owners if one not in held.owners):
+        yield GlossaryChange(entry, "owners", held.owners, (*held.owners, *owners))
+    if links := tuple(one for one in entry.links if one not in held.links):
+        yield GlossaryChange(entry, "links", held.links, (*held.links, *links))
+    kept: tuple[tuple[GlossaryWhat, Mapping[str, Any], Mapping[str, Any]], ...] = (
+        ("source", entry.source, held.source),
+        ("properties", entry.properties, held.properties),
+        ("relations", entry.relations, held.relations),
+    )
+    for what, mine, theirs in kept:
+        differing = {key: one for key, one in mine.items() if theirs.get(key) != one}
+        if differing:
+            before = tuple(f"{key}: {_joined(theirs.get(key) or '')}" for key in differing)
+            after = tuple(f"{key}: {_joined(one)}" for key, one in differing.items())
+            yield GlossaryChange(entry, what, before, after)
+
+
+def _joined(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+async def apply_glossary(
+    catalog: "AsyncCatalog", changes: Iterable[GlossaryChange]
+) -> GlossaryOutcome:
+    """Make the changes of a file, as one save that one undo takes back; a change that fails loses
+    no other. What somebody changed since it was compared is a failure, and stays.
+
+    Requests as the edits themselves take. Raises nothing but what concerns the whole server.
+    """
+    outcome = GlossaryOutcome()
+    with one_save():
+        for change in _ordered(changes):
+            try:
+                outcome.edits += [edit for edit in await _apply(catalog, change) if edit.changed]
+            except _OF_ONE as error:
+                outcome.failed.append((change, str(error)))
+    return outcome
+
+
+def _ordered(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
+    """Return the changes that are written in the order in which they can be made and undone: new
+    groups, each after what is above it; new terms, each after those that it is related to; then
+    the others."""
+    wanted = [one for one in changes if one.is_written]
+    terms = {str(one.entry.urn): one for one in wanted if one.what == "new" and one.entry.is_term}
+    ordered = [one for one in wanted if one.what == "new" and not one.entry.is_term]
+    seen: set[str] = set()
+    for first in terms:
+        waiting = [(first, False)]
+        while waiting:
+            urn, is_ready = waiting.pop()
+            if is_ready:
+                ordered.append(terms[urn])
+            elif urn not in seen:
+                seen.add(urn)
+                waiting.append((urn, True))
+                related = (one for urns in terms[urn].entry.relations.values() for one in urns)
+                waiting += [(one, False) for one in related if one in terms]
+    return ordered + [one for one in wanted if one.what != "new"]
+
+
+async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
+    entry, urn = change.entry, change.entry.urn
+    before = change.before if isinstance(change.before, str) else ""
+    match change.what:
+        case "new":
+            return [await catalog.create_with(urn, _aspects_of(entry))]
+        case "name":
+            # A name that is that of the URN may not be stored.
+            seen = None if before == urn.name else before
+            return [await catalog.rename(urn, entry.name, instead_of=seen)]
+        case "description":
+            return [await catalog.describe(urn, entry.description, instead_of=before)]
+        case "parent":
+            return [await catalog.move(urn, entry.parent or None, instead_of=before)]
+        case "domain":
+            seen_domains = (before,) if before else ()
+            return [await catalog.set_domain(urn, entry.domain, instead_of=seen_domains)]
+        case "owners":
+            made = []
+            for owner in change.after:
+                if owner not in change.before:
+                    who, _, kind = owner.rpartition(" ")
+                    made.append(await catalog.add_owners(urn, who, ownership=kind))
+            return made
+        case "links":
+            parts = [link.partition(" ") for link in change.after if link not in change.before]
+            return [await catalog.add_link(urn, url, label) for url, _, label in parts]
+        case "retired":
+            done = await catalog.soft_delete(urn)
+            was = "hidden" if done.was_removed else "shown"
+            return [Edit.now(urn, "status", was, "hidden")]
+    return []
+
+
+def _aspects_of(entry: GlossaryEntry) -> dict[str, dict[str, Any]]:
+    """Return the aspects of a new entry, by their names."""
+    stamp = {"time": time.time_ns() // 1_000_000, "actor": UNKNOWN_ACTOR}
+    info: dict[str, Any] = {"name": entry.name, "definition": entry.description}
+    if entry.parent:
+        info["parentNode"] = entry.parent
+    if entry.properties:
+        info["customProperties"] = dict(entry.properties)
+    if not entry.is_term:
+        found = {"glossaryNodeInfo": info}
+    else:
+        texts = {_SOURCE[key]: text for key, text in entry.source.items()}
+        found = {"glossaryTermInfo": {"termSource": "INTERNAL", **info, **texts}}
+    if entry.owners:
+        found["ownership"] = LABEL_KINDS["owners"].changed({}, entry.owners, None, adding=True)
+    if entry.links:
+        parts = (link.partition(" ") for link in entry.links)
+        found["institutionalMemory"] = {
+            "elements": [
+                {"url": url, "description": label, "createStamp": stamp} for url, _, label in parts
+            ]
+        }
+    if entry.domain:
+        found["domains"] = {"domains": [entry.domain]}
+    if entry.relations:
+        found["glossaryRelatedTerms"] = {
+            _RELATIONS[key]: list(urns) for key, urns in entry.relations.items()
+        }
+    return found
