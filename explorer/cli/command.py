@@ -36,6 +36,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Write": {
         "describe": "Write a description of a dataset, column or container.",
+        "new": "Make a tag, a glossary term or group, a domain or a data product.",
+        "rename": "Give a tag, term, group, domain or data product another name.",
+        "move": "Put terms and groups under another group, domains under another.",
         "tag": "Show, put on and take off tags of entities and columns.",
         "term": "Show, put on and take off glossary terms, also of columns.",
         "own": "Show who owns entities, give and take ownership.",
@@ -54,6 +57,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "worklist": "Show what is worth documenting next, the most used first.",
         "changes": "Show what others and ingestion changed since the last visit.",
         "docs": "Take descriptions out as files, and bring them in again.",
+        "glossary": "Take the glossary out as a file, and bring it in again.",
     },
     "Choose a server": {
         "profile": "Keep servers by name, and where their access tokens are.",
@@ -79,6 +83,7 @@ _FAMILIES: Final = {
     "commands.lineage": ("lineage", "impact", "path", "relationships"),
     "commands.documentation": ("describe", "link", "coverage", "worklist", "changes", "docs"),
     "commands.labels": ("tag", "term", "own", "domain", "deprecate"),
+    "commands.governance": ("new", "rename", "move", "glossary"),
     "commands.undo": ("delete", "restore", "undo", "redo"),
     "commands.maintenance": ("load", "export", "backup", "check", "reindex", "sample"),
     "commands.profile": ("profile",),

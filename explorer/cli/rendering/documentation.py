@@ -65,6 +65,7 @@ __all__ = [
     "print_trend",
     "print_worklist",
     "read",
+    "replace_file",
     "say_counts",
     "say_how_many_undocumented",
     "tell",
@@ -125,7 +126,7 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
         raise InvalidInput("none of these datasets is in this catalog; nothing was written")
     data = write_rows(rows, form)
     if file is not None and file != _STDIO:
-        _replace(file, data)
+        replace_file(file, data)
     elif form == "xlsx":
         sys.stdout.buffer.write(data)
     else:
@@ -139,10 +140,11 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
 
 def write_report_to(report: Path, left: "Iterable[Change]") -> None:
     """The report of what was not applied."""
-    _replace(report, write_report(left))
+    replace_file(report, write_report(left))
 
 
-def _replace(file: Path, data: bytes) -> None:
+def replace_file(file: Path, data: bytes) -> None:
+    """Write a file in one step, so that nobody reads half of it. Raises `StorageFault`."""
     try:
         if file.exists() and not file.is_file():
             # A pipe or a device is written to, not replaced.

@@ -220,6 +220,7 @@ def tree(caller: Caller) -> None:
     """Groups a > b with a term in b, and domains A > B."""
     groups = {"tree.a": None, "tree.b": "urn:li:glossaryNode:tree.a"}
     for name, above in groups.items():
+        value: dict[str, Any]
         value = {"definition": "", "name": name} | ({"parentNode": above} if above else {})
         caller.ingest(f"urn:li:glossaryNode:{name}", "glossaryNodeInfo", value)
     value = {"definition": "d", "termSource": "INTERNAL", "customProperties": {"kept": "yes"}}

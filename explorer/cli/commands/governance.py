@@ -1,0 +1,323 @@
+"""`catalog new`, `rename`, `move` and `glossary`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from explorer.cli import options
+from explorer.cli.options import WORDS, OutputFormat, Target, catalog_options, format_options
+from explorer.cli.shell_completion import complete_urns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from explorer.cli.edits import Change
+    from explorer.client import Catalog
+    from explorer.client.governance import Governed
+    from explorer.client.records import Edit
+
+__all__ = ["glossary", "move", "new", "rename"]
+
+_KINDS: "dict[str, Governed]" = {
+    "tag": "tag",
+    "term": "glossaryTerm",
+    "group": "glossaryNode",
+    "domain": "domain",
+    "product": "dataProduct",
+}
+_EDITS = """
+\b
+--json prints an object:
+  dry_run  whether nothing was written
+  edits    urn, column, what, before, after, changed, at
+  failed   urn, error
+catalog undo takes it back.
+"""
+
+_NEW_EPILOG = """
+\b
+Examples
+  catalog new tag PII --description "Names a person."
+  catalog new group Finance
+  catalog new term "Net revenue" --in Finance --description "After discounts."
+  catalog new domain Web --in sales
+  catalog new product "Orders 360" --in sales
+  catalog new term Churn | xargs catalog own --add ann
+
+Prints the URN. The id in it is made of the name, of a term or group of those above it too, unless
+--id says another. A --in that is no URN is an id: of a group, or of a domain.
+
+\b
+--json prints an object:
+  urn, what, before, after, changed, at
+catalog undo removes what was made while nothing uses it; catalog deprecate and
+catalog delete --soft retire it.
+"""
+
+
+@click.command(epilog=_NEW_EPILOG)
+@click.argument("kind", type=click.Choice(tuple(_KINDS)))
+@click.argument("name", type=WORDS)
+@click.option("--in", "parent", type=WORDS, metavar="PARENT", help="The group or domain above it.")
+@click.option("--description", type=WORDS, default="", help="What it means.")
+@click.option("--id", "entity_id", type=WORDS, help="Its id, in place of one made of the name.")
+@format_options("json")
+@catalog_options
+def new(
+    target: Target,
+    kind: str,
+    name: str,
+    parent: str | None,
+    description: str,
+    entity_id: str | None,
+    *,
+    shown_as: OutputFormat | None,
+) -> None:
+    """Make a tag, a glossary term or group, a domain or a data product."""
+    from rich.text import Text
+
+    from explorer.cli import edits
+    from explorer.cli.output import note, print_json, results, said
+
+    edits.refuse_read_only(target)
+    with target.open() as catalog:
+        edits.keep_journal(catalog)
+        made = catalog.new(
+            _KINDS[kind], name, parent=parent, description=description, entity_id=entity_id
+        )
+    if shown_as == "json":
+        print_json(edits.as_record(made))
+        return
+    note(Text(f"{kind} "), said(name, "bold"), Text(" made; catalog undo removes it"))
+    results().print(said(str(made.urn)), soft_wrap=True)
+
+
+_RENAME_EPILOG = f"""
+\b
+Examples
+  catalog rename urn:li:tag:PII "Personal data"
+  catalog rename urn:li:glossaryTerm:Finance.Net "Net revenue" --dry-run
+
+The URN stays, and with it all that uses it.
+{_EDITS}"""
+
+
+@click.command(epilog=_RENAME_EPILOG)
+@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("name", type=WORDS)
+@options.dry_run
+@format_options("json")
+@catalog_options
+def rename(
+    target: Target, urn: str, name: str, *, dry_run: bool, shown_as: OutputFormat | None
+) -> None:
+    """Give a tag, term, group, domain or data product another name."""
+    from explorer.cli import edits
+
+    def change(catalog: "Catalog", one: str) -> "Iterator[Edit]":
+        yield _planned(catalog, one, "name", name) if dry_run else catalog.rename(one, name)
+
+    edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
+
+
+_MOVE_EPILOG = f"""
+\b
+Examples
+  catalog move urn:li:glossaryTerm:Finance.Net urn:li:glossaryNode:Sales
+  catalog move urn:li:glossaryNode:Finance --top
+  catalog move urn:li:domain:web sales
+  catalog search churn --urns --entity glossaryTerm | catalog move - Sales
+
+PARENT comes last: the id or URN of a group, of a domain for a domain. What lies below moves with
+it, and no URN changes. A data product changes its domain with catalog domain.
+{_EDITS}"""
+
+
+@click.command(epilog=_MOVE_EPILOG)
+@click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [PARENT]")
+@click.option("--top", is_flag=True, help="Put it under nothing.")
+@options.dry_run
+@format_options("json")
+@catalog_options
+def move(
+    target: Target,
+    words: tuple[str, ...],
+    *,
+    top: bool,
+    dry_run: bool,
+    shown_as: OutputFormat | None,
+) -> None:
+    """Put terms and groups under another group, domains under another.
+
+    URN may be several, or - for those on standard input, one a line. One that fails loses no other.
+    """
+    urns, parent = (words, None) if top else (words[:-1], words[-1])
+    if not urns:
+        raise click.UsageError("say where to: a group or domain comes last, or --top")
+    from explorer.cli import edits
+
+    edits.change_each(
+        target, urns, _moving(parent, dry_run=dry_run), dry_run=dry_run, as_json=shown_as == "json"
+    )
+
+
+def _moving(parent: str | None, *, dry_run: bool) -> "Change":
+    from explorer.client.editable import PARENTS, urns_of
+    from explorer.metadata.urn import Urn
+
+    def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
+        if not dry_run:
+            yield catalog.move(urn, parent)
+            return
+        kind = Urn.parse(urn).entity_type
+        above = None
+        if parent is not None and kind in PARENTS:
+            (named,) = urns_of(parent, PARENTS[kind][1])
+            above = str(options.read_existing(catalog, str(named)).urn)
+        yield _planned(catalog, urn, "parent", above)
+
+    return change
+
+
+def _planned(catalog: "Catalog", urn: str, what: str, after: str | None) -> "Edit":
+    """Return the edit that would be made of a name or a parent."""
+    from explorer.client.editable import edit_target
+    from explorer.client.records import Edit
+
+    entity = options.read_existing(catalog, urn)
+    place = edit_target(entity.urn, "name" if what == "name" else "parent")
+    return Edit.now(entity.urn, place.what, place.read(entity.raw(place.aspect) or {}), after)
+
+
+_GLOSSARY_EPILOG = """
+\b
+Examples
+  catalog glossary export -o glossary.yml
+  catalog glossary diff glossary.yml
+  catalog glossary import glossary.yml --dry-run
+  catalog glossary import glossary.yml
+
+The file is the YAML of nodes and terms that DataHub's source of business glossaries reads. An entry
+is known by its id, so it may be renamed and moved to another place in the file. What the file lacks
+stays in the catalog: entries, owners, links, and texts where it has none.
+"""
+_COLUMNS = """
+\b
+--json and --csv have: urn, name, what, before, after, written
+"""
+_DIFF_EPILOG = f"""
+\b
+Examples
+  catalog glossary diff glossary.yml
+  catalog glossary diff glossary.yml --retire-missing
+  catalog glossary export | catalog glossary diff - --profile prod
+{_COLUMNS}"""
+_IMPORT_EPILOG = """
+\b
+Examples
+  catalog glossary import glossary.yml --dry-run
+  catalog glossary import glossary.yml
+  catalog glossary import glossary.yml --retire-missing
+  catalog undo                                    (takes all of it back)
+
+\b
+--json prints an object:
+  dry_run  whether nothing was written
+  changes  urn, name, what, before, after, written
+  failed   urn, what, error
+"""
+_EXPORT_EPILOG = """
+\b
+Examples
+  catalog glossary export -o glossary.yml
+  catalog glossary export > glossary.yml
+"""
+_glossary_file = click.argument(
+    "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
+_retire = click.option(
+    "--retire-missing",
+    "retire",
+    is_flag=True,
+    help="Hide the terms and groups that the file lacks.",
+)
+
+
+@click.group(epilog=_GLOSSARY_EPILOG)
+def glossary() -> None:
+    """Take the glossary out as a file, and bring it in again."""
+
+
+@glossary.command("export", epilog=_EXPORT_EPILOG)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file where there is one.")
+@catalog_options
+def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> None:
+    """Write all glossary terms and groups as YAML: to a file, or to standard output."""
+    from explorer.cli.rendering import glossary as rendering
+    from explorer.stewardship import Stewardship
+
+    rendering.check_output(output, overwrite=overwrite)
+    with target.open() as catalog:
+        entries = Stewardship(catalog).glossary()
+    rendering.write(entries, output)
+
+
+@glossary.command("diff", epilog=_DIFF_EPILOG)
+@_glossary_file
+@_retire
+@format_options("json", "csv")
+@catalog_options
+def diff_glossary(
+    target: Target, file: Path, *, retire: bool, shown_as: OutputFormat | None
+) -> None:
+    """Show what importing FILE would change; - is standard input."""
+    from explorer.cli.rendering import glossary as rendering
+    from explorer.stewardship import Stewardship
+    from explorer.stewardship.glossary import compare_glossary
+
+    entries = rendering.read(file)
+    with target.open() as catalog:
+        changes = compare_glossary(entries, Stewardship(catalog).glossary(), retire=retire)
+    rendering.print_changes(changes, shown_as)
+
+
+@glossary.command("import", epilog=_IMPORT_EPILOG)
+@_glossary_file
+@_retire
+@options.dry_run
+@format_options("json")
+@catalog_options
+def import_glossary(
+    target: Target, file: Path, *, retire: bool, dry_run: bool, shown_as: OutputFormat | None
+) -> None:
+    """Write into the catalog what FILE says otherwise; - is standard input.
+
+    New terms and groups, names, descriptions, places, owners, links and domains. All of it is one
+    save. What somebody changed meanwhile is not written over.
+    """
+    from explorer.cli import edits
+    from explorer.cli.rendering import glossary as rendering
+    from explorer.stewardship import Stewardship
+    from explorer.stewardship.glossary import GlossaryOutcome, compare_glossary
+
+    if not dry_run:
+        edits.refuse_read_only(target)
+    entries = rendering.read(file)
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        changes = compare_glossary(entries, steward.glossary(), retire=retire)
+        outcome = GlossaryOutcome()
+        if not dry_run:
+            edits.keep_journal(catalog)
+            outcome = steward.apply_glossary(changes)
+    rendering.print_outcome(changes, outcome, shown_as, dry_run=dry_run)
+    if outcome.failed:
+        click.get_current_context().exit(1)

@@ -1,0 +1,104 @@
+"""The glossary's file, read and written by commands, and what it changes."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.text import Text
+
+from explorer.cli.options import OutputFormat, counted
+from explorer.cli.output import (
+    as_objects,
+    note,
+    print_csv,
+    print_exactly,
+    print_json,
+    print_rows_as_json,
+    print_table,
+)
+from explorer.cli.rendering.documentation import replace_file
+from explorer.client.display import line
+from explorer.errors import InvalidInput, StorageFault
+from explorer.stewardship.glossary import (
+    GlossaryChange,
+    GlossaryEntry,
+    GlossaryOutcome,
+    parse_glossary,
+    write_glossary,
+)
+from explorer.views.glossary import glossary_page, glossary_sentences, glossary_table
+
+__all__ = ["check_output", "print_changes", "print_outcome", "read", "write"]
+
+_STDIO: Final = Path("-")
+
+
+def check_output(file: Path | None, *, overwrite: bool) -> None:
+    """Raise `InvalidInput` where a file is there already that is not to be replaced."""
+    if file is not None and file != _STDIO and file.exists() and not overwrite:
+        raise InvalidInput(f"{line(str(file))} is there already; --overwrite replaces it")
+
+
+def read(file: Path) -> tuple[GlossaryEntry, ...]:
+    """Return the entries of a file, or of standard input."""
+    try:
+        data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
+        return parse_glossary(data.decode())
+    except OSError as error:
+        raise StorageFault(f"{line(str(file))} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{line(str(file))} is not UTF-8 text: {error}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{line(str(file))}: {error}") from error
+
+
+def write(entries: Sequence[GlossaryEntry], file: Path | None) -> None:
+    """Write the file, and say how much is in it."""
+    text = write_glossary(entries)
+    terms = sum(1 for one in entries if one.is_term)
+    if file is None or file == _STDIO:
+        print_exactly(text)
+    else:
+        replace_file(file, text.encode())
+    where = f" in {line(str(file))}" if file not in (None, _STDIO) else ""
+    note(Text(f"{counted(terms, 'term')}, {counted(len(entries) - terms, 'group')}{where}"))
+
+
+def print_changes(changes: Sequence[GlossaryChange], shown_as: OutputFormat | None) -> None:
+    """Print a line for each change, and how many there are."""
+    match shown_as:
+        case "json":
+            print_rows_as_json(glossary_table(changes))
+        case "csv":
+            print_csv(glossary_table(changes))
+        case _:
+            if changes:
+                print_table(glossary_page(changes))
+            for sentence in glossary_sentences(changes):
+                note(Text(sentence))
+
+
+def print_outcome(
+    changes: Sequence[GlossaryChange],
+    outcome: GlossaryOutcome,
+    shown_as: OutputFormat | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Print what was changed, and what failed; with `dry_run` what would be."""
+    if shown_as == "json":
+        failed = [
+            {"urn": str(one.entry.urn), "what": one.what, "error": why}
+            for one, why in outcome.failed
+        ]
+        listed = as_objects(glossary_table(changes))
+        print_json({"dry_run": dry_run, "changes": listed, "failed": failed})
+    else:
+        print_changes(changes, None)
+    for change, why in outcome.failed:
+        note(Text(f"error: {change.what} of {line(str(change.entry.urn))}: {line(why)}"))
+    if dry_run:
+        note(Text("nothing was written: this was a dry run"))
+    elif outcome.edits:
+        note(Text(f"{counted(len(outcome.edits), 'edit')} made; catalog undo takes them back"))

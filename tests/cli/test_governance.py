@@ -1,0 +1,93 @@
+"""Tags, terms, groups, domains and products: made, renamed, moved; the glossary as a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def aspect(catalog: Run) -> Any:
+    def read(urn: Any, name: Any) -> Any:
+        return catalog("get", urn, "--aspect", name, "--json").json["aspects"][name]["value"]
+
+    return read
+
+
+@pytest.fixture(autouse=True)
+def _own_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+
+
+def test_a_term_is_made_renamed_moved_and_all_is_taken_back(catalog: Run) -> None:
+    made = catalog("new", "group", "CliFinance")
+    assert (made.code, made.out) == (0, "urn:li:glossaryNode:CliFinance\n")
+    assert catalog("new", "group", "CliSales").code == 0
+    words = ("new", "term", "Net revenue", "--in", "CliFinance", "--description", "After.")
+    made = catalog(*words)
+    urn = made.out.strip()
+    assert urn == "urn:li:glossaryTerm:CliFinance.Net-revenue"
+    again = catalog(*words)
+    assert (again.code, again.out) != (0, made.out)
+    assert "is there already; give another id" in again.err
+
+    planned = catalog("rename", urn, "Revenue", "--dry-run", "--json").json
+    assert planned["dry_run"]
+    assert [planned["edits"][0][key] for key in ("what", "before", "after")] == [
+        "name",
+        "Net revenue",
+        "Revenue",
+    ]
+    renamed = catalog("rename", urn, "Revenue", "--json").json
+    assert renamed["edits"][0]["before"] == "Net revenue"
+    assert "CliFinance → CliSales" in catalog("move", urn, "CliSales", "--dry-run").err
+    moved = catalog("move", urn, "CliSales", "--json").json
+    assert moved["edits"][0]["after"] == "urn:li:glossaryNode:CliSales"
+    assert "→ the top" in catalog("move", urn, "--top").err
+    assert "the top → CliSales" in catalog("undo").err
+    assert "→ CliFinance" in catalog("undo").err
+    assert "“Revenue” → “Net revenue”" in catalog("undo").err
+    assert catalog("undo").code == 0
+    assert catalog("get", urn).code != 0
+    for kind in ("CliSales", "CliFinance"):
+        assert catalog("delete", f"urn:li:glossaryNode:{kind}", "--hard", "--yes").code == 0
+
+
+def test_what_cannot_be_moved_says_why(catalog: Run) -> None:
+    assert "say where to" in catalog("move", "urn:li:domain:x").err
+    assert "has no parent" in catalog("move", "urn:li:tag:x", "--top").err
+    assert "cannot be edited" in catalog("rename", "urn:li:corpuser:x", "y").err
+
+
+def test_the_glossary_goes_out_is_compared_and_comes_back(catalog: Run, tmp_path: Path) -> None:
+    file = tmp_path / "glossary.yml"
+    file.write_text("nodes: [{name: CliFile, description: d, terms: [{name: A}, {name: B}]}]")
+    rows = catalog("glossary", "diff", str(file), "--json").json
+    assert [(one["name"], one["what"]) for one in rows] == [
+        ("CliFile", "new"),
+        ("A", "new"),
+        ("B", "new"),
+    ]
+    tried = catalog("glossary", "import", str(file), "--dry-run")
+    assert "nothing was written" in tried.err
+    assert len(catalog("glossary", "diff", str(file), "--json").json) == 3
+    done = catalog("glossary", "import", str(file))
+    assert "3 edits made" in done.err
+    out = tmp_path / "out.yml"
+    assert "2 terms, 1 group" in catalog("glossary", "export", "-o", str(out)).err
+    assert "--overwrite" in catalog("glossary", "export", "-o", str(out)).err
+    same = catalog("glossary", "diff", "-", "--retire-missing", stdin=out.read_bytes())
+    assert "the catalog has all of it already" in same.err
+    out.write_text(out.read_text().replace("name: A", "name: Alpha"))
+    outcome = json.loads(catalog("glossary", "import", str(out), "--json").out)
+    assert [(one["what"], one["before"], one["after"]) for one in outcome["changes"]] == [
+        ("name", "A", "Alpha")
+    ]
+    assert catalog("undo").code == catalog("undo").code == 0
+    assert catalog("glossary", "export").out.count("name:") == 0
+    bad = catalog("glossary", "import", "-", stdin=b"terms: [{nam: x}]")
+    assert bad.code != 0
+    assert "has no name" in bad.err
