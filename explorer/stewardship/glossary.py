@@ -300,7 +300,9 @@ def _written_term(
 
 def _written_term_id(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
     short = urn.removeprefix(_TERM)
-    return urn if short in paths or short.startswith("urn:li:") else short
+    # The names on the way to a term stand for it, before an id does.
+    is_of_another = short in paths and str(paths[short].urn) != urn
+    return urn if is_of_another or short.startswith("urn:li:") else short
 
 
 def _written_owners(owners: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -260,7 +260,10 @@ def glossary() -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the file where there is one.")
 @catalog_options
 def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> None:
-    """Write all glossary terms and groups as YAML: to a file, or to standard output."""
+    """Write all glossary terms and groups as YAML.
+
+    Without --output it goes to standard output.
+    """
     from explorer.cli.rendering import glossary as rendering
     from explorer.stewardship import Stewardship
 
@@ -278,7 +281,10 @@ def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> 
 def diff_glossary(
     target: Target, file: Path, *, retire: bool, shown_as: OutputFormat | None
 ) -> None:
-    """Show what importing FILE would change; - is standard input."""
+    """Show what importing FILE would change.
+
+    FILE may be - for standard input.
+    """
     from explorer.cli.rendering import glossary as rendering
     from explorer.stewardship import Stewardship
     from explorer.stewardship.glossary import compare_glossary
@@ -298,10 +304,10 @@ def diff_glossary(
 def import_glossary(
     target: Target, file: Path, *, retire: bool, dry_run: bool, shown_as: OutputFormat | None
 ) -> None:
-    """Write into the catalog what FILE says otherwise; - is standard input.
+    """Write into the catalog what FILE says otherwise.
 
-    New terms and groups, names, descriptions, places, owners, links and domains. All of it is one
-    save. What somebody changed meanwhile is not written over.
+    FILE may be - for standard input. New terms and groups, names, descriptions, places, owners,
+    links and domains. All of it is one save. What somebody changed meanwhile is not written over.
     """
     from explorer.cli import edits
     from explorer.cli.rendering import glossary as rendering
