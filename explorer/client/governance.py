@@ -97,7 +97,7 @@ class GovernanceMethods(LabelMethods):
         Raises `Conflict` where there is such an entity already, `NotFound` where there is no such
         parent, `InvalidInput` for an empty name or a parent of another type.
 
-        Example: `cat.new("glossaryTerm", "Net revenue", description="After discounts.")`
+        Example: `cat.new("glossaryTerm", "Churned", description="Left for good.")`
         """
         if kind not in GOVERNED:
             raise InvalidInput(f"a {kind} is not made here; these are: {', '.join(GOVERNED)}")
@@ -124,7 +124,7 @@ class GovernanceMethods(LabelMethods):
         Raises `NotFound` for an entity that does not exist, `TextConflict` as told, `InvalidInput`
         for an empty name and for an entity whose name is not people's.
 
-        Example: `cat.rename("urn:li:tag:PII", "Personal data")`
+        Example: `cat.rename(cat.new("tag", "Draft").urn, "Under review")`
         """
         target = Urn.parse(urn)
         _check_name(target.entity_type, name)
@@ -143,7 +143,7 @@ class GovernanceMethods(LabelMethods):
         Raises `NotFound` where there is no such entity or parent, `TextConflict` as told,
         `InvalidInput` for a parent of another type, and for one that lies below the entity.
 
-        Example: `cat.move("urn:li:domain:web", "urn:li:domain:sales")`
+        Example: `cat.move(cat.new("domain", "Web").urn, "urn:li:domain:finance")`
         """
         target = Urn.parse(urn)
         edit_target(target, "parent")
