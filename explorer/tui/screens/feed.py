@@ -302,8 +302,8 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         parts = [Text("Changes", "bold")]
         if feed is not None:
             total, count = len(feed.entries), len(self._shown)
-            parts.append(Text(f"{count:,} of {total:,}" if count < total else ""))
-            parts.append(Text(feed_counts(feed)))
+            narrowed = f"{count:,} of {total:,} changes"
+            parts.append(Text(narrowed if count < total else feed_counts(feed)))
             parts.append(said(self.query_one(FilterLine).value, "italic"))
             parts += [Text("only what needs care" if self._is_care else "")]
             parts.append(Text("read" if self._is_read else ""))
