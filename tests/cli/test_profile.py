@@ -68,6 +68,7 @@ def test_a_profile_is_added_listed_used_and_removed(profile: Any) -> None:
         "read_only": True,
         "timeout_seconds": 2.5,
         "signs": "when asked",
+        "drafting_command": None,
     }
     assert profile("use", "prod").code == 0
     assert {name: one["current"] for name, one in listed(profile).items()} == {

@@ -113,6 +113,7 @@ READS = {
     "measures": lambda c: c.measures([TABLE]),
     "undescribed": lambda c: c.undescribed(),
     "described": lambda c: c.described(by="platform"),
+    "described_trend": lambda c: c.described_trend(days=7),
     "relationships": lambda c: c.relationships(TAG, "INCOMING"),
     "related": lambda c: _few(c.related(TAG, "INCOMING")),
     "lineage": lambda c: c.lineage(TABLE, "DOWNSTREAM"),

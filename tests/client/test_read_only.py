@@ -62,15 +62,21 @@ WRITES = {
         )
     ),
     "create": lambda c: c.create("urn:li:tag:uncreated", "tagProperties", {"name": "x"}),
+    "create_with": lambda c: c.create_with(
+        "urn:li:tag:uncreated", {"tagProperties": {"name": "x"}}
+    ),
+    "new": lambda c: c.new("tag", "Uncreated"),
+    "rename": lambda c: c.rename("urn:li:tag:another", "Renamed"),
+    "move": lambda c: c.move("urn:li:glossaryTerm:Held", "urn:li:glossaryNode:held"),
 }
 READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
     *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
     *("timeseries", "usage", "profiles", "measures", "health", "relationships", "lineage"),
-    *("runs", "changes", "described", "undescribed", "me"),
+    *("runs", "changes", "described", "described_trend", "undescribed", "me"),
 }
-ELSEWHERE = {"close", "keep_journal", "last_save", "last_undo", "redo"}
+ELSEWHERE = {"close", "journal", "keep_journal", "last_save", "last_undo", "redo"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -102,6 +108,8 @@ def write_what_is_asked_about(address: Any) -> None:
             catalog.put(urn, name or "domainProperties", {"name": "x"})
         catalog.put("urn:li:glossaryTerm:Order", "status", {"removed": False})
         catalog.put("urn:li:glossaryTerm:Held", "status", {"removed": False})
+        group = {"definition": "", "name": "Held"}
+        catalog.put("urn:li:glossaryNode:held", "glossaryNodeInfo", group)
         catalog.put("urn:li:corpuser:another", "status", {"removed": False})
 
 

@@ -23,6 +23,7 @@ from explorer.client import (
     ColumnChange,
     Deletion,
     DescribedCounts,
+    DescribedTrend,
     Direction,
     Edge,
     Edges,
@@ -173,6 +174,16 @@ async def found(catalog: AsyncCatalog) -> None:
         (Urn.parse("urn:li:tag:a"),), text="o", narrowed_by="owner:nina", folder="/prod", by="owner"
     )
     assert_type(counts, DescribedCounts)
+    trend = await catalog.described_trend(
+        (Urn.parse("urn:li:tag:a"),),
+        text="o",
+        narrowed_by=FILTER,
+        folder="/prod",
+        by="platform",
+        days=30,
+        every="week",
+    )
+    assert_type(trend, DescribedTrend)
     assert_type(await catalog.counts(["dataset"]), dict[str, int])
     names = await catalog.autocomplete(
         "ord", entity="chart", narrowed_by="tool:x", limit=3, superseding="k"
@@ -335,6 +346,16 @@ async def edited(catalog: AsyncCatalog) -> None:
         assert_type(await catalog.undo(entry), Edit)
     await catalog.undo(edit, force=True)
     assert_type(await catalog.last_save(), JournalSave | None)
+    assert_type(await catalog.journal("orders"), Sequence[JournalEntry])
+    print(catalog.drafting.command)
+    made = await catalog.new(
+        "glossaryTerm", "Order", parent="urn:li:glossaryNode:a", description="o", entity_id="b"
+    )
+    assert_type(made, Edit)
+    assert_type(await catalog.rename(made.urn, "Orders", instead_of="Order"), Edit)
+    assert_type(await catalog.move(made.urn, None, instead_of="urn:li:glossaryNode:a"), Edit)
+    whole = await catalog.create_with("urn:li:tag:c", {"tagProperties": {"name": "c"}})
+    assert_type(whole, Edit)
     assert_type(await catalog.last_undo(), JournalSave | None)
     assert_type(await catalog.undo_save(force=True), tuple[Edit, ...])
     assert_type(await catalog.redo(), tuple[Edit, ...])
@@ -391,6 +412,7 @@ def found_waiting(catalog: Catalog) -> None:
     assert_type(catalog.facets("o", narrowed_by="platform:hive"), tuple[Facet, ...])
     assert_type(catalog.undescribed(narrowed_by="platform:hive", count=5), UndescribedPage)
     assert_type(catalog.described(by="platform"), DescribedCounts)
+    assert_type(catalog.described_trend(days=30), DescribedTrend)
     assert_type(catalog.counts(), dict[str, int])
     assert_type(catalog.autocomplete("ord", narrowed_by=FILTER), tuple[str, ...])
     assert_type(catalog.suggest("ord"), tuple[Suggestion, ...])
@@ -471,6 +493,12 @@ def written_waiting(catalog: Catalog) -> None:
     assert_type(edit, Edit)
     assert_type(catalog.undo(edit), Edit)
     assert_type(catalog.last_save(), JournalSave | None)
+    assert_type(catalog.journal(), Sequence[JournalEntry])
+    print(catalog.drafting.command)
+    assert_type(catalog.new("tag", "Order"), Edit)
+    assert_type(catalog.rename("urn:li:tag:c", "Orders"), Edit)
+    assert_type(catalog.move("urn:li:domain:a", "urn:li:domain:b"), Edit)
+    assert_type(catalog.create_with("urn:li:tag:c", {"tagProperties": {"name": "c"}}), Edit)
     assert_type(catalog.last_undo(), JournalSave | None)
     assert_type(catalog.undo_save(), tuple[Edit, ...])
     assert_type(catalog.redo(force=True), tuple[Edit, ...])
