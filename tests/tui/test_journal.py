@@ -46,7 +46,7 @@ async def test_a_save_is_found_by_words_and_undone_after_it_is_shown(
             await reader.sees("1 of", "2 descriptions of journaled", "approved by nina")
             await reader.sees("description of journaled · a", "+ Pangolins a day.")
             await reader.press("u")
-            await reader.sees("Undo this save?")
+            await reader.sees("Undo this save, 2 edits?")
             await reader.press("u")
             assert texts_of(catalog, urn)["a"] == "Pangolins a day."
             await reader.press("ctrl+s")

@@ -409,6 +409,7 @@ def test_no_mutation_fails_whatever_its_inputs_are(
     assert edited == set(schema.mutation_type.fields)
 
 
+@pytest.mark.timeout(400)
 def test_no_question_fails_whatever_its_arguments_are(
     catalog: CatalogEngine, ask: Any, schema: Any
 ) -> None:
