@@ -29,7 +29,7 @@ _SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _AspectField:
     """The field of an aspect in which a name or a parent is, and what the aspect needs beside."""
 
     field: str
@@ -157,7 +157,7 @@ class GovernanceMethods(LabelMethods):
     async def _put_name(self, urn: Urn, name: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "name")
         found = NAMES[urn.entity_type]
-        place = _Place(found.field, {**(found.beside or {})})
+        place = _AspectField(found.field, {**(found.beside or {})})
         mutation = None
         # A name can be given where there is an aspect for it, and not taken away.
         if name and found.mutation and (await self._stored(urn, found.aspect)).value(found.aspect):
@@ -169,7 +169,7 @@ class GovernanceMethods(LabelMethods):
         target = edit_target(urn, "parent")
         found, _ = PARENTS[urn.entity_type]
         beside = {**(found.beside or {}), **({"name": urn.name} if found.named else {})}
-        place = _Place(found.field, beside)
+        place = _AspectField(found.field, beside)
         fields = {"resourceUrn": str(urn), found.field: parent}
         mutation = None
         if (await self._stored(urn, found.aspect)).value(found.aspect):

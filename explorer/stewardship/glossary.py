@@ -329,12 +329,12 @@ def parse_glossary(text: str) -> tuple[GlossaryEntry, ...]:
     _check_keys(value, _OF_FILE, "the file")
     if str(value.get("version", "1")) != "1":
         raise InvalidInput(f"version {value['version']!r} is not known; it must be 1")
-    reader = _FileReader(value)
+    reader = _GlossaryReader(value)
     reader.read(value, "", (), _read_owners(value.get("owners"), "the file") or ())
     return reader.entries()
 
 
-class _FileReader:
+class _GlossaryReader:
     """Reads the entries of a file; what terms are related to is resolved when all are known."""
 
     def __init__(self, file: Mapping[str, Any]) -> None:
