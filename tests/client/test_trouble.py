@@ -64,6 +64,7 @@ class Server:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[Any]] = set()
         self.start()
 
     @property
@@ -87,7 +88,7 @@ class Server:
 
     def start(self) -> None:
         async def begin() -> None:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
             self.port = self._server.sockets[0].getsockname()[1]
 
         self._run(begin())
@@ -98,10 +99,13 @@ class Server:
         async def end() -> None:
             assert self._server is not None
             self._server.close()
-            tasks = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in tasks:
+            # Who was let in at the last moment is hung up on too.
+            accepting = asyncio.all_tasks() - self._serving - {asyncio.current_task()}
+            await asyncio.gather(*accepting, return_exceptions=True)
+            serving = tuple(self._serving)
+            for task in serving:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*serving, return_exceptions=True)
 
         self._run(end())
 
@@ -123,6 +127,17 @@ class Server:
     def _run(self, work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(5)
 
+    def _accept(self, reader: Any, line: Any) -> None:
+        task = self._begin(self._serve(reader, line))
+        # One that is cancelled before it began closes nothing.
+        task.add_done_callback(lambda _: line.close())
+
+    def _begin(self, work: Any) -> asyncio.Task[Any]:
+        task = asyncio.ensure_future(work)
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        return task
+
     async def _serve(self, reader: Any, line: Any) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
@@ -130,8 +145,8 @@ class Server:
                 rows = dict(row.split(": ", 1) for row in text.split("\r\n")[1:-2])
                 body = await reader.readexactly(int(rows.get("Content-Length", 0)))
                 self.asked.append((text.split(" ")[1], rows, body))
-                acting = asyncio.ensure_future(self.act(line, text))
-                leaving = asyncio.ensure_future(reader.read(1))
+                acting = self._begin(self.act(line, text))
+                leaving = self._begin(reader.read(1))
                 await asyncio.wait((acting, leaving), return_when=asyncio.FIRST_COMPLETED)
                 if not acting.done():
                     self.left += 1

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import pytest
 from rich.cells import cell_len
 from textual import events
-from textual._compositor import LayoutUpdate
+from textual._compositor import Compositor, LayoutUpdate
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
@@ -47,6 +47,26 @@ def _true_colour() -> Iterator[None]:
 def _no_drafts_of_other_tests() -> None:
     """The start tells of drafts, in the place of the keys."""
     shutil.rmtree(config.state_dir() / "drafts", ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is painted that nobody looks at, but in tests marked `paints`.
+
+    Without a terminal Textual paints what changed and throws it away, in a third of a test's time.
+    What a `Reader` looks at is painted whole.
+    """
+    if request.node.get_closest_marker("paints"):
+        return
+    painted = Compositor.render_update
+
+    def render(self: Compositor, full: bool = False, **more: Any) -> Any:
+        if full:
+            return painted(self, full, **more)
+        self._dirty_regions.clear()
+        return None
+
+    monkeypatch.setattr(Compositor, "render_update", render)
 
 
 @contextmanager
