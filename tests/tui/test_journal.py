@@ -102,3 +102,14 @@ async def test_the_page_of_what_was_written_is_opened(at: OpenTerminal, desk: Pa
         await reader.sees("1 of")
         await reader.press("o")
         await reader.sees("revisited", "Columns")
+
+
+async def test_the_keys_of_the_journal_are_told_at_a_question_mark(
+    at: OpenTerminal, desk: Path
+) -> None:
+    async with at(desk) as reader:
+        await open_journal(reader)
+        await reader.press("question_mark")
+        await reader.sees("Keys", "undo")
+        await reader.press("escape")
+        await reader.until(lambda: isinstance(reader.app.screen, JournalScreen))

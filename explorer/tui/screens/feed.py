@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
@@ -19,11 +17,9 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.entity.overview import OverviewTab
+from explorer.tui.screens.listing import FilteredListScreen
 from explorer.tui.session import Changes, TerminalSession
-from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.differences import DifferenceRows
-from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
 from explorer.views.feed import (
@@ -43,10 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FeedPlace", "FeedScreen"]
 
-_LOW: Final = 30
 _NARROW: Final = 100
-_PAUSE_SECONDS: Final = 0.1
-_READING: Final = "reading what changed …"
 _NOTHING: Final = "Nothing changed; b shows what changed since the visit before."
 _NOTHING_EARLIER: Final = "Nothing changed since the visit before either."
 
@@ -80,7 +73,7 @@ class FeedRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("feedrows")
 
 
-class FeedScreen(OverlayScreen[FeedPlace]):
+class FeedScreen(FilteredListScreen[FeedPlace]):
     """Lists changes by entity, the one changed last first, above what differs in the one under the
     cursor. Closing it marks all as read; opening an entry, which it gives, does not.
 
@@ -88,20 +81,13 @@ class FeedScreen(OverlayScreen[FeedPlace]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
-    CSS = """
-    FeedScreen { background: $background; }
-    FeedScreen > Vertical { height: 1fr; }
-    FeedScreen #heading { height: auto; max-height: 4; padding: 0 1; }
-    FeedScreen TableRows { height: 1fr; }
-    FeedScreen DifferenceRows { height: 10; padding: 0 1; border-top: solid $border-blurred; }
-    FeedScreen.-low DifferenceRows { height: 6; }
-    """
+    TITLE_TEXT = "Changes"
+    HINT = "words of a name, a text, a type, or who changed it"
+    READING = "reading what changed …"
 
     def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session, FeedRows())
         self._at = at.entry if at is not None else None
-        self._rows = FeedRows()
         self._feed: ChangeFeed | None = None
         self._shown: Sequence[FeedEntry] = ()
         self._is_care = False
@@ -110,28 +96,12 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         self._is_brief = False
         self._more = 0
 
-    def compose(self) -> ComposeResult:
-        """Yield the heading, the line to filter it, the changes, what differs in one, the keys."""
-        with Vertical():
-            yield Static("", id="heading", markup=False)
-            yield FilterLine("words of a name, a text, a type, or who changed it")
-            yield TableRows(self._rows)
-            yield DifferenceRows()
-        yield KeyLine()
-
-    def on_mount(self) -> None:
-        """Read the changes."""
-        self.set_focus(self._rows)
-        self.query_one("#heading", Static).update(Text("Changes", "bold"))
-        self.query_one(TableRows).show(Table((), ()), empty=_READING)
-        self._read()
-
     def on_resize(self) -> None:
         """Leave more room to the list on a low screen, and to what changed on a narrow one."""
-        self.set_class(self.size.height < _LOW, "-low")
+        super().on_resize()
         if self._is_brief != (self.size.width < _NARROW):
             self._is_brief = self.size.width < _NARROW
-            self._filter()
+            self.narrow()
 
     def hear(self, changes: Changes) -> None:
         """Say that more was changed meanwhile; the list stays as it is being read."""
@@ -162,27 +132,15 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         if self._entry is not None:
             self.dismiss(FeedPlace(self._entry))
 
-    def action_text(self) -> None:
-        """Turn to what was changed, to scroll it."""
-        self.set_focus(self.query_one(DifferenceRows))
-
-    def action_filter(self) -> None:
-        """List only changes that have words."""
-        self.query_one(FilterLine).ask()
-
     def action_care(self) -> None:
         """List only what written texts may not fit any more, or all."""
         self._is_care = not self._is_care
-        self._filter()
+        self.narrow()
 
     def action_earlier(self) -> None:
         """Read what changed since the visit before the last one, or since the last."""
         self._is_earlier = not self._is_earlier
-        self._read()
-
-    def action_reload(self) -> None:
-        """Read the changes again."""
-        self._read()
+        self.read()
 
     @work(exclusive=True, group="mark")
     async def action_mark(self) -> None:
@@ -201,15 +159,10 @@ class FeedScreen(OverlayScreen[FeedPlace]):
             return True
         return False
 
-    def action_leave(self) -> None:
-        """Clear the filter, then close."""
-        line = self.query_one(FilterLine)
-        if line.value or self._is_care:
-            line.put_away()
-            self._is_care = False
-            self._filter()
-        else:
-            self.action_close()
+    def clear(self) -> bool:
+        """List all again; return whether something was left out."""
+        narrowed, self._is_care = self._is_care, False
+        return super().clear() or narrowed
 
     @work(exclusive=True, group="close")
     async def action_close(self) -> None:
@@ -223,28 +176,6 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         event.stop()
         self.action_open()
 
-    @on(Rows.Moved)
-    def _move(self, event: Rows.Moved) -> None:
-        event.stop()
-        self._show_entry()
-
-    @on(DifferenceRows.Left)
-    def _go_back(self, event: DifferenceRows.Left) -> None:
-        event.stop()
-        self.set_focus(self._rows)
-
-    @on(Input.Changed)
-    def _narrow(self, event: Input.Changed) -> None:
-        event.stop()
-        self._filter()
-
-    @on(FilterLine.Left)
-    def _end_filter(self, event: FilterLine.Left) -> None:
-        event.stop()
-        self.set_focus(self._rows)
-        if not event.keep:
-            self._filter()
-
     @property
     def _entry(self) -> FeedEntry | None:
         at = self._rows.cursor
@@ -257,11 +188,12 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         self._feed, self._shown = None, ()
         self.query_one(TableRows).show(Table((), ()), empty=sentence)
         self._draw_heading()
-        self._show_entry()
+        self.show_row()
         return True
 
-    @work(exclusive=True, group="feed")
-    async def _read(self) -> None:
+    @work(exclusive=True, group="list")
+    async def read(self) -> None:
+        """Read what changed, and list it."""
         doing = "reading what changed"
         with self._session.reporting(doing, self._say_failed, self.action_reload):
             steward = AsyncStewardship(await self._session.catalog())
@@ -269,20 +201,15 @@ class FeedScreen(OverlayScreen[FeedPlace]):
             if not self.is_attached:
                 return
             self._feed, self._more, self._is_read = feed, 0, False
-            await self._show()
+            await self.show_list()
 
-    @work(exclusive=True, group="feed")
-    async def _filter(self) -> None:
-        await asyncio.sleep(_PAUSE_SECONDS)
-        await self._show()
-
-    async def _show(self) -> None:
+    async def show_list(self) -> None:
         """List the changes that have the words, with the cursor on the same one where it is
         left."""
         feed, entry = self._feed, self._entry or self._at
         if feed is None:
             return
-        found = await asyncio.to_thread(entries_with, feed, self.query_one(FilterLine).value)
+        found = await asyncio.to_thread(entries_with, feed, self.words)
         self._shown = [one for one in found if one.needs_care or not self._is_care]
         draw = partial(feed_page, feed, self._shown, self._session.times.said)
         page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
@@ -293,7 +220,7 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         empty = nothing if not feed.entries else "No change is like this; esc shows all."
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
         self._draw_heading()
-        self._show_entry()
+        self.show_row()
 
     def _draw_heading(self) -> None:
         if not self.is_attached:
@@ -304,7 +231,7 @@ class FeedScreen(OverlayScreen[FeedPlace]):
             total, count = len(feed.entries), len(self._shown)
             narrowed = f"{count:,} of {total:,} changes"
             parts.append(Text(narrowed if count < total else feed_counts(feed)))
-            parts.append(said(self.query_one(FilterLine).value, "italic"))
+            parts.append(said(self.words, "italic"))
             parts += [Text("only what needs care" if self._is_care else "")]
             parts.append(Text("read" if self._is_read else ""))
             parts.append(Text("more came: r reads it" if self._more else "", "italic"))
@@ -315,7 +242,7 @@ class FeedScreen(OverlayScreen[FeedPlace]):
         self.query_one("#heading", Static).update(heading)
 
     @work(exclusive=True, group="difference")
-    async def _show_entry(self) -> None:
+    async def show_row(self) -> None:
         """Show what differs; long texts are compared in a thread."""
         entry, feed = self._entry, self._feed
         lines: Diff = ()
