@@ -177,6 +177,7 @@ def create_app(
     """The service as a Starlette application, to be mounted or called in process.
 
     The caller opens and closes `store` and `index`; the application becomes the store's observer.
+    Raises `Misuse` where another application serves the store already.
     """
     from starlette.applications import Starlette
     from starlette.routing import Mount

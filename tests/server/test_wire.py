@@ -4,15 +4,21 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 
+from explorer.errors import Misuse
+from explorer.metadata.registry import load_registry
 from explorer.server import create_app
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
+from explorer.server.data_directory import open_store
+from explorer.server.search.index import SearchIndex
 from tests.server.conftest import Caller
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,wire,PROD)"
@@ -174,16 +180,22 @@ def test_two_requests_sent_at_once_on_one_connection_are_both_answered(caller: C
             seen += raw.recv(4096)
 
 
-def test_the_application_can_be_called_in_process(catalog: CatalogEngine) -> None:
-    app = create_app(catalog.store, catalog.index, catalog.registry, base_path="/api")
+def test_the_application_can_be_called_in_process_and_is_the_only_one_of_its_store(
+    tmp_path: Path,
+) -> None:
+    registry = load_registry()
+    with closing(open_store(tmp_path)) as store, closing(SearchIndex(None, registry)) as index:
+        app = create_app(store, index, registry, base_path="/api")
+        with pytest.raises(Misuse, match="another application"):
+            create_app(store, index, registry)
 
-    async def read() -> httpx.Response:
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
-            return await http.get("/api/entitiesV2/urn:li:tag:a%2Fb%2525")
+        async def read() -> httpx.Response:
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+                return await http.get("/api/entitiesV2/urn:li:tag:a%2Fb%2525")
 
-    assert isinstance(app, Starlette)
-    assert asyncio.run(read()).json()["urn"] == "urn:li:tag:a/b%25"
+        assert isinstance(app, Starlette)
+        assert asyncio.run(read()).json()["urn"] == "urn:li:tag:a/b%25"
 
 
 def test_a_probe_gets_the_head_of_what_a_reader_would_get(caller: Caller) -> None:

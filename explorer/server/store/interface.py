@@ -521,7 +521,7 @@ class Store(Reader, Protocol):
         """How much room the store takes where it is kept."""
 
     def observe(self, observer: Observer) -> None:
-        """Name the one observer; before the first write."""
+        """Name the one observer; before the first write. Raises `Misuse` where there is one."""
 
     def write(self, job: Job[T]) -> Future[T]:
         """Queue a job for the writer. Its future is resolved after the commit that made it

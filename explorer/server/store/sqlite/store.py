@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue, SimpleQueue
 from typing import Any, TypeVar
 
-from explorer.errors import CatalogError, ServerFault
+from explorer.errors import CatalogError, Misuse, ServerFault
 from explorer.server.store.interface import Job, Observer, Reader, StoreFault, TransactionChanges
 from explorer.server.store.sqlite.reads import SqliteReads
 from explorer.server.store.sqlite.schema import (
@@ -82,6 +82,8 @@ class Writer:
 
     def observe(self, observer: Observer) -> None:
         """Name who prepares and publishes what is derived from each commit."""
+        if self._observer is not None:
+            raise Misuse("another application serves this store already; open one for each of them")
         self._observer = observer
 
     def queue(self, job: Job[T]) -> Future[T]:
