@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar
 from uuid import uuid4
 
 import anywidget
@@ -18,7 +18,9 @@ import traitlets
 
 from explorer.client.display import line
 from explorer.errors import CatalogError, Superseded
+from explorer.notebook import view
 from explorer.notebook.catalog import NotebookCatalog
+from explorer.views.parts import Part
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog
@@ -32,6 +34,8 @@ __all__ = [
     "REVIEW_STYLE",
     "WORKLIST_MODULE",
     "WORKLIST_STYLE",
+    "EditorSession",
+    "EditorWidget",
     "ExplorerRequests",
     "LineageRequests",
     "SavedHtml",
@@ -362,6 +366,7 @@ class ExplorerRequests:
         self._busy(", ".join(dict.fromkeys(one.said for one in self._now.values() if one.said)))
 
 
+_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
 _FRONTEND = Path(__file__).parent / "frontend"
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -408,6 +413,99 @@ class Widget(SavedWithHtml, anywidget.AnyWidget):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(still=uuid4().hex, **values)
+
+
+class EditorSession(Protocol):
+    """What happens behind a widget with an editor."""
+
+    @property
+    def asking(self) -> ExplorerRequests:
+        """Its requests to the catalog."""
+
+    @property
+    def lock(self) -> "threading.RLock":
+        """Held while something changes."""
+
+    def type(self, typed: Any) -> None:
+        """Take the text of a draft as a page has it; the lock is held."""
+
+
+class EditorWidget(Widget):
+    """A widget with an editor in it: what is typed on one page is on all of them, and a question
+    of a page is answered by `answer`.
+
+    `_session` is what happens behind it; `parts` is what it shows where it cannot live.
+    """
+
+    editor = traitlets.Dict().tag(sync=True)
+    typed = traitlets.Dict().tag(sync=True)
+    preview = traitlets.List(traitlets.Any()).tag(sync=True)
+    busy = traitlets.Unicode().tag(sync=True)
+    problem = traitlets.Unicode().tag(sync=True)
+    said = traitlets.Unicode().tag(sync=True)
+
+    _session: EditorSession
+
+    def listen(self) -> None:
+        """Hear what pages ask for and what is typed there, from now on."""
+        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
+        self.observe(lambda change: self._take_text(change["new"]), "typed")
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until everything asked for is there and kept; whether it was in time."""
+        return self._session.asking.wait(timeout_seconds)
+
+    def close(self) -> None:
+        """Hang up what is being read, and take the widget off the page; what is being written is
+        written."""
+        # Closing is also what ends one that was never quite made.
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.asking.end()
+        super().close()
+
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, `first` in its heading."""
+        raise NotImplementedError
+
+    def answer(self, content: Any) -> None:
+        """Do what a page asks for; anything else is nothing to us."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return view.draw_text(self.parts())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The living widget, and what it shows for where it cannot live."""
+        made = super()._repr_mimebundle_(**kwargs)
+        if made is None:
+            return None
+        data, metadata = made
+        html = view.draw_html(self.parts(_AGAIN))
+        return {**data, "text/plain": repr(self), "text/html": html}, metadata
+
+    def _take_text(self, typed: Any) -> None:
+        """What is typed on a page, each letter; all pages have it from here."""
+        session = self._session
+
+        def take() -> None:
+            with session.lock:
+                session.type(typed)
+
+        session.asking.guarded(take)
+
+    def _heard(self, content: Any) -> None:
+        match content:
+            case {"view": str(page), "seq": int(seq)}:
+                self.send({"kind": "heard", "view": page, "seq": seq})
+        if self.is_remark(content):
+            self.problem = self.said = ""
+        self._session.asking.guarded(lambda: self.answer(content))
+
+    def is_remark(self, content: Any) -> bool:
+        """Return whether what was said before is said no more at what a page asks for."""
+        del content
+        return True
 
 
 def script(*names: str) -> str:

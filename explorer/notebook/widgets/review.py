@@ -13,13 +13,12 @@ import traitlets
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput
-from explorer.notebook import view
 from explorer.notebook.view import table_parts, tabulated
 from explorer.notebook.widgets.base import (
     REVIEW_MODULE,
     REVIEW_STYLE,
+    EditorWidget,
     ExplorerRequests,
-    Widget,
     running_cell,
 )
 from explorer.notebook.widgets.explorer.editor import READ_ONLY, DraftEditor, WidgetDraft
@@ -284,6 +283,10 @@ class ReviewSession:
         """Take in what other programs noted in the file."""
         self._ask_file(lambda _: self.changeset.read_again(), lambda _: None)
 
+    def type(self, typed: Any) -> None:
+        """Take the text of a draft as a page has it."""
+        self.drafts.type(typed)
+
     def left(self, *, saved: bool) -> None:
         """The editor was left, or texts that were typed before were found."""
         del saved
@@ -409,7 +412,7 @@ class ReviewSession:
         }
 
 
-class ReviewWidget(Widget):
+class ReviewWidget(EditorWidget):
     """Decide what was proposed, and write what was accepted, by mouse or keys.
 
         review = cat.stewardship.review(changeset)
@@ -424,16 +427,11 @@ class ReviewWidget(Widget):
 
     _esm = REVIEW_MODULE
     _css = REVIEW_STYLE
+    _session: ReviewSession
 
     review = traitlets.Dict().tag(sync=True)
     item = traitlets.Dict().tag(sync=True)
     progress = traitlets.Dict().tag(sync=True)
-    editor = traitlets.Dict().tag(sync=True)
-    typed = traitlets.Dict().tag(sync=True)
-    preview = traitlets.List(traitlets.Any()).tag(sync=True)
-    busy = traitlets.Unicode().tag(sync=True)
-    problem = traitlets.Unicode().tag(sync=True)
-    said = traitlets.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -446,8 +444,7 @@ class ReviewWidget(Widget):
         same changeset goes over."""
         super().__init__()
         self._session = ReviewSession(catalog, changeset, self._show)
-        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
-        self.observe(lambda change: self._take_text(change["new"]), "typed")
+        self.listen()
         if instead_of is not None:
             before = instead_of.hand_over()
             # What is typed there is written to disk before it is looked for here.
@@ -476,17 +473,6 @@ class ReviewWidget(Widget):
         """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
         self._session.read_again()
 
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything asked for is there and noted; whether it was in time."""
-        return self._session.asking.wait(timeout_seconds)
-
-    def close(self) -> None:
-        """Take the widget off the page; what is being written is written."""
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.asking.end()
-        super().close()
-
     def hand_over(self) -> ReviewSession:
         """Close it, and give what it knew to one that takes its place."""
         self.close()
@@ -503,40 +489,12 @@ class ReviewWidget(Widget):
             place = f"{item.edit.name} · {views.edit_column(item.edit)}"
             yield Fold(place, [Difference(views.review_diff(item))])
 
-    def __repr__(self) -> str:
-        return view.draw_text(self.parts())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The living widget, and what it shows for where it cannot live."""
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is None:
-            return None
-        data, metadata = made
-        html = view.draw_html(self.parts(_AGAIN))
-        return {**data, "text/plain": repr(self), "text/html": html}, metadata
-
     def _show(self, name: str, value: Any) -> None:
         setattr(self, name, value)
 
-    def _take_text(self, typed: Any) -> None:
-        """What is typed on a page, each letter; all pages have it from here."""
+    def answer(self, content: Any) -> None:
+        """Do what a page asks for."""
         session = self._session
-
-        def take() -> None:
-            with session.lock:
-                session.drafts.type(typed)
-
-        session.asking.guarded(take)
-
-    def _heard(self, content: Any) -> None:
-        """What the page asks for; anything else is nothing to us."""
-        match content:
-            case {"view": str(view), "seq": int(seq)}:
-                self.send({"kind": "heard", "view": view, "seq": seq})
-        self.problem = self.said = ""
-        self._session.asking.guarded(lambda: self._answer(self._session, content))
-
-    def _answer(self, session: ReviewSession, content: Any) -> None:
         match content:
             case {"kind": "show", "number": int(number)}:
                 session.look_at(number)
@@ -574,8 +532,6 @@ class ReviewWidget(Widget):
             case {"kind": "discard"}:
                 session.drafts.give_up()
 
-
-_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
 
 _by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()
 

@@ -10,13 +10,12 @@ import traitlets
 
 from explorer.client.display import line
 from explorer.metadata.urn import Urn
-from explorer.notebook import view
 from explorer.notebook.view import table_parts
 from explorer.notebook.widgets.base import (
     WORKLIST_MODULE,
     WORKLIST_STYLE,
+    EditorWidget,
     ExplorerRequests,
-    Widget,
 )
 from explorer.notebook.widgets.explorer.editor import READ_ONLY, Writing
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
@@ -152,6 +151,10 @@ class WorklistSession:
 
         self.asking.ask("tab", "looking what others wrote …", read, then)
 
+    def type(self, typed: Any) -> None:
+        """Take the text of a draft as a page has it."""
+        self.writing.type(typed)
+
     def left(self, *, saved: bool) -> None:
         """The editor was left, or its text is saved."""
         key = self._saving
@@ -200,7 +203,7 @@ class WorklistSession:
         }
 
 
-class WorklistWidget(Widget):
+class WorklistWidget(EditorWidget):
     """Write what nobody has documented, one after the other, by mouse or keys.
 
         cat.stewardship.worklist(text="orders", top=200).widget()
@@ -213,21 +216,15 @@ class WorklistWidget(Widget):
 
     _esm = WORKLIST_MODULE
     _css = WORKLIST_STYLE
+    _session: WorklistSession
 
     worklist_shown = traitlets.Dict().tag(sync=True)
-    editor = traitlets.Dict().tag(sync=True)
-    typed = traitlets.Dict().tag(sync=True)
-    preview = traitlets.List(traitlets.Any()).tag(sync=True)
-    busy = traitlets.Unicode().tag(sync=True)
-    problem = traitlets.Unicode().tag(sync=True)
-    said = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, catalog: "NotebookCatalog", worklist: "Worklist") -> None:
         """Begin with the heaviest; nothing is asked before something is written."""
         super().__init__()
         self._session = WorklistSession(catalog, worklist, self._show)
-        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
-        self.observe(lambda change: self._take_text(change["new"]), "typed")
+        self.listen()
         self._session.draw()
 
     @property
@@ -235,56 +232,17 @@ class WorklistWidget(Widget):
         """What is left, in its order."""
         return self._session.queue.worklist
 
-    def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything asked for is there and saved; whether it was in time."""
-        return self._session.asking.wait(timeout_seconds)
-
-    def close(self) -> None:
-        """Take the widget off the page; a text that is being saved is saved."""
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.asking.end()
-        super().close()
-
     def parts(self, first: str = "") -> Iterator[Part]:
         """Yield what it shows, for where it cannot live."""
         yield Title("Worklist", "  ".join(filter(None, (first, self._session.queue.progress))))
         yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
 
-    def __repr__(self) -> str:
-        return view.draw_text(self.parts())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The living widget, and what it shows for where it cannot live."""
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is None:
-            return None
-        data, metadata = made
-        html = view.draw_html(self.parts(_AGAIN))
-        return {**data, "text/plain": repr(self), "text/html": html}, metadata
-
     def _show(self, name: str, value: Any) -> None:
         setattr(self, "worklist_shown" if name == "worklist" else name, value)
 
-    def _take_text(self, typed: Any) -> None:
-        """What is typed on a page, each letter; all pages have it from here."""
+    def answer(self, content: Any) -> None:
+        """Do what a page asks for."""
         session = self._session
-
-        def take() -> None:
-            with session.lock:
-                session.writing.type(typed)
-
-        session.asking.guarded(take)
-
-    def _heard(self, content: Any) -> None:
-        """What the page asks for; anything else is nothing to us."""
-        match content:
-            case {"view": str(view), "seq": int(seq)}:
-                self.send({"kind": "heard", "view": view, "seq": seq})
-        self.problem = self.said = ""
-        self._session.asking.guarded(lambda: self._answer(self._session, content))
-
-    def _answer(self, session: WorklistSession, content: Any) -> None:
         items = session.queue.worklist.items
         match content:
             case {"kind": "show", "at": int(at)} if 0 <= at < len(items):
@@ -320,9 +278,6 @@ class WorklistWidget(Widget):
                 session.writing.leave()
             case {"kind": "discard"}:
                 session.writing.give_up()
-
-
-_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
 
 
 def _title(item: "Item") -> str:

@@ -13,12 +13,11 @@ import traitlets
 from explorer.client.display import line
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
-from explorer.notebook import view
 from explorer.notebook.widgets.base import (
     EXPLORER_MODULE,
     EXPLORER_STYLE,
+    EditorWidget,
     ExplorerRequests,
-    Widget,
     running_cell,
 )
 from explorer.notebook.widgets.explorer.editor import Writing
@@ -318,6 +317,10 @@ class ExplorerSession:
             )
         self._show("tab", told)
 
+    def type(self, typed: Any) -> None:
+        """Take the text of a draft as a page has it."""
+        self.writing.type(typed)
+
     def hear_drawing(self, told: Any) -> None:
         """What the page says of the drawing of the lineage."""
         match told:
@@ -358,35 +361,10 @@ class ExplorerSession:
                 self._show("entity", self._head())
 
 
-_AGAIN = "An explorer lives while its kernel runs; run this cell again. It showed:"
-
-
-def as_html(session: "ExplorerSession") -> str:
-    """What it showed, in elements that survive in any notebook."""
-    return view.draw_html(_parts(session, _AGAIN))
-
-
-def as_text(session: "ExplorerSession") -> str:
-    """What it shows, as plain text."""
-    return view.draw_text(_parts(session, ""))
-
-
-def _parts(session: "ExplorerSession", first: str) -> Iterator[Part]:
-    with session.lock:
-        entity, answer = session.entity, session.answer
-    yield Title("Explorer", first)
-    if answer is not None:
-        yield from answer.page.parts()
-    else:
-        yield Say("nothing was read yet")
-    if entity is not None:
-        yield Fold("open", list(entity.parts()))
-
-
 _FIRST_SECONDS = 5.0
 
 
-class Explorer(Widget):
+class Explorer(EditorWidget):
     """Browse, search, read and document a catalog, by mouse or keys.
 
         explorer = cat.explore("orders")
@@ -405,6 +383,7 @@ class Explorer(Widget):
 
     _esm = EXPLORER_MODULE
     _css = EXPLORER_STYLE
+    _session: ExplorerSession
 
     find = traitlets.Dict().tag(sync=True)
     offers = traitlets.Dict().tag(sync=True)
@@ -412,12 +391,6 @@ class Explorer(Widget):
     page = traitlets.Dict().tag(sync=True)
     tab = traitlets.Dict().tag(sync=True)
     drawing = traitlets.Dict().tag(sync=True)
-    editor = traitlets.Dict().tag(sync=True)
-    typed = traitlets.Dict().tag(sync=True)
-    preview = traitlets.List(traitlets.Any()).tag(sync=True)
-    busy = traitlets.Unicode().tag(sync=True)
-    problem = traitlets.Unicode().tag(sync=True)
-    said = traitlets.Unicode().tag(sync=True)
     orders = traitlets.List(traitlets.Any()).tag(sync=True)
     selected = traitlets.Unicode()
 
@@ -437,13 +410,12 @@ class Explorer(Widget):
         """
         super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
         self._session = ExplorerSession(catalog, self._show, self._opened)
-        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
         search, opened = Search(text, narrowed_by), str(urn) if urn is not None else ""
         tab: Tab = "overview"
         if instead_of is not None:
             search, opened, tab = self._take_over(instead_of, search, opened)
         self.observe(lambda change: self._turn_to(change["new"]), "selected")
-        self.observe(lambda change: self._take_text(change["new"]), "typed")
+        self.listen()
         self._session.plant()
         self._session.find(search)
         if opened:
@@ -493,16 +465,14 @@ class Explorer(Widget):
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until everything asked for is there; whether it was in time."""
-        there = self._session.asking.wait(timeout_seconds)
+        there = super().wait(timeout_seconds)
         drawing = self._session.drawing
         return there and (drawing is None or drawing.wait(timeout_seconds))
 
     def close(self) -> None:
         """Hang up what is being read, and take the widget off the page."""
-        # Closing is also what ends one that was never quite made.
         session = getattr(self, "_session", None)
         if session is not None:
-            session.asking.end()
             session.end_drawing()
         super().close()
 
@@ -511,19 +481,24 @@ class Explorer(Widget):
         self.close()
         return self._session
 
-    def __repr__(self) -> str:
-        return as_text(self._session)
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, for where it cannot live: what was found, and what is open."""
+        session = self._session
+        with session.lock:
+            entity, answer = session.entity, session.answer
+        yield Title("Explorer", f"An explorer {first}" if first else "")
+        if answer is not None:
+            yield from answer.page.parts()
+        else:
+            yield Say("nothing was read yet")
+        if entity is not None:
+            yield Fold("open", list(entity.parts()))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The living widget, and what it shows for where it cannot live."""
         # A notebook saves what is there now. One that is slow to read is shown all the same.
         self.wait(_FIRST_SECONDS)
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is None:
-            return None
-        data, metadata = made
-        more = {"text/plain": repr(self), "text/html": as_html(self._session)}
-        return {**data, **more}, metadata
+        return super()._repr_mimebundle_(**kwargs)
 
     def _show(self, name: str, value: Any) -> None:
         if name == "message":
@@ -552,31 +527,16 @@ class Explorer(Widget):
                 return before.search, before.urn, before.tab
         return search, opened, "overview"
 
-    def _take_text(self, typed: Any) -> None:
-        """What is typed on a page, each letter; all pages have it from here."""
-        session = self._session
+    def is_remark(self, content: Any) -> bool:
+        """Return whether what was said before is said no more; not at a step in the drawing."""
+        return not (isinstance(content, dict) and content.get("kind") == "drawing")
 
-        def take() -> None:
-            with session.lock:
-                session.writing.type(typed)
-
-        session.asking.guarded(take)
-
-    def _heard(self, content: Any) -> None:
-        """What the page asks for; anything else is nothing to us."""
-        match content:
-            case {"view": str(view), "seq": int(seq)}:
-                self.send({"kind": "heard", "view": view, "seq": seq})
+    def answer(self, content: Any) -> None:
+        """Do what a page asks for."""
         session = self._session
         match content:
             case {"kind": "drawing", "told": told}:
-                session.asking.guarded(lambda: session.hear_drawing(told))
-                return
-        self.problem = self.said = ""
-        session.asking.guarded(lambda: self._answer(session, content))
-
-    def _answer(self, session: ExplorerSession, content: Any) -> None:
-        match content:
+                session.hear_drawing(told)
             case {"kind": "search", "text": str(text), "filter": str(narrowing)}:
                 search = replace(session.search, words=text, filter=narrowing, start=0)
                 session.find(search, put=False, offering=text != session.search.words)
