@@ -167,7 +167,8 @@ class Reader:
     def screen(self) -> str:
         """What a reader sees, as text."""
         # The way of an exported picture takes four times as long, and is taken at every look.
-        drawn = self.app.screen._compositor.render_update(full=True)
+        under = self.app._background_screens
+        drawn = self.app.screen._compositor.render_update(full=True, screen_stack=under)
         assert isinstance(drawn, LayoutUpdate)
         lines = ("".join(strip.text for strip in line) for line in drawn.strips)
         return "\n".join(line.rstrip() for line in lines)

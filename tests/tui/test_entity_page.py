@@ -140,6 +140,7 @@ async def test_other_servers_and_odd_addresses_have_no_page() -> None:
     assert not is_web("https://a.example/\u202e")
 
 
+@pytest.mark.paints
 async def test_relationships_are_narrowed_folded_and_followed(
     sample: Path, at: OpenTerminal
 ) -> None:

@@ -10,7 +10,7 @@ from explorer.metadata import Urn
 from explorer.tui.terminal import shortened
 from tests.tui.conftest import Cells, OpenTerminal, ShownCells
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.paints]
 
 
 WALK = """

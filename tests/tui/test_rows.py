@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 
 from explorer.tui.widgets.rows import Rows, TextRows
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.paints]
 
 
 class Listing(App[None]):

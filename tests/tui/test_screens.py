@@ -34,6 +34,8 @@ SCREENS = {
 }
 
 
+# Names in lists are read where a row is painted.
+@pytest.mark.paints
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 @pytest.mark.parametrize("name", SCREENS)
 async def test_the_screen_looks_as_it_was_found_good(
