@@ -402,6 +402,13 @@ _EDITING: tuple[Action, ...] = (
     Action("feed", "reload", ("r",), "Read the changes again"),
     Action("feed", "leave", ("escape",), "Clear the filter, then close: all is read", "close"),
     Action("feed", "close", ("q", "f5"), "Close: all is read"),
+    Action(
+        "app",
+        "govern",
+        ("f12", "ctrl+n"),
+        "Tags, glossary, domains, data products: make, rename, move",
+        writes=True,
+    ),
     Action("app", "concept", ("f7",), "Concept: columns of one name, and the texts they have"),
     Action("worklist", "concept", ("c",), "Columns of this name, and their texts", "same name"),
     Action("conceptrows", "mark", ("space", "v"), "Mark a column, and go to the next", "mark"),

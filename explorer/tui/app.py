@@ -47,6 +47,7 @@ from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
     from explorer.client.journal import JournalSave
     from explorer.stewardship.staging import StagedChangeset
     from explorer.stewardship.worklist import Key, WorkQueue
@@ -779,6 +780,30 @@ class CatalogApp(App[None]):
         if self._is_page_free():
             hint = f"the name of columns, or a glossary term: {TERM_PREFIX}…"
             self.push_screen(PromptScreen("Columns of one name", hint), named)
+
+    def action_govern(self) -> None:
+        """Show what can be made, renamed and moved of what the catalog is organized by."""
+        if not self._is_page_free():
+            return
+
+        def go_on() -> None:
+            from explorer.tui.screens.governance import GovernanceLauncher
+
+            def show_uses() -> None:
+                self._entity_view.action_tab("relations")
+
+            launcher = GovernanceLauncher(
+                self, self._session, self._open, show_uses, self._show_written
+            )
+            launcher.show(self._entity_here())
+
+        reporting = self._session.reporting("opening what can be made")
+        import_first(self, "explorer.tui.screens.governance", go_on, reporting)
+
+    def _entity_here(self) -> "Entity | None":
+        """Return the entity whose page is shown."""
+        shown = self._desk.query_one("#page", ContentSwitcher).current
+        return self._entity_view.entity if shown == "entity" else None
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
         def review(changeset: "StagedChangeset") -> None:

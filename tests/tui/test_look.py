@@ -193,7 +193,7 @@ async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(
 async def test_keys_that_were_set_work_and_are_shown_everywhere(
     sample: Path, at: OpenTerminal
 ) -> None:
-    keys = {"schema.next-undocumented": "ctrl+y, N", "app.help": "f12"}
+    keys = {"schema.next-undocumented": "ctrl+y, N", "app.help": "f11"}
     async with at(sample, urn=ORDERS, look=look(keys=keys)) as reader:
         await reader.sees("documented", "^y next undocumented")
         rows = reader.rows
@@ -201,7 +201,7 @@ async def test_keys_that_were_set_work_and_are_shown_everywhere(
         assert rows.cursor == 0
         await reader.press("N")
         assert rows.cursor > 0
-        await reader.press("f12")
+        await reader.press("f11")
         assert "^y N             Go to the next column" in await reader.sees("Columns  here")
         await reader.press("escape", "colon")
         await reader.type("next column")

@@ -379,16 +379,20 @@ _FOUND = 12
 
 
 async def entities_like(
-    session: TerminalSession, typed: str, do: Callable[[Urn], None]
+    session: TerminalSession,
+    typed: str,
+    do: Callable[[Urn], None],
+    *,
+    entity_type: str | None = None,
 ) -> Sequence[ChooserEntry]:
     """Return entries for the entities that a search for `typed` finds first, or for the URN that it
-    is; `do` is what each does. Two requests."""
+    is, of one type where one is given; `do` is what each does. Two requests."""
     catalog = await session.catalog()
     urn = pasted_urn(typed)
     if urn is not None:
-        urns = [urn]
+        urns = [urn] if entity_type in (None, urn.entity_type) else []
     else:
-        page = await catalog.search(typed, count=_FOUND)
+        page = await catalog.search(typed, entity=entity_type, count=_FOUND)
         urns = [hit.urn for hit in page]
     return entity_entries(urns, await catalog.summaries(urns), do, ENTITIES)
 

@@ -239,6 +239,11 @@ class EntityView(Vertical, SizeAware):
         """The entity that is shown, or on its way."""
         return self._wanted
 
+    @property
+    def entity(self) -> "Entity | None":
+        """The entity that is shown, once it was read."""
+        return self._entity
+
     def open(self, urn: Urn) -> None:
         """Show an entity."""
         self._wanted = urn

@@ -1,0 +1,221 @@
+"""Makes, renames and moves what a catalog is organized by: tags, glossary terms and groups, domains
+and data products.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.markup import escape
+from textual import work
+from textual.app import App
+
+from explorer.client.editable import NAMES, PARENTS, edit_target
+from explorer.client.governance import Governed
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
+from explorer.tui.content import line
+from explorer.tui.key_queue import start_worker
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.chooser import (
+    ChooserEntry,
+    ChooserScreen,
+    entities_like,
+    entity_entries,
+)
+from explorer.tui.widgets.dialogs import PromptScreen
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+
+__all__ = ["GovernanceLauncher", "GovernanceScreen", "ParentScreen"]
+
+_NEW: tuple[Governed, ...] = ("tag", "glossaryNode", "glossaryTerm", "domain", "dataProduct")
+_BELOW: dict[str, tuple[Governed, ...]] = {
+    "glossaryNode": ("glossaryTerm", "glossaryNode"),
+    "domain": ("domain", "dataProduct"),
+}
+"""What can be made within an entity of a type."""
+_ABOVE: dict[str, str] = {kind: above for kind, (_, above) in PARENTS.items()} | {
+    "dataProduct": "domain"
+}
+"""Within what an entity of a type may be."""
+_PART = "New"
+_AT_ONCE = 50
+
+
+class GovernanceScreen(ChooserScreen):
+    """What can be made, and done with the entity that is open."""
+
+    TITLE_SHOWN: ClassVar[str] = "Tags, glossary, domains and data products"
+    HEADINGS: ClassVar[bool] = True
+
+    def __init__(self, entries: Iterable[ChooserEntry]) -> None:
+        super().__init__()
+        self._given = tuple(entries)
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """Return what can be done."""
+        return self._given
+
+
+class ParentScreen(ChooserScreen):
+    """Asks within what an entity is to be: one of a type, or nothing. `do` takes its URN, or None
+    for nothing."""
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        title: str,
+        entity_type: str,
+        do: Callable[[Urn | None], None],
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._title = title
+        self._entity_type = entity_type
+        self._do = do
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """Return the top, above all others."""
+        return (ChooserEntry("At the top, within nothing", do=partial(self._do, None)),)
+
+    def on_mount(self) -> None:
+        """Say what is asked, and read the first of what there is."""
+        super().on_mount()
+        self.query_one("Vertical").border_title = escape(line(self._title))
+        self._read()
+
+    def nothing_found(self, typed: str) -> str:
+        """Say that nothing of the type is called so."""
+        del typed
+        return f"No {singular(self._entity_type)} is called so."
+
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
+        """Return those that the catalog finds by what is typed."""
+        with self._session.reporting("looking for what it may be within"):
+            return await entities_like(
+                self._session, typed, self._do, entity_type=self._entity_type
+            )
+        return ()
+
+    @work(group="parents")
+    async def _read(self) -> None:
+        with self._session.reporting("reading what it may be within"):
+            catalog = await self._session.catalog()
+            page = await catalog.search("*", entity=self._entity_type, count=_AT_ONCE)
+            urns = [hit.urn for hit in page]
+            found = entity_entries(urns, await catalog.summaries(urns), self._do, "")
+            if self.is_attached:
+                self.add_entries(sorted(found, key=lambda one: one.text.casefold()))
+
+
+@dataclass(frozen=True, slots=True)
+class GovernanceLauncher:
+    """What is offered where an entity is open, or nothing is.
+
+    `open_page` shows the page of what was made, `show_uses` what uses the entity that is open, and
+    `refresh` what was written.
+    """
+
+    app: App[Any]
+    session: TerminalSession
+    open_page: Callable[[Urn], object]
+    show_uses: Callable[[], None]
+    refresh: Callable[[frozenset[Urn]], Awaitable[object]]
+
+    def show(self, entity: "Entity | None") -> None:
+        """List what can be made, and done with an entity."""
+        if not self.session.refuses_to_write():
+            self.app.push_screen(GovernanceScreen(self._entries(entity)))
+
+    def _entries(self, entity: "Entity | None") -> Iterator[ChooserEntry]:
+        if entity is not None and entity.exists and entity.entity_type in NAMES:
+            yield from self._entries_of(entity)
+        for kind in _NEW:
+            name = partial(self._ask_name, kind)
+            yield ChooserEntry(f"New {singular(kind)}", part=_PART, do=partial(name, None))
+
+    def _entries_of(self, entity: "Entity") -> Iterator[ChooserEntry]:
+        kind = entity.entity_type
+        part = f"{singular(kind).capitalize()} {line(entity.name, 40)}"
+        entry = partial(ChooserEntry, part=part)
+        yield entry("Rename", do=partial(self._ask_new_name, entity))
+        if kind in PARENTS:
+            into = singular(_ABOVE[kind])
+            yield entry(f"Move into another {into}", do=partial(self._ask_parent, entity))
+        for below in _BELOW.get(kind, ()):
+            make = partial(self._ask_name, below, entity.urn)
+            yield entry(f"New {singular(below)} in it", do=make)
+        yield entry("What uses it", do=self.show_uses)
+
+    def _ask_name(self, kind: Governed, parent: Urn | None) -> None:
+        word = singular(kind)
+
+        def named(name: str | None) -> None:
+            if name is None:
+                return
+            if parent is not None or kind not in _ABOVE:
+                self._begin(partial(self._make, kind, name, parent))
+                return
+            title = f"Within what is {line(name, 40)} to be?"
+            do = partial(self._make_within, kind, name)
+            self.app.push_screen(ParentScreen(self.session, title, _ABOVE[kind], do))
+
+        self.app.push_screen(PromptScreen(f"New {word}", f"the name of the {word}"), named)
+
+    def _ask_new_name(self, entity: "Entity") -> None:
+        def named(name: str | None) -> None:
+            if name is not None and name != entity.name:
+                self._begin(partial(self._rename, entity, name))
+
+        title = f"Rename {singular(entity.entity_type)}"
+        hint = "its new name; the URN stays, and all that uses it"
+        self.app.push_screen(PromptScreen(title, hint, entity.name), named)
+
+    def _ask_parent(self, entity: "Entity") -> None:
+        title = f"Move {line(entity.name, 40)} into"
+        do = partial(self._move_into, entity)
+        above = _ABOVE[entity.entity_type]
+        self.app.push_screen(ParentScreen(self.session, title, above, do))
+
+    def _make_within(self, kind: Governed, name: str, parent: Urn | None) -> None:
+        self._begin(partial(self._make, kind, name, parent))
+
+    def _move_into(self, entity: "Entity", parent: Urn | None) -> None:
+        self._begin(partial(self._move, entity, parent))
+
+    def _begin(self, what: Callable[[], Coroutine[None, None, object]]) -> None:
+        start_worker(self.app, what, group="governance")
+
+    async def _make(self, kind: Governed, name: str, parent: Urn | None) -> None:
+        with self.session.reporting(f"making the {singular(kind)}"):
+            catalog = await self.session.catalog()
+            made = await catalog.new(kind, name, parent=parent)
+            self.open_page(made.urn)
+            self.session.say(f"{line(name)} is made. E describes it, U undoes it.")
+
+    async def _rename(self, entity: "Entity", name: str) -> None:
+        with self.session.reporting(f"renaming {line(entity.name)}"):
+            catalog = await self.session.catalog()
+            target = edit_target(entity.urn, "name")
+            seen = target.read(entity.raw(target.aspect) or {})
+            await catalog.rename(entity.urn, name, instead_of=_text(seen))
+            await self.refresh(frozenset((entity.urn,)))
+            self.session.say(f"{line(entity.name)} is called {line(name)} now. U undoes it.")
+
+    async def _move(self, entity: "Entity", parent: Urn | None) -> None:
+        with self.session.reporting(f"moving {line(entity.name)}"):
+            catalog = await self.session.catalog()
+            target = edit_target(entity.urn, "parent")
+            seen = target.read(entity.raw(target.aspect) or {})
+            await catalog.move(entity.urn, parent, instead_of=_text(seen))
+            await self.refresh(frozenset((entity.urn,)))
+            above = (await catalog.summaries([parent])).get(parent) if parent else None
+            place = "at the top" if parent is None else f"in {line(above.name if above else '')}"
+            self.session.say(f"{line(entity.name)} is {place} now. U undoes it.")
+
+
+def _text(seen: object) -> str:
+    return seen if isinstance(seen, str) else ""
