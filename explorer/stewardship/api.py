@@ -72,6 +72,11 @@ class AsyncStewardship:
     def __init__(self, catalog: "AsyncCatalog") -> None:
         self._catalog = catalog
 
+    @property
+    def catalog(self) -> "AsyncCatalog":
+        """The client that everything is read and written with."""
+        return self._catalog
+
     datasets = of_catalog(select_datasets)
     changeset = of_catalog(read_changeset)
     apply = of_catalog(apply_changes)

@@ -741,6 +741,19 @@ class CatalogApp(App[None]):
         reporting = self._session.reporting("opening the journal")
         import_first(self, "explorer.tui.screens.journal", go_on, reporting)
 
+    def action_propagated(self) -> None:
+        """Show the texts that were propagated to columns."""
+        if not self._is_page_free():
+            return
+
+        def go_on() -> None:
+            from explorer.tui.screens.propagated import PropagatedScreen
+
+            self.push_screen(PropagatedScreen(self._session), self._open_from_list)
+
+        reporting = self._session.reporting("opening the propagated texts")
+        import_first(self, "explorer.tui.screens.propagated", go_on, reporting)
+
     def action_feed(self) -> None:
         """Show what others and ingestion changed since the last visit."""
         if not self._is_page_free():

@@ -4,6 +4,7 @@ Tables for people have the headings and words that every front end shows; those 
 every value under a stable name.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
         Part,
     )
     from explorer.stewardship.drafting import DraftingFailure
-    from explorer.stewardship.provenance import PropagatedText
+    from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
         ReviewItem,
         ReviewState,
@@ -69,8 +70,12 @@ __all__ = [
     "item_sentences",
     "others_diff",
     "percent_of",
+    "propagated_counts",
+    "propagated_diff",
+    "propagated_outcome",
     "propagated_page",
     "propagated_table",
+    "propagated_with",
     "review_counts",
     "review_diff",
     "review_page",
@@ -644,6 +649,67 @@ def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
         for one in texts
     ]
     return Table(columns, rows, "Propagated texts")
+
+
+def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "Sequence[PropagatedText]":
+    """Return the texts that have every word in their state, table, column, text or source; upper
+    and lower case are the same."""
+    wanted = words.casefold().split()
+
+    def has(one: "PropagatedText") -> bool:
+        parts = (one.state, one.table, _simple(one.path), one.text, one.source_table)
+        searched = "\n".join((*parts, _simple(one.source_path), one.by)).casefold()
+        return all(word in searched for word in wanted)
+
+    return [one for one in texts if has(one)] if wanted else texts
+
+
+def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
+    """Return how many texts are listed and how many of each state: "3 of 5 texts · 1 outdated"."""
+    if not total:
+        return ""
+    texts = "1 text" if total == 1 else f"{total:,} texts"
+    parts = [texts if len(shown) == total else f"{len(shown):,} of {texts}"]
+    states = Counter(one.state for one in shown)
+    parts += [f"{count:,} {state}" for state, count in sorted(states.items())]
+    return " · ".join(parts)
+
+
+def propagated_diff(text: "PropagatedText") -> Diff:
+    """Return where a propagated text is from and what differs from it there, as lines; its own text
+    where nothing does."""
+    source = f"{text.source_table}.{_simple(text.source_path)}"
+    steps = "1 step" if text.hops == 1 else f"{text.hops:,} steps"
+    found = {"lineage": f"{steps} upstream", "name": f"of the same name, {steps} upstream"}
+    by = f", by {Urn.label(text.by)}" if text.by else ""
+    lines = [
+        DiffLine(f"{text.table}.{_simple(text.path)}", "place", ""),
+        DiffLine(f"from {source}, {found.get(text.found_by, 'of the same name')}{by}", "note", ""),
+    ]
+    told = {
+        "pinned": "pinned: it is not refreshed",
+        "changed": "people wrote another text since, which stays",
+        "orphan": "its source has no text any more",
+        "outdated": "its source says something else by now",
+    }
+    if text.state in told:
+        lines.append(DiffLine(told[text.state], "note", ""))
+    if text.source_text and text.source_text != text.text:
+        return (*lines, *text_diff(text.text, text.source_text))
+    return (*lines, *plain_lines(text.text))
+
+
+def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
+    """Return in one sentence what became of propagated texts: how many are `done`, how many are
+    left as they were, how many failed and why the first did."""
+    parts = [f"{len(outcome.done):,} {done}"]
+    if outcome.left:
+        parts.append(f"{len(outcome.left):,} left as they are")
+    if outcome.failed:
+        one, why = outcome.failed[0]
+        first = f"{one.table}.{_simple(one.path)}: {why}"
+        parts.append(f"{len(outcome.failed):,} not ({first})")
+    return f"{', '.join(parts)}."
 
 
 def propagated_table(texts: "Sequence[PropagatedText]") -> Table:

@@ -1,0 +1,209 @@
+"""Texts that were propagated to columns: where each came from, and whether that still says it; they
+are refreshed, pinned and taken back.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from explorer.metadata.urn import Urn
+from explorer.stewardship.api import AsyncStewardship
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, said
+from explorer.tui.screens.listing import FilteredListScreen
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.dialogs import ConfirmScreen
+from explorer.tui.widgets.differences import DifferenceRows
+from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.stewardship import (
+    propagated_counts,
+    propagated_diff,
+    propagated_outcome,
+    propagated_page,
+    propagated_table,
+    propagated_with,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
+    from explorer.views.table import Table
+
+__all__ = ["PropagatedScreen"]
+
+_NOTHING: Final = "No text was propagated: p in the worklist proposes some."
+_NOT_LISTED: Final = "No text has these words; esc shows all."
+
+
+class PropagatedRows(Rows):
+    """The propagated texts."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("propagatedrows")
+
+
+class PropagatedScreen(FilteredListScreen[Urn]):
+    """Lists propagated texts, by table and column, above how the one under the cursor differs from
+    what its source says. Gives the dataset whose page is to be opened, where one is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("propagated")
+    TITLE_TEXT = "Propagated texts"
+    HINT = "words of a table, a column, a text, or a state: outdated"
+    READING = "reading what was propagated …"
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__(session, PropagatedRows())
+        self._texts: Sequence[PropagatedText] = ()
+        self._shown: Sequence[PropagatedText] = ()
+
+    def table(self) -> "Table | None":
+        """Return the texts that are listed, for a file."""
+        return propagated_table(self._shown) if self._shown else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        del parameters
+        match action:
+            case "open" | "text":
+                return self._text is not None
+            case "pin" | "take_back":
+                return self._writing(self._text is not None)
+            case "refresh":
+                return self._writing(bool(self._outdated))
+            case "take_back_all":
+                return self._writing(bool(self._shown))
+            case "filter":
+                return bool(self._texts)
+        return True
+
+    def _writing(self, is_offered: bool) -> bool | None:
+        return None if is_offered and self._session.read_only else is_offered
+
+    def action_open(self) -> None:
+        """Open the page of the table."""
+        if self._text is not None:
+            self.dismiss(Urn.parse(self._text.urn))
+
+    def action_pin(self) -> None:
+        """Have the text never refreshed, or refreshed again."""
+        text = self._text
+        if text is None:
+            return
+        is_pinned = not text.is_pinned
+
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            return await steward.pin_propagated([text], is_pinned=is_pinned)
+
+        self._write("pinning the text", "pinned" if is_pinned else "unpinned", write)
+
+    def action_refresh(self) -> None:
+        """Write what the sources say now into all texts listed that are outdated."""
+        texts = self._outdated
+        if not texts:
+            return
+
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            me = await steward.catalog.me()
+            return await steward.refresh_propagated(texts, by=str(me or ""))
+
+        question = f"Write what their sources say now into {_columns(len(texts))}?"
+        self._ask(question, "refreshing the texts", "refreshed", write)
+
+    def action_take_back(self) -> None:
+        """Take back the text under the cursor."""
+        if self._text is not None:
+            self._ask_to_take_back([self._text])
+
+    def action_take_back_all(self) -> None:
+        """Take back all texts that are listed."""
+        self._ask_to_take_back(self._shown)
+
+    def _ask_to_take_back(self, texts: "Sequence[PropagatedText]") -> None:
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            return await steward.take_back_propagated(texts)
+
+        question = f"Take back the propagated text of {_columns(len(texts))}?"
+        if any(one.state == "changed" for one in texts):
+            question += " What people wrote since stays."
+        self._ask(question, "taking back the texts", "taken back", write)
+
+    def _ask(
+        self,
+        question: str,
+        doing: str,
+        done: str,
+        write: "Callable[[AsyncStewardship], Awaitable[PropagatedOutcome]]",
+    ) -> None:
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._write(doing, done, write)
+
+        self.app.push_screen(ConfirmScreen(Text(question, "bold")), answered)
+
+    @work(group="write")
+    async def _write(
+        self,
+        doing: str,
+        done: str,
+        write: "Callable[[AsyncStewardship], Awaitable[PropagatedOutcome]]",
+    ) -> None:
+        if self._session.refuses_to_write():
+            return
+        with self._session.reporting(doing):
+            outcome = await write(AsyncStewardship(await self._session.catalog()))
+            self._session.say(propagated_outcome(outcome, done), error=bool(outcome.failed))
+            if self.is_attached:
+                self.read()
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_text()
+
+    @property
+    def _text(self) -> "PropagatedText | None":
+        at = self._rows.cursor
+        return self._shown[at] if at < len(self._shown) else None
+
+    @property
+    def _outdated(self) -> "list[PropagatedText]":
+        return [one for one in self._shown if one.state == "outdated"]
+
+    @work(exclusive=True, group="list")
+    async def read(self) -> None:
+        """Read what was propagated, and list it."""
+        with self._session.reporting("reading what was propagated"):
+            steward = AsyncStewardship(await self._session.catalog())
+            self._texts = await steward.propagated()
+            await self.show_list()
+
+    async def show_list(self) -> None:
+        """List the texts that have the words, with the cursor on the same one where it is left."""
+        text = self._text
+        self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
+        page = await asyncio.to_thread(propagated_page, self._shown)
+        if not self.is_attached:
+            return
+        keys = [one.key for one in self._shown]
+        cursor = keys.index(text.key) if text is not None and text.key in keys else 0
+        empty = _NOT_LISTED if self._texts else _NOTHING
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        counts = propagated_counts(self._shown, len(self._texts))
+        heading = [Text(self.TITLE_TEXT, "bold"), Text(counts), said(self.words, "italic")]
+        self.query_one("#heading", Static).update(join(heading))
+        self.show_row()
+
+    def show_row(self) -> None:
+        """Show how the text under the cursor differs from what its source says."""
+        text = self._text
+        self.query_one(DifferenceRows).show_lines(propagated_diff(text) if text else ())
+        self.refresh_bindings()
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count:,} columns"
