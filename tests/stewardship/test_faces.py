@@ -1,4 +1,4 @@
-"""What stewards do is done in the terminal, in the shell and in the notebook: none lacks any of it."""
+"""What stewards do is done in the terminal, in the shell and in the notebook."""
 
 from dataclasses import dataclass
 
