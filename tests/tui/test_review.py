@@ -11,7 +11,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
 from explorer.stewardship.drafts import Drafts
 from explorer.stewardship.staging import TextSource, kept_changesets
-from explorer.tui.screens.review import ReviewRows, ReviewScreen
+from explorer.tui.screens.review import ReviewRows, ReviewScreen, ReviewTextScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import Failing, make_table, texts_of
 
@@ -282,6 +282,30 @@ async def test_a_text_that_is_typed_outlives_a_program_that_is_killed(
         await reader.sees("1 accepted")
         await reader.until(lambda: kept.read(str(urn), "a") is None)
     assert StagedChangeset.open(path).items[0].edit.text == "Text of a. Half a word."
+
+
+async def test_a_pause_that_ends_while_the_text_is_accepted_keeps_no_draft(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "paused_at", ["a", "b"])
+    path = staged(tmp_path / "one.changes.jsonl", urn, "ab")
+    kept = Drafts.of_changeset(StagedChangeset.open(path).id)
+    async with at(desk) as reader:
+        await review(reader, path)
+        await reader.press("e")
+        await reader.type(" More.")
+        screen = reader.app.screen
+        assert isinstance(screen, ReviewTextScreen)
+        kept_late: list[str] = []
+        screen.action_accept()
+        # The pause ends while the screen is going, and what was typed is dropped already.
+        screen._typed = kept_late.append
+        screen._tell_typed()
+        assert kept_late == []
+        await reader.sees("1 accepted")
+        await reader.settle()
+    assert kept.read(str(urn), "a") is None
 
 
 async def test_what_a_colleague_decided_in_the_same_file_is_shown_and_not_overruled(

@@ -444,6 +444,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         self._title, self._sources, self._text = title, sources, text
         self._typed, self._drafted = typed, drafted
         self._pause: Timer | None = None
+        self._is_left = False
 
     def compose(self) -> ComposeResult:
         """Yield what it is about, the text, where it comes from, and the keys."""
@@ -479,17 +480,22 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
 
     def _tell_typed(self) -> None:
         text = self.query_one(DescriptionArea).text
-        if text != self._text:
+        if text != self._text and not self._is_left:
             self._typed(text)
 
     def action_accept(self) -> None:
         """Accept the text as it stands."""
-        self.dismiss(ReviewAnswer(self.query_one(DescriptionArea).text, is_accepted=True))
+        self._leave(ReviewAnswer(self.query_one(DescriptionArea).text, is_accepted=True))
 
     def action_leave(self) -> None:
         """Go back; what was typed is kept, undecided."""
         text = self.query_one(DescriptionArea).text
-        self.dismiss(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
+        self._leave(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
+
+    def _leave(self, answer: ReviewAnswer | None) -> None:
+        # A pause may end before the screen is gone: the text is decided by then, and no draft.
+        self._is_left = True
+        self.dismiss(answer)
 
 
 class ChangesetsScreen(OverlayScreen[StagedChangeset]):
