@@ -141,6 +141,7 @@ JOURNEYS: dict[str, Journey] = {
     "browse": _first("f6", "down", "right", "down", "right"),
     "keys": _orders("question_mark"),
     "palette": _orders("colon", Words("desc")),
+    "govern": Journey(("f12",), Urn.parse("urn:li:glossaryNode:Classification")),
     "servers": _first("f3"),
     "export": _orders("X"),
     "log": _orders("ctrl+l"),
