@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from explorer.errors import InUse, StorageFault, Unreachable, Unusable
+from explorer.files import replace_file
 
 if TYPE_CHECKING:
     import subprocess
@@ -70,9 +71,8 @@ class Hold:
     def announce(self, address: str, version: str) -> Instance:
         """Say where we listen; from now on we are found."""
         instance = Instance(os.getpid(), address, version, time.time_ns() // 1_000_000)
-        draft = self.data_dir / f"{_FILE}.new"
-        draft.write_bytes(msgspec.json.encode(instance))
-        draft.replace(self.data_dir / _FILE)
+        data = msgspec.json.encode(instance)
+        replace_file(self.data_dir / _FILE, data, mode=0o644, is_synced=False)
         return instance
 
     def withdraw(self) -> None:

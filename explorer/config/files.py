@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.errors import InvalidFile, StorageFault
+from explorer.files import replace_file
 
 __all__ = [
     "cache_dir",
@@ -86,19 +87,9 @@ def write_private(path: Path, text: str) -> None:
 
     Raises `StorageFault` where that cannot be done.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         _make_private(path.parent)
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        replace_file(path, text.encode())
     except OSError as error:
         raise _unwritable(path, error) from error
 

@@ -27,6 +27,7 @@ from explorer.errors import (
     StorageFault,
     Unusable,
 )
+from explorer.files import replace_file
 from explorer.server.failures import RequestRefusal
 
 __all__ = [
@@ -209,26 +210,13 @@ def read_uses(path: Path) -> dict[str, int]:
 
 def write_uses(path: Path, uses: Mapping[str, int]) -> None:
     """Keep when each token was last used; raises `OSError`."""
-    _replace(uses_file(path), msgspec.json.encode(uses))
+    replace_file(uses_file(path), msgspec.json.encode(uses) + b"\n", is_synced=False)
 
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
-    _replace(path, msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens))), sync=True)
-    _sync_directory(path.parent)
-
-
-def _replace(path: Path, data: bytes, *, sync: bool = False) -> None:
-    """Write a file that only this user may read; others see the one before, or this one, whole.
-    With `sync` it is on disk when this returns."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data + b"\n")
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
-    draft.replace(path)
+    # A token that was revoked must not come back after a power failure.
+    held = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
+    replace_file(path, held + b"\n")
 
 
 @contextmanager
@@ -252,22 +240,10 @@ if os.name == "posix":
     def _wait_for(lock: int) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-    def _sync_directory(directory: Path) -> None:
-        """Make sure that a replaced file is the new one after a power failure too: a token that
-        was revoked must not come back."""
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
 else:
 
     def _wait_for(lock: int) -> None:
         """Elsewhere two changes at once are left to the people who make them."""
-
-    def _sync_directory(directory: Path) -> None:
-        """Elsewhere a directory cannot be synchronised."""
 
 
 _LOOK_SECONDS = 1.0

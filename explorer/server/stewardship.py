@@ -11,7 +11,6 @@ looked at once for some thousand entities at a time, and what an entity reaches 
 """
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ import orjson
 from msgspec import Struct, structs
 
 from explorer.errors import Busy, CatalogError
+from explorer.files import replace_file
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
@@ -621,14 +621,8 @@ class Ledger:
         if file is None or mark is None:
             return
         kept = _LedgerFile(_FORMAT, self._store.catalog_id(), self._offset, mark, self._entries)
-        draft = file.with_name(f"{file.name}.new")
         try:
-            draft.touch(mode=0o600)
-            with draft.open("wb") as opened:
-                opened.write(_encoder.encode(kept))
-                opened.flush()
-                os.fsync(opened.fileno())
-            draft.replace(file)
+            replace_file(file, _encoder.encode(kept))
         except OSError as error:
             _log.warning("%s cannot be written: %s; it is counted anew when asked for", file, error)
 

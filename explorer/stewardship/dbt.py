@@ -16,7 +16,6 @@ folder that describes several models, or to `_{model}.yml` beside the model.
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from explorer.errors import Conflict, InvalidInput, StorageFault
+from explorer.files import replace_file
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.changeset import Changeset, compare
@@ -311,22 +311,7 @@ def _write_whole(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        descriptor, draft = tempfile.mkstemp(".part", f".{path.name[:60]}-", path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(draft).chmod(mode)
-            Path(draft).replace(path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        replace_file(path, data, mode=mode)
     except OSError as error:
         raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
 

@@ -16,6 +16,7 @@ import msgspec
 from explorer import config
 from explorer.client.transport import part_login
 from explorer.errors import StorageFault
+from explorer.files import replace_file
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -105,15 +106,10 @@ class Drafts:
     def keep(self, draft: Draft) -> None:
         """Write a draft, whole or not at all; raises `StorageFault` where it cannot be kept."""
         target = self.directory / f"{_name(draft.urn, draft.path)}-{self.process}.json"
-        fresh = target.with_suffix(".new")
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # What is typed may not be meant for everybody on this machine.
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
-                f.write(msgspec.json.encode(draft))
-                f.flush()
-                os.fsync(f.fileno())
-            fresh.replace(target)
+            replace_file(target, msgspec.json.encode(draft))
         except OSError as error:
             raise StorageFault(
                 f"The draft cannot be kept ({error.strerror}): save before you leave."

@@ -133,7 +133,7 @@ class Server:
         task.add_done_callback(lambda _: line.close())
 
     def _begin(self, work: Any) -> asyncio.Task[Any]:
-        task = asyncio.ensure_future(work)
+        task: asyncio.Task[Any] = asyncio.ensure_future(work)
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
         return task

@@ -10,7 +10,6 @@ weighed the same way and taken off the result.
 """
 
 import logging
-import os
 import re
 import threading
 import time
@@ -26,6 +25,7 @@ import msgspec
 import tantivy
 
 from explorer.errors import InUse, StorageFault, Unusable
+from explorer.files import replace_file
 from explorer.server.search.analysis import AnalysedDocument, analyse
 from explorer.server.search.document import Document
 from explorer.server.search.engine import (
@@ -225,12 +225,7 @@ class DiskIndex:
             catalog, mark = self._source.catalog_id(), log_mark(self._source, offset) or ""
         state = _State(FORMAT, self._digest, offset, catalog, mark)
         state.check = state.checked()
-        draft = self._directory / f"{STATE}.new"
-        with draft.open("wb") as file:
-            file.write(msgspec.json.encode(state))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._directory / STATE)
+        replace_file(self._directory / STATE, msgspec.json.encode(state))
 
 
 def read_problems(directory: Path) -> list[str]:

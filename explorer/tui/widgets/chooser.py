@@ -297,6 +297,11 @@ class ChooserScreen(OverlayScreen[None]):
         if typed.strip():
             self._tell()
 
+    @property
+    def _keys_width(self) -> int:
+        """The room for keys, where any entry has some."""
+        return _KEYS_WIDTH if any(one.keys for one in self._entries) else 1
+
     def _found(self, typed: str) -> list[ChooserEntry]:
         if not typed.strip():
             return list(self._entries)
@@ -309,7 +314,7 @@ class ChooserScreen(OverlayScreen[None]):
         self, found: Iterable[ChooserEntry], width: int, *, headings: bool
     ) -> Iterable[_ChooserRow]:
         part = ""
-        room = max(width - _KEYS_WIDTH - _GAP, _LEAST_TEXT)
+        room = max(width - self._keys_width - _GAP, _LEAST_TEXT)
         for entry in found:
             if headings and entry.part != part:
                 if part:
@@ -326,7 +331,7 @@ class ChooserScreen(OverlayScreen[None]):
             return (Text(f" {row.text}", "bold"),)
         entry = row.entry
         keys = entry.keys if row.first else ""
-        text = Text.assemble(" ", padded(Text(keys, "bold"), _KEYS_WIDTH), " " * (_GAP - 1))
+        text = Text.assemble(" ", padded(Text(keys, "bold"), self._keys_width), " " * (_GAP - 1))
         words = Text(row.text, "" if entry.do is not None else "dim")
         typed = self.query_one(_FilterInput).value
         text.append_text(marked(words, typed) if typed.strip() else words)
