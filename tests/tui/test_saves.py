@@ -352,7 +352,7 @@ async def test_nothing_typed_after_the_last_column_is_a_command(
         await reader.type("Ends the quarter")
         await reader.press("ctrl+n")
         await reader.sees("All done: every column of last has a description.", "Saved only.")
-        await reader.press("f12")
+        await reader.press("f11")
         # What there is to be saved is saved.
         assert "^s save" not in await reader.sees("All done", "⏎ next table")
         for text in BLIND:
