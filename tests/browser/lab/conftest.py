@@ -29,7 +29,7 @@ import pytest
 
 from explorer import Catalog, instance
 
-START_SECONDS = 60
+START_SECONDS = 90
 
 # Of each application: its module, its name in settings, and where it opens a notebook.
 APPLICATIONS = {
@@ -81,7 +81,7 @@ class Notebook:
         away = re.compile(rf"^(?!{re.escape(address)}/|data:|blob:|about:)")
         self._context.route(away, self._stop)
         self.page = self._context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(40_000)
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("dialog", self._opened)
@@ -281,4 +281,6 @@ def expect(browser: Any) -> Any:
     """Playwright's, which waits for what is on the page."""
     from playwright.sync_api import expect
 
+    # The suite runs beside it, and keeps every processor busy.
+    expect.set_options(timeout=30_000)
     return expect

@@ -391,6 +391,7 @@ def arguments(field: Any) -> tuple[str, str]:
     return declared, ", ".join(f"{name}: ${name}" for name in field.args)
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("how", ["empty", "hollow"])
 def test_no_mutation_fails_whatever_its_inputs_are(
     catalog: CatalogEngine, ask: Any, schema: Any, how: str
