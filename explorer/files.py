@@ -14,7 +14,8 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, is_synced: bool 
     and after a crash, sees the one before or this one, whole.
 
     With `is_synced` it is on disk when this returns, also after a power failure. Its directory has
-    to exist. Raises `OSError`, and then leaves everything as it was.
+    to exist. Raises `OSError`: the file is then the one before, or this one where all that failed
+    was to have its name on disk.
     """
     descriptor, name = tempfile.mkstemp(".part", f".{path.name[:_LONGEST]}-", path.parent)
     draft = Path(name)

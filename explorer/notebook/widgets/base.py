@@ -498,12 +498,12 @@ class EditorWidget(Widget):
         match content:
             case {"view": str(page), "seq": int(seq)}:
                 self.send({"kind": "heard", "view": page, "seq": seq})
-        if self.is_remark(content):
+        if self.clears_remarks(content):
             self.problem = self.said = ""
         self._session.asking.guarded(lambda: self.answer(content))
 
-    def is_remark(self, content: Any) -> bool:
-        """Return whether what was said before is said no more at what a page asks for."""
+    def clears_remarks(self, content: Any) -> bool:
+        """Return whether what a page asks for takes the problem and the remark before off it."""
         del content
         return True
 

@@ -527,8 +527,9 @@ class Explorer(EditorWidget):
                 return before.search, before.urn, before.tab
         return search, opened, "overview"
 
-    def is_remark(self, content: Any) -> bool:
-        """Return whether what was said before is said no more; not at a step in the drawing."""
+    def clears_remarks(self, content: Any) -> bool:
+        """Return whether this takes the problem and the remark before off the page; a step in the
+        drawing does not."""
         return not (isinstance(content, dict) and content.get("kind") == "drawing")
 
     def answer(self, content: Any) -> None:
