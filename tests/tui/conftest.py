@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import pytest
 from rich.cells import cell_len
@@ -20,6 +20,7 @@ from textual.worker import WorkerCancelled
 
 from explorer import config, instance
 from explorer.client import AsyncCatalog
+from explorer.client.journal import JOURNAL
 from explorer.tui.app import CatalogApp
 from explorer.tui.screens.search.box import SearchBox
 from explorer.tui.widgets.rows import Rows
@@ -44,9 +45,16 @@ def _true_colour() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_drafts_of_other_tests() -> None:
-    """The start tells of drafts, in the place of the keys."""
+def _nothing_of_other_tests() -> None:
+    """The start tells of drafts, in the place of the keys, and undo goes on into earlier runs."""
     shutil.rmtree(config.state_dir() / "drafts", ignore_errors=True)
+    (config.state_dir() / JOURNAL).unlink(missing_ok=True)
+
+
+class Painting:
+    """How often something was to be painted; None where it is painted in truth."""
+
+    count: ClassVar[int | None] = None
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +71,11 @@ def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     def render(self: Compositor, full: bool = False, **more: Any) -> Any:
         if full:
             return painted(self, full, **more)
+        Painting.count = (Painting.count or 0) + 1
         self._dirty_regions.clear()
         return None
 
+    monkeypatch.setattr(Painting, "count", 0)
     monkeypatch.setattr(Compositor, "render_update", render)
 
 
@@ -121,6 +131,8 @@ class Reader:
     def __init__(self, app: CatalogApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
+        self._text = ""
+        self._drawn: object = None
 
     async def press(self, *keys: str) -> None:
         await self.looks()
@@ -165,7 +177,14 @@ class Reader:
             await self.pilot.pause()
 
     def screen(self) -> str:
-        """What a reader sees, as text."""
+        """What a reader sees, as text. It is drawn again where something was to be painted since
+        the last look."""
+        state = (Painting.count, self.app.screen)
+        if Painting.count is None or state != self._drawn:
+            self._text, self._drawn = self._draw(), state
+        return self._text
+
+    def _draw(self) -> str:
         # The way of an exported picture takes four times as long, and is taken at every look.
         under = self.app._background_screens
         drawn = self.app.screen._compositor.render_update(full=True, screen_stack=under)
