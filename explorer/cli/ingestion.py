@@ -1,24 +1,38 @@
 """Files of metadata loaded in batches, with what was written and what was refused."""
 
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal
 
+import msgspec
 import orjson
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from msgspec import structs
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
+from explorer import config
 from explorer.cli.output import note, notes, print_json, results, said
 from explorer.client import Catalog, LoadInterrupted, LoadReport
 from explorer.client.display import line
 from explorer.errors import InvalidInput
-from explorer.metadata.files import Refused, read_file
+from explorer.files import replace_file
+from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.proposal import Proposal
-from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 
 __all__ = [
@@ -34,6 +48,7 @@ __all__ = [
 
 # Two requests at once, of a hundred or two each.
 _BATCH = 400
+_MOST_REFUSALS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +77,35 @@ class Rejection:
 @dataclass(slots=True)
 class Outcome:
     """What became of one source's changes so far. `unanswered` counts those that were sent and
-    may have gone in or not, for the server gave no answer."""
+    may have gone in or not, for the server gave no answer. `refusals` are the first ten thousand
+    of `refused`; `report` is told of every one. `resumed_at` counts the records that an earlier
+    load had sent."""
 
     source: str
     aspects: int = 0
     unanswered: int = 0
-    entities: set[Urn] = field(default_factory=set)
+    refused: int = 0
+    resumed_at: int = 0
     refusals: list[Rejection] = field(default_factory=list)
+    # A million URNs are 300 MB; their hashes tell them apart.
+    _entities: set[int] = field(default_factory=set)
+    report: "Callable[[Rejection], object]" = lambda _: None
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Count a change that did not go in, and report it."""
+        self.refused += 1
+        self.report(rejection)
+        if len(self.refusals) < _MOST_REFUSALS:
+            self.refusals.append(rejection)
+
+    def store(self, urn: Urn) -> None:
+        """Count the entity of a change that went in."""
+        self._entities.add(hash(str(urn)))
+
+    @property
+    def entities(self) -> frozenset[int]:
+        """Return a number for each entity of which something went in."""
+        return frozenset(self._entities)
 
 
 def send(
@@ -84,17 +121,19 @@ def send(
     """
     numbered = enumerate(changes, start=1)
     while batch := list(islice(numbered, _BATCH)):
-        proposals: list[tuple[int, Proposal]] = []
-        for number, change in batch:
-            if isinstance(change, Refused):
-                outcome.refusals.append(_unread(outcome.source, change))
-            else:
-                proposals.append((number, change))
-        _send_batch(catalog, proposals, outcome)
+        _send_batch(catalog, batch, outcome)
         advance(len(batch))
 
 
-def _send_batch(catalog: Catalog, proposals: list[tuple[int, Proposal]], outcome: Outcome) -> None:
+def _send_batch(
+    catalog: Catalog, batch: Iterable[tuple[int, Proposal | Refused]], outcome: Outcome
+) -> None:
+    proposals: list[tuple[int, Proposal]] = []
+    for number, change in batch:
+        if isinstance(change, Refused):
+            outcome.refuse(_unread(outcome.source, change))
+        else:
+            proposals.append((number, change))
     if not proposals:
         return
     changes = [proposal for _, proposal in proposals]
@@ -116,12 +155,10 @@ def _count_changes(
     outcome.aspects += report.written
     for position, (number, proposal) in tried:
         if position not in refused:
-            outcome.entities.add(proposal.urn)
+            outcome.store(proposal.urn)
             continue
         urn, reason = str(proposal.urn), refused[position]
-        outcome.refusals.append(
-            Rejection(outcome.source, reason, "change", number, urn, proposal.aspect)
-        )
+        outcome.refuse(Rejection(outcome.source, reason, "change", number, urn, proposal.aspect))
 
 
 def _unread(source: str, refused: Refused) -> Rejection:
@@ -152,12 +189,10 @@ _STDIN = "-"
 _MOST_SHOWN = 20
 _REASON_LIMIT = 400
 
-_Log = Callable[[Outcome], None]
-
 
 @contextmanager
-def report_to(path: Path | None) -> Iterator[_Log]:
-    """What is given writes an outcome's refusals to the file, one JSON object a line.
+def report_to(path: Path | None) -> Iterator[Callable[[Rejection], object]]:
+    """What is given writes a refusal to the file, one JSON object a line.
 
     The file is made at once: raises `InvalidInput` where that cannot be.
     """
@@ -169,36 +204,187 @@ def report_to(path: Path | None) -> Iterator[_Log]:
     except OSError as error:
         raise InvalidInput(f"the report cannot be written: {error}") from None
     with file:
-        yield lambda outcome: file.writelines(
-            orjson.dumps(refusal.to_json()) + b"\n" for refusal in outcome.refusals
-        )
+        yield lambda refusal: file.write(orjson.dumps(refusal.to_json()) + b"\n")
 
 
-def load_files(catalog: Catalog, names: Sequence[str], log: _Log, outcomes: list[Outcome]) -> None:
-    """Load each file in turn; `outcomes` grows with every one that is begun.
+class _Place(msgspec.Struct, frozen=True):
+    """How far a file was sent: every record before `record`, of `changes` changes in all."""
 
-    A file that cannot be read is a refusal of its own and loses no other.
+    path: str
+    size: int
+    modified_nanos: int
+    record: int = 0
+    changes: int = 0
+    is_done: bool = False
+
+
+class _Places:
+    """How far files were sent to a catalog by loads that did not end, in the state directory."""
+
+    def __init__(self, identity: str) -> None:
+        self._directory = config.state_dir() / "loads" / _digest(identity)
+
+    def of(self, name: str) -> _Place:
+        """Return the beginning of a file as it is now."""
+        path = Path(name).resolve()
+        stat = path.stat()
+        return _Place(str(path), stat.st_size, stat.st_mtime_ns)
+
+    def known(self, name: str) -> _Place:
+        """Return how far a file was sent, its beginning where nothing is known. Raises
+        `InvalidInput` where it is another file by now."""
+        begun = self.of(name)
+        try:
+            place = msgspec.json.decode(self._file(begun).read_bytes(), type=_Place)
+        except (OSError, msgspec.DecodeError):
+            return begun
+        if (place.size, place.modified_nanos) != (begun.size, begun.modified_nanos):
+            raise InvalidInput(f"{name} was changed since; load it without --resume")
+        return place
+
+    def keep(self, place: _Place) -> None:
+        """Keep how far a file was sent. A directory that cannot be written keeps nothing."""
+        with suppress(OSError):
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_file(self._file(place), msgspec.json.encode(place), is_synced=False)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Forget files that went in whole."""
+        with suppress(OSError):
+            for name in names:
+                self._file(self.of(name)).unlink(missing_ok=True)
+
+    def _file(self, place: _Place) -> Path:
+        return self._directory / f"{_digest(place.path)}.json"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def load_files(
+    catalog: Catalog,
+    names: Sequence[str],
+    report: Callable[[Rejection], object],
+    outcomes: list[Outcome],
+    *,
+    resume: bool = False,
+) -> None:
+    """Load each file in turn; `outcomes` grows with every one that is begun, and `report` is told
+    of every refusal.
+
+    With `resume` it goes on where an earlier load of the same files into this catalog ended. A file
+    that cannot be read is a refusal of its own and loses no other.
     """
-    with progress() as begin:
+    places = _Places(catalog.identity or catalog.address)
+    with _load_bars() as begin:
         for name in names:
-            outcome = Outcome("standard input" if name == _STDIN else name)
+            outcome = Outcome("standard input" if name == _STDIN else name, report=report)
             outcomes.append(outcome)
             try:
-                changes = _changes(name, catalog.registry)
+                if name == _STDIN:
+                    file = MetadataFile(_standard_input(), catalog.registry)
+                    _load_stream(catalog, file, outcome, begin(outcome.source, None))
+                else:
+                    place = places.known(name) if resume else places.of(name)
+                    outcome.resumed_at = place.record
+                    if not place.is_done:
+                        _load_file(catalog, place, outcome, places, begin)
             except (OSError, InvalidInput) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                outcome.refusals.append(Rejection(outcome.source, f"cannot be read: {reason}"))
-            else:
-                send(catalog, changes, outcome, begin(outcome.source, len(changes)))
-            log(outcome)
+                outcome.refuse(Rejection(outcome.source, f"cannot be read: {reason}"))
+    places.forget(name for name in names if name != _STDIN)
 
 
-def _changes(name: str, registry: Registry) -> list[Proposal | Refused]:
-    if name != _STDIN:
-        data = Path(name).read_bytes()
-    else:
-        data = sys.stdin.buffer.read() if sys.stdin else b""
-    return list(read_file(data, registry))
+def _standard_input() -> io.BufferedReader:
+    """Return standard input, empty where there is none."""
+    stream: Any = sys.stdin.buffer if sys.stdin else io.BytesIO()
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
+
+
+_Advance = Callable[[int, int], None]
+
+
+def _load_stream(catalog: Catalog, file: MetadataFile, outcome: Outcome, advance: _Advance) -> None:
+    """Load what comes; the next batch is read when the last was answered, for it may be long in
+    coming."""
+    numbered = enumerate(file, start=1)
+    while batch := list(islice(numbered, _BATCH)):
+        _send_batch(catalog, batch, outcome)
+        advance(batch[-1][0], 0)
+
+
+def _load_file(
+    catalog: Catalog,
+    place: _Place,
+    outcome: Outcome,
+    places: _Places,
+    begin: "Callable[[str, int | None], _Advance]",
+) -> None:
+    """Load a file from a place on. The next batch is read while one is under way."""
+    with Path(place.path).open("rb") as stream, ThreadPoolExecutor(1) as reader:
+        file = MetadataFile(stream, catalog.registry, skip=place.record)
+        advance = begin(outcome.source, place.size)
+        changes = iter(file)
+        number = before = place.changes
+
+        def read() -> tuple[list[tuple[int, Proposal | Refused]], _Place, int]:
+            nonlocal number, before
+            record, batch = file.record, []
+            for change in islice(changes, _BATCH):
+                if file.record != record:
+                    record, before = file.record, number
+                number += 1
+                batch.append((number, change))
+            # The last record may have more changes than the batch took.
+            at = structs.replace(place, record=max(record, place.record), changes=before)
+            return batch, at, stream.tell()
+
+        ahead = reader.submit(read)
+        while True:
+            batch, at, offset = ahead.result()
+            if not batch:
+                break
+            ahead = reader.submit(read)
+            _send_batch(catalog, batch, outcome)
+            places.keep(at)
+            advance(batch[-1][0], offset)
+        places.keep(structs.replace(place, is_done=True))
+
+
+@contextmanager
+def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
+    """A bar for each file on standard error, where that is a terminal, gone when the work is done.
+
+    What is given starts one, by its name and how many bytes it has where that is known, and gives
+    the function that is told how many changes were sent and how many bytes were read for them.
+    """
+    console = notes()
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[told]}", markup=False),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+
+        def begin(name: str, size: int | None) -> _Advance:
+            task = bars.add_task(line(name), total=size, told="")
+            begun, first = monotonic(), -1
+
+            def advance(changes: int, offset: int) -> None:
+                nonlocal first
+                first = changes if first < 0 else first
+                rate = (changes - first) / max(monotonic() - begun, 0.001)
+                told = f"{_count(changes, 'change')} · {rate:,.0f}/s"
+                bars.update(task, completed=offset, told=told)
+
+            return advance
+
+        yield begin
 
 
 def print_counts(outcomes: Sequence[Outcome]) -> None:
@@ -206,25 +392,27 @@ def print_counts(outcomes: Sequence[Outcome]) -> None:
     and how many may have gone in, for no answer came."""
     console = results()
     for outcome in outcomes:
-        refused = len(outcome.refusals)
         console.print(
             said(outcome.source, "bold"),
             f"{_count(outcome.aspects, 'aspect')} of {_count(len(outcome.entities), 'entity')}"
-            + (f", {refused:,} refused" if refused else "")
-            + (f", {outcome.unanswered:,} unanswered" if outcome.unanswered else ""),
+            + (f", {outcome.refused:,} refused" if outcome.refused else "")
+            + (f", {outcome.unanswered:,} unanswered" if outcome.unanswered else "")
+            + (f", {outcome.resumed_at:,} records sent before" if outcome.resumed_at else ""),
             sep=": ",
             soft_wrap=True,
         )
 
 
 def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
-    """All counts and refusals as one object; `stopped` says why not all was tried."""
+    """All counts and the first ten thousand refusals of each file as one object; `stopped` says why
+    not all was tried."""
     files = [
         {
             "file": outcome.source,
             "aspects": outcome.aspects,
             "entities": len(outcome.entities),
-            "refused": len(outcome.refusals),
+            "refused": outcome.refused,
+            "resumed_at": outcome.resumed_at,
             "unanswered": outcome.unanswered,
         }
         for outcome in outcomes
@@ -232,7 +420,7 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
     print_json(
         {
             "aspects": sum(outcome.aspects for outcome in outcomes),
-            "entities": len({urn for outcome in outcomes for urn in outcome.entities}),
+            "entities": len(frozenset[int]().union(*(one.entities for one in outcomes))),
             "files": files,
             "refused": [one.to_json() for outcome in outcomes for one in outcome.refusals],
             "stopped": stopped,
@@ -246,8 +434,8 @@ def tell_refusals(outcomes: Sequence[Outcome]) -> None:
     refusals = [refusal for outcome in outcomes for refusal in outcome.refusals]
     for refusal in refusals[:_MOST_SHOWN]:
         note(Text("refused: ", "bold"), _told(refusal))
-    if len(refusals) > _MOST_SHOWN:
-        note(Text(f"and {len(refusals) - _MOST_SHOWN:,} more; --report FILE writes them all"))
+    if (more := sum(outcome.refused for outcome in outcomes) - _MOST_SHOWN) > 0:
+        note(Text(f"and {more:,} more; --report FILE writes them all"))
 
 
 def _told(refusal: Rejection) -> Text:

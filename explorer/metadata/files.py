@@ -7,11 +7,18 @@
 
 Files written from Avro name their record types with `.pegasus2avro` and wrap optional values in
 one-key objects; both are undone here, as the real clients do before they send.
+
+A file is read as it goes on: as much of it is in memory as the record at hand, and a megabyte.
 """
 
+import io
+import json
+import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from json import JSONDecodeError
+from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
@@ -20,9 +27,13 @@ from explorer.metadata.proposal import Proposal, read_proposal
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 
-__all__ = ["Refused", "read_file", "read_record"]
+__all__ = ["MetadataFile", "Refused", "read_file", "read_record"]
 
 _MARK = "pegasus2avro."
+_CHUNK: Final = 1 << 20
+_LARGEST_RECORD: Final = 64 << 20
+_GZIP, _ZSTD, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
+_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +45,196 @@ class Refused:
     urn: str | None = None
 
 
-def read_file(data: bytes, registry: Registry) -> Iterator[Proposal | Refused]:
-    """Every change in a file's bytes, in its order; a record that cannot be read is `Refused`
-    and loses no other.
+class MetadataFile:
+    """The changes of a file, in its order; a record that cannot be read is `Refused` and loses no
+    other. Where the file itself ends early, or goes on as no JSON, the last one says so.
 
-    Takes a JSON list, one JSON object, or one object a line. Raises `InvalidInput` when the bytes
-    are neither.
+    Takes a JSON list, JSON objects one after the other, and one object a line; also compressed by
+    gzip or zstd. The first `skip` records are left out. Raises `InvalidInput` for what begins as
+    none of these, and `OSError`, at once or while it is read.
     """
-    for index, record in enumerate(_records(data)):
-        try:
-            yield from read_record(record, registry)
-        except CatalogError as error:
-            yield Refused(index, str(error), _urn_of(record))
+
+    def __init__(self, stream: io.BufferedReader, registry: Registry, *, skip: int = 0) -> None:
+        self.record = -1
+        """The place of the record that the last change is of, from 0; -1 before the first."""
+        self._registry = registry
+        self._records = _records(_decompressed(stream))
+        self._skip = skip
+
+    def __iter__(self) -> Iterator[Proposal | Refused]:
+        for index, text in enumerate(self._records):
+            if index < self._skip:
+                continue
+            self.record = index
+            if isinstance(text, _Broken):
+                yield Refused(index, str(text))
+                continue
+            record: Any = None
+            try:
+                record = orjson.loads(text)
+                yield from read_record(record, self._registry)
+            except orjson.JSONDecodeError as error:
+                yield Refused(index, f"not JSON: {error}")
+            except CatalogError as error:
+                yield Refused(index, str(error), _urn_of(record))
+
+
+def read_file(data: bytes, registry: Registry) -> Iterator[Proposal | Refused]:
+    """Return the changes of a file's bytes; see `MetadataFile`."""
+    return iter(MetadataFile(io.BufferedReader(io.BytesIO(data)), registry))
+
+
+class _Broken(str):
+    """In the place of a record: why none can be read here."""
+
+    __slots__ = ()
+
+
+def _decompressed(stream: io.BufferedReader) -> BinaryIO:
+    """Return a file's bytes as they were before it was compressed."""
+    start = stream.peek(len(_ZSTD))
+    if start.startswith(_GZIP):
+        import gzip
+
+        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+    if start.startswith(_ZSTD):
+        from zstandard import ZstdDecompressor
+
+        reader = ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=False)
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", reader), _CHUNK))
+    return cast("BinaryIO", stream)
+
+
+def _records(stream: BinaryIO) -> Iterator[bytes | str]:
+    """Return the texts of a file's records; the first is read at once."""
+    try:
+        first = _first_line(stream)
+    except Exception as error:
+        if not _is_damage(error):
+            raise
+        raise InvalidInput(f"damaged: {error}") from error
+    if not first:
+        raise InvalidInput("not JSON: it is empty")
+    if first.startswith(b"["):
+        return _whole(_elements(first, stream))
+    try:
+        orjson.loads(first)
+    except orjson.JSONDecodeError as error:
+        objects = _elements(first, stream, is_list=False)
+        record = next(objects, None)
+        if record is None or isinstance(record, _Broken):
+            raise InvalidInput(f"not JSON: {error}") from error
+        return _whole(_from(record, objects))
+    return _whole(_from(first, _lines(stream)))
+
+
+def _first_line(stream: BinaryIO) -> bytes:
+    """Return the first line that says something, or the first megabyte of a list without lines."""
+    line = stream.readline(_CHUNK).removeprefix(_BYTE_ORDER_MARK)
+    while line and not line.strip():
+        line = stream.readline(_CHUNK)
+    line = line.lstrip()
+    while line and not line.startswith(b"[") and not line.endswith(b"\n"):
+        more = stream.readline(_CHUNK)
+        if not more or len(line) > _LARGEST_RECORD:
+            break
+        line += more
+    return line
+
+
+def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | str]:
+    yield first
+    yield from rest
+
+
+def _whole(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
+    """Yield the records, and where the file is damaged what is wrong with it as the last."""
+    try:
+        yield from records
+    except Exception as error:
+        if not _is_damage(error):
+            raise
+        yield _Broken(f"the file is damaged from here on: {error}")
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether an error is of what was compressed, and not of the disk."""
+    from zstandard import ZstdError
+
+    # gzip raises an `OSError` without a number for a check sum.
+    is_numbered = isinstance(error, OSError) and error.errno is not None
+    return isinstance(error, EOFError | OSError | zlib.error | ZstdError) and not is_numbered
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(_LARGEST_RECORD):
+        if stripped := line.strip():
+            yield stripped
+
+
+def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterator[str]:
+    """Yield the texts of a list's elements, or of JSON values one after the other.
+
+    Where one ends is found by the standard library's parser, which takes a text up to a place.
+    """
+    # A letter that is none makes its record no JSON, and spoils no other.
+    decode = getincrementaldecoder("utf-8")("surrogateescape")
+    scan = json.JSONDecoder().raw_decode
+    text, at, is_open = decode.decode(start), int(is_list), is_list
+    is_first, wanted = True, _CHUNK
+
+    def more() -> bool:
+        nonlocal text, at
+        data = stream.read(wanted)
+        text, at = text[at:] + decode.decode(data, not data), 0
+        return bool(data)
+
+    def skip(letters: str) -> str:
+        """Step over white space and return what comes; nothing at the end of the file."""
+        nonlocal at
+        while True:
+            while at < len(text) and text[at] in letters:
+                at += 1
+            if at < len(text):
+                return text[at]
+            if not more():
+                return ""
+
+    while True:
+        letter = skip(_SPACE)
+        if is_open and letter == "]":
+            at, is_open = at + 1, False
+            if skip(_SPACE):
+                yield _Broken("the file goes on after its list, which is not read")
+            return
+        if letter and is_open and not is_first:
+            if letter != ",":
+                yield _Broken("the list is broken here: the rest of the file is not read")
+                return
+            at += 1
+            letter = skip(_SPACE)
+        if not letter:
+            if is_open:
+                yield _Broken("the file ends in the middle of its list")
+            return
+        is_first = False
+        wanted = _CHUNK
+        while True:
+            try:
+                _, end = scan(text, at)
+            except (JSONDecodeError, RecursionError) as error:
+                # It may only have begun. What is read again is as long as what was read in vain.
+                wanted = max(len(text) - at, _CHUNK)
+                if wanted <= _LARGEST_RECORD and more():
+                    continue
+                why = error.msg if isinstance(error, JSONDecodeError) else "nested too deeply"
+                yield _Broken(f"not JSON: {why}; the rest of the file is not read")
+                return
+            # A number may go on.
+            if end < len(text) or text[at] in '{["' or not more():
+                break
+        yield text[at:end]
+        at = end
 
 
 def read_record(record: Any, registry: Registry) -> list[Proposal]:
@@ -63,22 +252,6 @@ def read_record(record: Any, registry: Registry) -> list[Proposal]:
             raise InvalidInput(
                 f"expected proposedSnapshot, aspectName or buckets; found {keys or 'nothing'}"
             )
-
-
-def _records(data: bytes) -> list[Any]:
-    try:
-        whole = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        lines = [line for line in data.splitlines() if line.strip()]
-        try:
-            return [orjson.loads(line) for line in lines] if len(lines) > 1 else _not_json(error)
-        except orjson.JSONDecodeError:
-            return _not_json(error)
-    return whole if isinstance(whole, list) else [whole]
-
-
-def _not_json(error: orjson.JSONDecodeError) -> list[Any]:
-    raise InvalidInput(f"not JSON: {error}")
 
 
 def _urn_of(record: Any) -> str | None:

@@ -1,12 +1,14 @@
 """Loading: every form goes in, what is refused is told, and nothing else is lost."""
 
+import gzip
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import pytest
+import zstandard
 
 from tests.cli.conftest import Run
 
@@ -57,7 +59,14 @@ def test_standard_input_is_a_file_too(catalog: Run, data: Path) -> None:
     ran = catalog("load", "-", "--json", stdin=(data / "changes.json").read_bytes())
     assert ran.code == 0
     assert ran.json["files"] == [
-        {"file": "standard input", "aspects": 3, "entities": 2, "refused": 0, "unanswered": 0}
+        {
+            "file": "standard input",
+            "aspects": 3,
+            "entities": 2,
+            "refused": 0,
+            "resumed_at": 0,
+            "unanswered": 0,
+        }
     ]
 
 
@@ -149,39 +158,134 @@ def test_a_server_that_is_not_there_is_exit_3_and_says_what_was_done(
     assert ran.err.startswith("error: ")
 
 
+class Fickle:
+    """A server that hangs up after so many requests, until it is told to stay."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers: float = answers
+        self.changes: list[Any] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.answers -= 1
+                self.close_connection = outer.answers < 0
+                if not self.close_connection:
+                    asked = json.loads(body)
+                    outer.changes += asked.get("proposals") or [asked["proposal"]]
+                    self.send_response(200)
+                    self.send_header("Content-Length", "2")
+                    self.end_headers()
+                    self.wfile.write(b"{}")
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def urns(self) -> set[str]:
+        return {one["entityUrn"] for one in self.changes}
+
+
 def test_a_server_that_goes_away_half_way_leaves_the_count_of_what_went_in(
     catalog: Run, tmp_path: Path
 ) -> None:
-    class HangsUp(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        asked: ClassVar = []
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.asked.append(self.path)
-            self.close_connection = len(self.asked) > 2
-            if not self.close_connection:
-                self.send_response(200)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
     file = tmp_path / "many.json"
     file.write_text(json.dumps([record(at, {"description": "x"}) for at in range(300)]))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), HangsUp)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        ran = catalog("load", str(file), "--json", url=f"http://127.0.0.1:{server.server_port}")
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Fickle(2) as server:
+        ran = catalog("load", str(file), "--json", url=server.url)
     assert ran.code == 3
     assert (ran.json["aspects"], ran.json["entities"], ran.json["unanswered"]) == (200, 200, 100)
+
+
+@pytest.mark.parametrize("form", ["a list", "lines"])
+def test_a_load_that_was_interrupted_goes_on_where_it_was(
+    catalog: Run, tmp_path: Path, form: str
+) -> None:
+    records = [record(at, {"description": "x"}) for at in range(1900)]
+    small, large = tmp_path / "small.json", tmp_path / "large.json"
+    small.write_text(json.dumps([record("small", {})]))
+    text = json.dumps(records) if form == "a list" else "\n".join(map(json.dumps, records))
+    large.write_text(text)
+    with Fickle(8) as server:
+        ran = catalog("load", str(small), str(large), url=server.url)
+        assert ran.code == 3
+        assert "the same command with --resume goes on" in ran.err
+        before = len(server.changes)
+        assert 400 < before < 1901
+        server.answers = 1000
+        ran = catalog("load", str(small), str(large), "--resume", "--json", url=server.url)
+        assert ran.code == 0, ran
+        assert len(server.urns) == 1901
+        again = len(server.changes) - 1901
+        # What was under way when it ended is sent once more, and what went in before it is not.
+        assert again <= 400
+        done, gone_on = ran.json["files"]
+        assert (done["aspects"], done["resumed_at"]) == (0, 0)
+        assert gone_on["resumed_at"] >= 400 - 1
+        assert gone_on["aspects"] == 1900 - gone_on["resumed_at"]
+        # Nothing is left to go on with: it is sent as a whole.
+        server.changes.clear()
+        assert catalog("load", str(large), "--resume", url=server.url).code == 0
+        assert len(server.changes) == 1900
+
+
+def test_a_file_that_was_changed_is_not_gone_on_with(catalog: Run, tmp_path: Path) -> None:
+    file = tmp_path / "changed.json"
+    records = [record(at, {"description": "x"}) for at in range(900)]
+    file.write_text(json.dumps(records))
+    with Fickle(5) as server:
+        assert catalog("load", str(file), url=server.url).code == 3
+        file.write_text(json.dumps(records[1:]))
+        server.answers = 100
+        ran = catalog("load", str(file), "--resume", url=server.url)
+        assert ran.code == 1
+        assert "changed.json was changed since; load it without --resume" in ran.err
+        assert catalog("load", str(file), url=server.url).code == 0
+
+
+def test_standard_input_is_not_gone_on_with(catalog: Run) -> None:
+    ran = catalog("load", "-", "--resume", stdin=b"[]")
+    assert ran.code == 2
+    assert "--resume goes with named files" in ran.err
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_a_compressed_file_goes_in_also_by_standard_input(
+    catalog: Run, data: Path, tmp_path: Path, compress: Any
+) -> None:
+    packed = compress((data / "changes.json").read_bytes())
+    (tmp_path / "packed").write_bytes(packed)
+    for ran in (catalog("load", str(tmp_path / "packed")), catalog("load", "-", stdin=packed)):
+        assert ran.code == 0, ran
+        assert "3 aspects of 2 entities" in ran.out
+
+
+def test_what_comes_before_a_fault_goes_in_and_the_fault_is_told(
+    catalog: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "cut.json"
+    file.write_text(json.dumps([record(f"cut{at}", {}) for at in range(3)])[:-20])
+    ran = catalog("load", str(file))
+    assert ran.code == 1
+    assert "2 aspects of 2 entities, 1 refused" in ran.out
+    assert "record 3: not JSON" in ran.err
+    assert "the rest of the file is not read" in ran.err
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real catalog files are not beside this checkout")

@@ -1,14 +1,21 @@
 """Metadata files in every form become the same changes."""
 
+import gzip
+import io
 import json
+import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.metadata import Proposal, Urn
-from explorer.metadata.files import Refused, read_file
+from explorer.metadata import Proposal, Urn, files
+from explorer.metadata.files import MetadataFile, Refused, read_file
 from explorer.metadata.registry import edges_of, key_value, load_registry, reach
 from explorer.metadata.validation import Validator
 
@@ -115,9 +122,113 @@ def test_one_object_and_one_object_a_line_are_taken_too(registry: Any) -> None:
     assert len(list(read_file(line + b"\n" + line, registry))) == 4
 
 
-@pytest.mark.parametrize("data", [b"", b"not json", b"{\n{"])
+LAYOUTS: dict[str, Any] = {
+    "a list": json.dumps,
+    "a list over lines": lambda records: json.dumps(records, indent=2, ensure_ascii=False),
+    "a list of lines": lambda records: "[\n" + ",\r\n".join(map(json.dumps, records)) + "\n]\n",
+    "lines": lambda records: "\n\n".join(map(json.dumps, records)),
+    "one after the other": lambda records: "".join(json.dumps(one, indent=1) for one in records),
+}
+COMPRESSIONS: dict[str, Any] = {
+    "none": bytes,
+    "gzip": gzip.compress,
+    "zstd": zstandard.compress,
+    "two of gzip": lambda data: gzip.compress(data[:9]) + gzip.compress(data[9:]),
+    "two of zstd": lambda data: zstandard.compress(data[:9]) + zstandard.compress(data[9:]),
+}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    names=st.lists(st.text(max_size=30), min_size=1, max_size=5), chunk=st.sampled_from((1, 7, 99))
+)
+def test_a_file_says_the_same_however_it_is_laid_out_and_compressed(
+    registry: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    layout: str,
+    compression: str,
+    names: Any,
+    chunk: int,
+) -> None:
+    monkeypatch.setattr(files, "_CHUNK", chunk)
+    records = [change({"name": name}) for name in names]
+    data = COMPRESSIONS[compression](LAYOUTS[layout](records).encode())
+    assert [one.value for one in read_file(data, registry)] == [{"name": name} for name in names]  # type: ignore[union-attr]
+
+
+def change(value: Any) -> Any:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"
+    return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": {"json": value}}
+
+
+@pytest.mark.parametrize(
+    ("layout", "broken", "reason"),
+    [
+        ("a list", lambda data: data[:-1], "ends in the middle of its list"),
+        ("a list", lambda data: data[:-9], "not JSON"),
+        ("a list", lambda data: data + b"[]", "goes on after its list"),
+        ("a list over lines", lambda data: data[:-2] + b" 7]", "the list is broken here"),
+        ("lines", lambda data: data + b"\n{half", "not JSON"),
+        ("one after the other", lambda data: data + b"{half", "not JSON"),
+        ("a list", lambda data: gzip.compress(data)[:-20], "damaged from here on"),
+        ("lines", lambda data: zstandard.compress(data)[:-3], ""),
+        ("a list", lambda data: data[:-1] + b',{"a":"\xff"}]', "UTF-8"),
+    ],
+)
+def test_what_comes_before_a_fault_in_a_file_is_read_and_the_fault_told(
+    registry: Any, layout: str, broken: Any, reason: str
+) -> None:
+    noise = random.Random(1).randbytes(2_000_000).hex()
+    records = [change({"description": noise[at : at + 2000]}) for at in range(0, 4_000_000, 2000)]
+    *read, last = read_file(broken(LAYOUTS[layout](records).encode()), registry)
+    if reason:
+        assert isinstance(last, Refused)
+        assert reason in last.reason
+        assert last.index == len(read)
+    assert len(read) >= len(records) // 2
+    assert not any(isinstance(one, Refused) for one in read)
+
+
+def test_a_bad_line_loses_no_other(registry: Any) -> None:
+    lines = [json.dumps(change({"name": "a"})), '{"half', json.dumps(change({"name": "b"}))]
+    first, bad, second = read_file("\n".join(lines).encode(), registry)
+    assert isinstance(bad, Refused)
+    assert bad.index == 1
+    assert [one.value["name"] for one in (first, second) if isinstance(one, Proposal)] == ["a", "b"]
+
+
+def test_a_file_that_is_gone_on_with_leaves_out_as_many_records(registry: Any) -> None:
+    data = json.dumps([change({"name": str(at)}) for at in range(5)]).encode()
+    file = MetadataFile(io.BufferedReader(io.BytesIO(data)), registry, skip=3)
+    assert [(one.value["name"], file.record) for one in file] == [("3", 3), ("4", 4)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("layout", "compression"), [("a list", "none"), ("lines", "zstd")])
+def test_a_large_file_takes_as_much_memory_as_a_small_one(
+    registry: Any, tmp_path: Path, layout: str, compression: str
+) -> None:
+    path = tmp_path / "large"
+    records = [change({"description": str(at) * 1000}) for at in range(5_000)]
+    path.write_bytes(COMPRESSIONS[compression](LAYOUTS[layout](records).encode()))
+    del records
+    tracemalloc.start()
+    try:
+        with path.open("rb") as stream:
+            assert sum(1 for _ in MetadataFile(stream, registry)) == 5_000
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert path.stat().st_size > 15_000_000 or compression == "zstd"
+    assert most < 8_000_000
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b"{\n{", b"\x1f\x8b no gzip"])
 def test_bytes_that_are_no_json_are_refused(registry: Any, data: bytes) -> None:
-    with pytest.raises(InvalidInput, match="not JSON"):
+    with pytest.raises(InvalidInput, match=r"not JSON|damaged"):
         list(read_file(data, registry))
 
 

@@ -306,7 +306,7 @@ def load_sample(target: Target) -> None:
         send(catalog, changes, outcome, begin(outcome.source, len(changes)))
     print_counts([outcome])
     tell_refusals([outcome])
-    if outcome.refusals:
+    if outcome.refused:
         click.get_current_context().exit(1)
 
 
@@ -353,10 +353,12 @@ _LOAD_EPILOG = """
 Examples
   catalog load metadata/*.json
   curl -s https://example.com/metadata.json | catalog load -
-  catalog load nightly.json --report refused.jsonl
+  catalog load nightly.json.zst --report refused.jsonl
+  catalog load --resume metadata/*.json       (goes on where it was interrupted)
 
 \b
-A file is a JSON list, one JSON object, or one object a line, in these forms:
+A file is a JSON list, or JSON objects one after the other, and may be compressed
+by gzip or zstd. It is read as it is sent, so it may be of any size. In it are:
   a change        {"entityUrn": …, "aspectName": …, "aspect": {"value": "…"}}
   the same        {"entityUrn": …, "aspectName": …, "aspect": {"json": {…}}}
   a snapshot      {"proposedSnapshot": {"….DatasetSnapshot": {…}}}
@@ -379,29 +381,45 @@ Exit codes
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write every refusal to this file, one JSON object a line.",
 )
+@click.option("--resume", is_flag=True, help="Go on where an earlier load of the FILEs ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
 @catalog_options
-def load(target: Target, files: tuple[str, ...], report: Path | None, *, as_json: bool) -> None:
+def load(
+    target: Target,
+    files: tuple[str, ...],
+    report: Path | None,
+    *,
+    resume: bool,
+    as_json: bool,
+) -> None:
     """Load metadata FILEs; - is standard input.
 
     What is refused is told with its place, URN and reason, and loses nothing else.
     """
+    if resume and "-" in files:
+        raise click.UsageError("standard input comes only once; --resume goes with named files")
     from explorer.cli import ingestion
+    from explorer.cli.output import note
     from explorer.errors import CatalogError
 
     outcomes: list[Outcome] = []
     stopped: CatalogError | None = None
     with ingestion.report_to(report) as log, target.open() as catalog:
         try:
-            ingestion.load_files(catalog, files, log, outcomes)
+            ingestion.load_files(catalog, files, log, outcomes, resume=resume)
         except CatalogError as error:
             stopped = error
+        except KeyboardInterrupt:
+            note("interrupted; the same command with --resume goes on")
+            raise
     if as_json:
         ingestion.print_as_json(outcomes, str(stopped) if stopped else None)
     else:
         ingestion.print_counts(outcomes)
     ingestion.tell_refusals(outcomes)
     if stopped is not None:
+        if "-" not in files and any(outcome.aspects for outcome in outcomes):
+            note("the same command with --resume goes on")
         raise stopped
-    if any(outcome.refusals for outcome in outcomes):
+    if any(outcome.refused for outcome in outcomes):
         click.get_current_context().exit(1)
