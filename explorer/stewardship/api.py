@@ -53,7 +53,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from explorer.client import AsyncCatalog, Catalog
-    from explorer.stewardship.dbt import Project, ProjectChanges, ProjectPlan, Property
+    from explorer.stewardship.dbt import (
+        Project,
+        ProjectChanges,
+        ProjectEdits,
+        ProjectPlan,
+        Property,
+    )
 
 __all__ = ["AsyncStewardship", "Stewardship"]
 
@@ -324,6 +330,14 @@ class AsyncStewardship:
             self._catalog, project, urns, properties=properties, progress=progress
         )
 
+    async def dbt_edits(
+        self, changes: "ProjectChanges", *, force_conflicts: bool = False
+    ) -> "ProjectEdits":
+        """See `explorer.stewardship.dbt.read_project_edits`."""
+        from explorer.stewardship.dbt import read_project_edits
+
+        return await read_project_edits(self._catalog, changes, force_conflicts=force_conflicts)
+
 
 class Stewardship(SharedThreadFace):
     """The blocking face of `AsyncStewardship`: `Stewardship(catalog).coverage()`. It runs on the
@@ -346,6 +360,7 @@ class Stewardship(SharedThreadFace):
     stage = blocking(AsyncStewardship.stage)
     dbt_plan = blocking(AsyncStewardship.dbt_plan)
     dbt_changes = blocking(AsyncStewardship.dbt_changes)
+    dbt_edits = blocking(AsyncStewardship.dbt_edits)
     coverage = blocking(AsyncStewardship.coverage)
     coverage_trend = blocking(AsyncStewardship.coverage_trend)
     worklist = blocking(AsyncStewardship.worklist)

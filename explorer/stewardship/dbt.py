@@ -27,7 +27,7 @@ from explorer.errors import Conflict, InvalidInput, StorageFault
 from explorer.files import replace_file
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.stewardship.changeset import Changeset, compare
+from explorer.stewardship.changeset import Changeset, compare, stage_changes
 from explorer.stewardship.dbt_project import (
     DbtResource,
     Project,
@@ -47,6 +47,7 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
+from explorer.stewardship.staging import StagedEdit, TextSource
 from explorer.stewardship.yaml_document import Path as Place
 from explorer.stewardship.yaml_document import Quoted, Value, YamlDocument, is_writable, load
 
@@ -60,9 +61,11 @@ __all__ = [
     "UPDATE_KINDS",
     "Datasets",
     "DbtResource",
+    "Held",
     "Matches",
     "Project",
     "ProjectChanges",
+    "ProjectEdits",
     "ProjectLabel",
     "ProjectPlan",
     "Property",
@@ -74,9 +77,12 @@ __all__ = [
     "labels_of",
     "match",
     "plan",
+    "read_held",
     "read_plan",
     "read_project",
     "read_project_changes",
+    "read_project_edits",
+    "stage_project",
 ]
 
 Property = Literal["description", "tags", "owner"]
@@ -88,6 +94,12 @@ _SECTION_OF: Final[dict[ResourceType, str]] = {
     "snapshot": "snapshots",
 }
 _DBT: Final = "dbt"
+_LABEL_TYPES: Final[Mapping[Property, tuple[str, ...]]] = {
+    "description": (),
+    "tags": ("tag",),
+    "owner": ("corpuser", "corpGroup"),
+}
+_OWNERSHIP: Final = "TECHNICAL_OWNER"
 _TAG_PREFIX: Final = "dbt:"
 """What DataHub's connector puts before the tags of dbt, unless its recipe says otherwise."""
 
@@ -301,7 +313,9 @@ class ProjectPlan:
             path = self.root / one.name
             now = read_file(path) if path.exists() else None
             if now != one.before:
-                raise Conflict(f"{path} was changed while the export was prepared; export again")
+                raise Conflict(
+                    f"{path} was changed since it was read, and is left alone; read it again"
+                )
             _write_whole(path, one.after)
 
 
@@ -925,6 +939,53 @@ class ProjectChanges:
     problems: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectEdits:
+    """What a project changes in the catalog, as edits to be staged, and the labels that the catalog
+    does not have, which nothing is given."""
+
+    edits: tuple[StagedEdit, ...]
+    unknown: tuple[ProjectLabel, ...] = ()
+
+
+def stage_project(
+    changes: ProjectChanges, called: Mapping[str, str], *, force_conflicts: bool = False
+) -> ProjectEdits:
+    """Return the edits that write what a project changes; its conflicts only with
+    `force_conflicts`, in the place of what the catalog holds now. `called` has the name of each
+    label that the catalog has, by its URN. Pure."""
+    wanted = changes.changeset.to_apply(force_conflicts=force_conflicts)
+    edits = stage_changes(
+        replace(one, base=one.theirs) if one.kind == "conflict" else one for one in wanted
+    )
+    added: dict[tuple[str, str | None, Property], list[ProjectLabel]] = {}
+    unknown = []
+    for one in changes.labels:
+        if one.label in called:
+            added.setdefault((one.urn, one.column, one.property), []).append(one)
+        else:
+            unknown.append(one)
+    return ProjectEdits(
+        (*edits, *(_label_edit(one, called) for one in added.values())), (*unknown,)
+    )
+
+
+def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> StagedEdit:
+    """Return the edit that adds labels of one kind to one place."""
+    first = labels[0]
+    urns = dict.fromkeys(one.label for one in labels)
+    is_tags = first.property == "tags"
+    return StagedEdit(
+        first.urn,
+        first.resource,
+        first.column,
+        what="tags" if is_tags else "owners",
+        add=tuple(urn if is_tags else f"{urn} {_OWNERSHIP}" for urn in urns),
+        sources=(TextSource("file"),),
+        called={urn: called[urn] for urn in urns},
+    )
+
+
 def entries_of(matches: Matches, held: Mapping[Urn, Held]) -> Iterator[Entry]:
     """Yield a line for each description of a project, as `compare` takes them.
 
@@ -1025,7 +1086,7 @@ async def read_plan(
     """Return what the catalog's texts of the datasets among `urns` change in a project; costs what
     `AsyncCatalog.entities` of those that are the project's costs."""
     matches = match(project.resources, urns)
-    held = await _read_held(catalog, matches.urns, progress)
+    held = await read_held(catalog, matches.urns, progress)
     return plan(project, matches, held, properties=properties, force_conflicts=force_conflicts)
 
 
@@ -1051,9 +1112,30 @@ async def read_project_changes(
     return ProjectChanges(changes, labels, matches.unmatched, project.problems)
 
 
-async def _read_held(
-    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None"
+async def read_project_edits(
+    catalog: "AsyncCatalog", changes: ProjectChanges, *, force_conflicts: bool = False
+) -> ProjectEdits:
+    """Return what a project changes as edits to be staged; see `stage_project`. Costs what
+    `AsyncCatalog.summaries` of the labels to add costs."""
+    named = {one.label for one in changes.labels if _is_fit(one)}
+    found = await catalog.summaries(sorted(named)) if named else {}
+    called = {str(urn): entity.name for urn, entity in found.items() if entity.exists}
+    return stage_project(changes, called, force_conflicts=force_conflicts)
+
+
+def _is_fit(label: ProjectLabel) -> bool:
+    """Return whether a label can be a tag or an owner, by its URN."""
+    try:
+        return Urn.parse(label.label).entity_type in _LABEL_TYPES[label.property]
+    except InvalidInput:
+        return False
+
+
+async def read_held(
+    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
 ) -> dict[Urn, Held]:
+    """Return what the catalog says of datasets; those that are not there are left out. Costs what
+    `AsyncCatalog.entities` costs."""
     return {
         entity.urn: Held.of(entity)
         async for entity in read_datasets(catalog, urns, (*ASPECTS, "ownership"), progress)

@@ -66,6 +66,7 @@ __all__ = [
     "edit_sentence",
     "failure_sentences",
     "group_name",
+    "hidden_sentence",
     "item_people",
     "item_sentences",
     "others_diff",
@@ -491,7 +492,7 @@ def change_place(change: "Change") -> tuple[str, str]:
 def change_diff(change: "Change") -> Diff:
     """Return a change as lines: why it is not made, where it is not, and what it would write. Of a
     conflict also what somebody else wrote since, where the text it started from is known."""
-    notes = [DiffLine(one, "note", "") for one in (change.why, _hidden(change.mine)) if one]
+    notes = [DiffLine(one, "note", "") for one in (change.why, hidden_sentence(change.mine)) if one]
     if change.theirs is None:
         return (*notes, *(DiffLine(one.text, "note", "") for one in plain_lines(change.mine)))
     if change.kind != "conflict":
@@ -513,7 +514,8 @@ def others_diff(change: "Change") -> Diff:
     return text_diff(change.base or "", change.theirs or "", context=1, exact=True)
 
 
-def _hidden(text: str) -> str:
+def hidden_sentence(text: str) -> str:
+    """Return how many characters of a text are not seen where it is shown; empty where all are."""
     count = hidden_count(text)
     characters = "1 character" if count == 1 else f"{count:,} characters"
     return f"{characters} in it cannot be seen" if count else ""
@@ -813,7 +815,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     would write."""
     edit = item.edit
     notes = [source_sentence(one, edit) for one in edit.sources]
-    if hidden := _hidden(edit.text):
+    if hidden := hidden_sentence(edit.text):
         notes.append(hidden)
     if item.why:
         notes.insert(0, item.why if item.state == "applied" else f"not written: {item.why}")

@@ -130,8 +130,10 @@ def test_what_is_left_ends_with_1_and_says_why(docs: Any, project: Path, site: A
     assert [one["resource"] for one in found["unmatched"]] == ["nowhere"]
     ran = docs("dbt-export", project)
     assert ran.code == 1
-    assert "project  Gross" in ran.out
-    assert "catalog  Net: in cents" in ran.out
+    assert "the project has a text that the catalog does not know of" in ran.out
+    assert "in the project (-), in the catalog (+):" in ran.out
+    assert "-Gross\n" in ran.out
+    assert "+Net: in cents\n" in ran.out
 
 
 def test_an_import_writes_what_the_project_says_more(docs: Any, project: Path, site: Any) -> None:

@@ -23,12 +23,16 @@ from explorer.stewardship.dbt import (
     Held,
     Matches,
     Project,
+    ProjectChanges,
+    ProjectLabel,
     ProjectPlan,
+    Property,
     entries_of,
     escape_jinja,
     match,
     plan,
     read_project,
+    stage_project,
 )
 from explorer.stewardship.yaml_document import load
 from tests.conftest import schema_metadata
@@ -155,6 +159,12 @@ def imported(root: Path, *entities: Entity) -> Any:
     matches = match(project.resources, [one.urn for one in entities])
     lines = tuple(entries_of(matches, {one.urn: Held.of(one) for one in entities}))
     return compare(lines, {one.urn: one for one in entities})
+
+
+def label(name: str, what: Property = "tags", column: str | None = None) -> ProjectLabel:
+    """A label that the project gives the orders."""
+    urn = name if name.startswith("urn:") else f"urn:li:tag:{name}"
+    return ProjectLabel("a.yml", "stg_orders", what, str(ORDERS), column, urn)
 
 
 def kinds(found: ProjectPlan) -> dict[str, str]:
@@ -765,6 +775,37 @@ def test_killed_at_any_moment_every_file_is_whole(root: Path, tmp_path: Path) ->
         (True, True, False),
         (True, True, True),
     }
+
+
+def test_what_a_project_changes_is_staged_and_conflicts_only_by_force(root: Path) -> None:
+    held = entity(ORDERS, "", {"id": ("", "Ours."), "total": ("", "")}, ingested="Raw orders.")
+    changes = ProjectChanges(imported(root, held), (), (), ())
+    (new,) = stage_project(changes, {}).edits
+    assert (new.name, new.column, new.before, new.text) == ("stg_orders", "total", "", "In cents")
+    assert [one.found_by for one in new.sources] == ["file"]
+    forced = {one.column: one for one in stage_project(changes, {}, force_conflicts=True).edits}
+    assert set(forced) == {"id", "total"}
+    # What is replaced is what stands there now.
+    assert (forced["id"].before, forced["id"].text) == ("Ours.", "The key.")
+
+
+def test_labels_of_one_place_are_one_edit_and_unknown_ones_are_left() -> None:
+    ann, club = "urn:li:corpuser:ann", "urn:li:corpGroup:club"
+    labels = (
+        *(label(name) for name in ("daily", "unheard", "money", "daily")),
+        label("daily", column="id"),
+        *(label(name, "owner") for name in (ann, club)),
+    )
+    called = {f"urn:li:tag:{name}": name.upper() for name in ("daily", "money")}
+    called |= {ann: "Ann", club: "The club"}
+    found = stage_project(ProjectChanges(compare([], {}), labels, (), ()), called)
+    assert [(one.what, one.column, one.add) for one in found.edits] == [
+        ("tags", None, ("urn:li:tag:daily", "urn:li:tag:money")),
+        ("tags", "id", ("urn:li:tag:daily",)),
+        ("owners", None, (f"{ann} TECHNICAL_OWNER", f"{club} TECHNICAL_OWNER")),
+    ]
+    assert found.edits[0].called == {"urn:li:tag:daily": "DAILY", "urn:li:tag:money": "MONEY"}
+    assert [one.label for one in found.unknown] == ["urn:li:tag:unheard"]
 
 
 def test_a_project_is_read_whole(root: Path) -> None:

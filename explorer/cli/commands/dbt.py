@@ -142,6 +142,7 @@ def dbt_export(
     from explorer.cli.rendering import dbt
     from explorer.stewardship import Stewardship
     from explorer.stewardship.dbt import read_project
+    from explorer.views.dbt import is_ambiguous
 
     found = read_project(project)
     with target.open() as catalog:
@@ -162,7 +163,7 @@ def dbt_export(
     else:
         dbt.print_plan(plan, dry_run=dry_run)
     dbt.tell_plan(plan, dry_run=dry_run)
-    if plan.left or plan.problems or dbt.is_ambiguous(plan.unmatched):
+    if plan.left or plan.problems or is_ambiguous(plan.unmatched):
         click.get_current_context().exit(1)
 
 
@@ -207,6 +208,7 @@ def dbt_import(
     from explorer.client.journal import one_save
     from explorer.stewardship import Applied, Stewardship
     from explorer.stewardship.dbt import read_project
+    from explorer.views.dbt import is_ambiguous
 
     if not dry_run:
         edits.refuse_read_only(target)
@@ -256,5 +258,5 @@ def dbt_import(
         documentation.say_counts(changes.changeset)
     if applied.ended_by is not None:
         raise applied.ended_by
-    if outcome.fails or labels.failed or changes.problems or dbt.is_ambiguous(changes.unmatched):
+    if outcome.fails or labels.failed or changes.problems or is_ambiguous(changes.unmatched):
         click.get_current_context().exit(1)

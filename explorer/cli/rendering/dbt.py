@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from explorer.cli.options import counted
-from explorer.cli.output import note, print_diff, print_json, results, said
+from explorer.cli.output import as_objects, note, print_diff, print_json, results, said
 from explorer.client.display import line
 from explorer.client.responses import REFUSALS
 from explorer.errors import Forbidden, NotFound
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.stewardship.dbt import ProjectChanges, ProjectLabel, ProjectPlan, Unmatched, Update
-from explorer.views.diff import text_diff
+from explorer.stewardship.dbt import ProjectChanges, ProjectLabel, ProjectPlan, Unmatched
+from explorer.views import dbt as views
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "LabelOutcome",
     "add_labels",
-    "is_ambiguous",
     "print_plan",
     "print_plan_as_json",
     "require_matches",
@@ -40,84 +39,65 @@ _MOST_LINES: Final = 30
 
 def require_matches(resources: int, unmatched: Sequence[Unmatched], *, has_manifest: bool) -> None:
     """Raise `NotFound` where no resource of a project has a dataset."""
-    if len(unmatched) < resources or is_ambiguous(unmatched):
-        return
-    hint = "" if has_manifest else "; dbt parse writes target/manifest.json, which has their names"
-    raise NotFound(
-        f"none of the project's {counted(resources, 'resource')} is one of these datasets{hint}"
-    )
-
-
-def is_ambiguous(unmatched: Sequence[Unmatched]) -> bool:
-    """Return whether a resource could be several datasets."""
-    return any(one.candidates for one in unmatched)
+    if why := views.no_match_sentence(resources, unmatched, has_manifest=has_manifest):
+        raise NotFound(why)
 
 
 def print_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
     """Print each change of the project, as a diff where nothing was written yet, and then what is
     left with the reason."""
+    items = [one for one in views.plan_items(plan) if one.update is not None]
+    written = [one for one in items if one.is_written]
+    _print_items(written, "dim", "and {:,} more; --json has them all", diffs=dry_run)
+    left = [one for one in items if not one.is_written]
+    _print_items(left, "bold", "and {:,} more are left; --json has them all", diffs=True)
+
+
+def _print_items(items: Sequence[views.PlanItem], style: str, more: str, *, diffs: bool) -> None:
     console = results()
-    for update in islice(plan.writes, _MOST_SHOWN):
-        console.print(_place(update), Text(f"  {update.kind}", "dim"), sep="", soft_wrap=True)
-        if dry_run:
-            lines = text_diff(update.before, update.after, context=1, exact=True)
+    for item in islice(items, _MOST_SHOWN):
+        place = said(item.file, "dim").append("  ")
+        place.append_text(said(views.item_place(item), "bold"))
+        console.print(place, Text(f"  {item.kind}", style), sep="", soft_wrap=True)
+        if diffs and item.update is not None:
+            lines = views.update_diff(item.update)
             print_diff(lines[:_MOST_LINES], console, indent=2)
             if len(lines) > _MOST_LINES:
                 console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))
-    if len(plan.writes) > _MOST_SHOWN:
-        note(Text(f"and {len(plan.writes) - _MOST_SHOWN:,} more; --json has them all"))
-    for update in islice(plan.left, _MOST_SHOWN):
-        console.print(_place(update), Text(f"  {update.kind}", "bold"), sep="", soft_wrap=True)
-        if update.kind in ("conflict", "template"):
-            console.print(Text(f"  project  {line(update.before, 200)}", "red"), soft_wrap=True)
-            console.print(Text(f"  catalog  {line(update.after, 200)}", "green"), soft_wrap=True)
-        if update.why:
-            console.print(Text("  "), said(update.why, "dim"), sep="", soft_wrap=True)
-    if len(plan.left) > _MOST_SHOWN:
-        note(Text(f"and {len(plan.left) - _MOST_SHOWN:,} more are left; --json has them all"))
-
-
-def _place(update: Update) -> Text:
-    place = said(update.file, "dim")
-    place.append("  ")
-    place.append_text(said(update.resource, "bold"))
-    if update.column is not None:
-        place.append(f" · {line(update.column)}", "bold")
-    if update.property != "description":
-        place.append(f"  {update.property}")
-    return place
+    if len(items) > _MOST_SHOWN:
+        note(Text(more.format(len(items) - _MOST_SHOWN)))
 
 
 def tell_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
     """Say on standard error how much there is to write, in which files."""
     tell_rest(plan.unmatched, plan.problems)
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in plan.counts().items())
-    note(Text(counts or "the catalog has no text of people for this project"))
+    nothing = views.nothing_sentence(plan)
+    note(Text(", ".join(views.plan_counts(plan)) or nothing))
     for file in plan.files:
         if file.before is None:
             note(Text(f"{'would be made' if dry_run else 'made'}: {line(file.name)}"))
-    if not plan.files:
+    what = views.plan_sentence(plan)
+    if nothing:
         note(Text("there is nothing to write"))
-        return
-    what = f"{counted(len(plan.writes), 'change')} in {counted(len(plan.files), 'file')}"
-    note(
-        Text(f"nothing was written: this was a dry run of {what}" if dry_run else f"{what} written")
-    )
+    else:
+        told = (
+            f"nothing was written: this was a dry run of {what}" if dry_run else f"{what} written"
+        )
+        note(Text(told))
 
 
 def tell_rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]]) -> None:
     """Say on standard error which files cannot be read and which resources have no dataset; of
     those that are not in the catalog only how many."""
-    for file, why in problems:
-        note(Text(f"not read: {line(file)}: {line(why)}"))
     absent = 0
-    for one in unmatched:
-        if not one.candidates:
+    for item in views.rest_items(unmatched, problems):
+        if item.kind == "no dataset":
             absent += 1
             continue
-        note(Text(f"{one.resource.kind} {line(one.resource.name)}: {line(one.why)}"))
-        for urn in one.candidates:
-            note(Text(f"  {line(str(urn))}"))
+        what = f"not read: {line(item.file)}" if item.kind == "not read" else line(item.resource)
+        note(Text(f"{what}: {line(item.why)}"))
+        for urn in item.candidates:
+            note(Text(f"  {line(urn)}"))
     if absent:
         note(
             Text(f"{counted(absent, 'resource')} of the project without a dataset; --json has them")
@@ -126,26 +106,13 @@ def tell_rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]
 
 def print_plan_as_json(plan: ProjectPlan, project: Path, *, dry_run: bool) -> None:
     """Print the plan as one object."""
+    items = [one for one in views.plan_items(plan) if one.update is not None]
     print_json(
         {
             "project": str(project),
             "dry_run": dry_run,
             "counts": plan.counts(),
-            "updates": [
-                {
-                    "file": one.file,
-                    "resource": one.resource,
-                    "column": one.column,
-                    "property": one.property,
-                    "kind": one.kind,
-                    "before": one.before,
-                    "after": _encodable(one.after),
-                    "urn": one.urn,
-                    "why": one.why,
-                }
-                for one in plan.updates
-                if one.kind != "unchanged"
-            ],
+            "updates": as_objects(views.plan_table(items)),
             "files": [{"file": one.name, "made": one.before is None} for one in plan.files],
             **_rest(plan.unmatched, plan.problems),
         }
@@ -219,18 +186,6 @@ def rest_as_json(changes: ProjectChanges, labels: LabelOutcome) -> dict[str, Any
 
 def _rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
-        "unmatched": [
-            {
-                "resource": one.resource.name,
-                "kind": one.resource.kind,
-                "why": one.why,
-                "candidates": [str(urn) for urn in one.candidates],
-            }
-            for one in unmatched
-        ],
-        "problems": [{"file": file, "why": why} for file, why in problems],
+        "unmatched": as_objects(views.unmatched_table(unmatched)),
+        "problems": as_objects(views.unread_table(problems)),
     }
-
-
-def _encodable(text: str) -> str:
-    return text.encode(errors="backslashreplace").decode()
