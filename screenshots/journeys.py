@@ -6,9 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from textual import events
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
+from explorer.config import state_dir
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.entity.page import EntityView
 
@@ -77,6 +79,33 @@ async def _write_meanwhile(pilot: Pilot[None]) -> None:
     )
 
 
+_PROJECT = """\
+version: 2
+models:
+  - name: fct_orders
+    columns:
+      - name: order_number
+      - name: net_amount
+        description: In EUR, without VAT.
+  - name: dim_customers
+    columns:
+      - name: segment
+        description: "{{ doc('segment') }}"
+"""
+
+
+async def _name_project(pilot: Pilot[None]) -> None:
+    """Name the folder of a dbt project whose models are tables of the sample."""
+    root = state_dir() / "shop"
+    (root / "models/marts").mkdir(parents=True)
+    (root / "dbt_project.yml").write_text("name: shop\n")
+    (root / "models/marts/marts.yml").write_text(_PROJECT)
+    for name in ("fct_orders", "dim_customers", "fct_payments", "fct_refunds"):
+        (root / f"models/marts/{name}.sql").write_text("select 1\n")
+    pilot.app.post_message(events.Paste(str(root)))
+    await pilot.press("enter")
+
+
 def _table(name: str) -> Urn:
     return Urn.parse(f"urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.{name},PROD)")
 
@@ -112,6 +141,7 @@ JOURNEYS: dict[str, Journey] = {
     "coverage": _first("C", "left", "left"),
     "review": _first(*_REVIEW),
     "concept": _first("f7", Words("customer_id"), "enter"),
+    "dbt": _first("V", "d", _name_project, "down"),
     "worklist-80x24": _narrow(_first("W")),
     "coverage-80x24": _narrow(_first("C", "left", "left")),
     "welcome": _first("ctrl+g"),
@@ -154,6 +184,7 @@ for _name in (
     "coverage",
     "review",
     "concept",
+    "dbt",
     "find",
     "columns",
     "lineage",

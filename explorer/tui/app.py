@@ -161,6 +161,8 @@ _END_SECONDS = 2
 _TOLD = 2_000
 _HUNG_UP = 128 + 1
 _RECENT = 20
+_PROJECT = "dbt_project"
+"""The setting that holds the folder of the dbt project opened last."""
 
 
 class CatalogApp(App[None]):
@@ -703,7 +705,36 @@ class CatalogApp(App[None]):
     def _push_changesets(self) -> None:
         from explorer.tui.screens.review import ChangesetsScreen
 
-        self.push_screen(ChangesetsScreen(self._session), self._push_review)
+        project = self._remembered.setting(_PROJECT)
+        screen = ChangesetsScreen(self._session, str(project or ""))
+        self.push_screen(screen, self._open_from_changesets)
+
+    def _open_from_changesets(self, chosen: "StagedChangeset | Path | None") -> None:
+        if isinstance(chosen, Path):
+            self._show_project(chosen)
+        else:
+            self._push_review(chosen)
+
+    def _show_project(self, folder: Path) -> None:
+        """Show what writing the files of a dbt project would change."""
+
+        def review(changeset: "StagedChangeset", remark: str) -> None:
+            self._push_review(changeset)
+            if remark:
+                # It is told where the changeset is reviewed, once that is drawn.
+                self.call_after_refresh(self._say, remark)
+
+        def note(folder: Path) -> None:
+            self._remembered.set(_PROJECT, str(folder))
+
+        def go_on() -> None:
+            from explorer.tui.screens.dbt import DbtProjectScreen
+
+            screen = DbtProjectScreen(self._session, folder, review, note)
+            self.push_screen(screen, self._open_from_list)
+
+        reporting = self._session.reporting("opening the project")
+        import_first(self, "explorer.tui.screens.dbt", go_on, reporting)
 
     def _push_review(self, changeset: "StagedChangeset | None") -> None:
         from explorer.tui.screens.review import ReviewScreen

@@ -64,9 +64,12 @@ FACES = {
         (".coverage", ".coverage_trend"),
     ),
     "files, out and in": Faces(
-        ("app.export", "changesets.take-in"),
+        (
+            *("app.export", "changesets.take-in", "changesets.dbt-project"),
+            *("dbt.write", "dbt.take-in", "dbt.tags", "dbt.owners", "dbt.conflicts"),
+        ),
         ("docs export", "docs diff", "docs import", "docs dbt-export", "docs dbt-import"),
-        (".documentation", ".changeset", ".dbt_plan", ".dbt_changes", "docs"),
+        (".documentation", ".changeset", ".dbt_plan", ".dbt_changes", ".dbt_edits", "docs"),
     ),
     "glossary, tags, domains and data products": Faces(
         ("app.govern", "entity.edit", "entity.label-owners", "entity.deprecate"),

@@ -136,3 +136,29 @@ async def test_no_screen_blocks_the_loop(at: OpenTerminal, desk: Path, watched: 
             await reader.press("left_square_bracket", "right_square_bracket")
             await reader.sees("1 Over")
     assert calls == []
+
+
+@anyio
+async def test_a_dbt_project_is_read_and_written_beside_the_loop(
+    at: OpenTerminal, desk: Path, watched: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    (tmp_path / "models/fct_orders.sql").write_text("select 1\n")
+    with watched() as calls:
+        async with at(desk) as reader:
+            await reader.press("V")
+            await reader.sees("a dbt project")
+            await reader.press("d")
+            await reader.type(str(tmp_path))
+            await reader.press("enter")
+            await reader.sees("dbt project shop", "in 1 file")
+            await reader.press("t")
+            await reader.sees("writes descriptions and tags")
+            await reader.press("ctrl+s")
+            await reader.press("ctrl+s")
+            await reader.sees("Written:", "there is nothing to write")
+            await reader.press("i")
+            await reader.sees("The project says nothing more than the catalog.")
+    assert calls == []
+    assert "fct_orders" in (tmp_path / "models/_fct_orders.yml").read_text()

@@ -55,6 +55,7 @@ __all__ = [
     "ReviewScreen",
     "ReviewTextScreen",
     "changeset_of",
+    "project_prompt",
 ]
 
 _LOW: Final = 30
@@ -498,9 +499,16 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         self.dismiss(answer)
 
 
-class ChangesetsScreen(OverlayScreen[StagedChangeset]):
-    """The changesets that are kept, the newest first; gives the one to be reviewed. A file of
-    descriptions becomes one, and the changeset of a colleague is reviewed in its own file."""
+def project_prompt(folder: str) -> PromptScreen:
+    """Return what asks for the folder of a dbt project, `folder` as long as nothing is typed."""
+    hint = "the folder with dbt_project.yml"
+    return PromptScreen("A dbt project", hint, folder)
+
+
+class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
+    """The changesets that are kept, the newest first; gives the one to be reviewed, or the folder
+    of a dbt project. A file of descriptions becomes one, and the changeset of a colleague is
+    reviewed in its own file. `project` is the folder of the project that was opened last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
     CSS = """
@@ -513,9 +521,10 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset]):
     ChangesetsScreen Rows { height: 1fr; }
     """
 
-    def __init__(self, session: TerminalSession) -> None:
+    def __init__(self, session: TerminalSession, project: str = "") -> None:
         super().__init__()
         self._session = session
+        self._project = project
         self._kept: list[StagedChangeset] = []
 
     def compose(self) -> ComposeResult:
@@ -540,6 +549,15 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset]):
         """Ask for a file, and review what it would change."""
         hint = "a changeset, or CSV, XLSX, JSON or Markdown of “catalog docs export”"
         self.app.push_screen(PromptScreen("Review a file", hint), self._take_in)
+
+    def action_dbt_project(self) -> None:
+        """Ask for the folder of a dbt project, and give it."""
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self.dismiss(Path(name).expanduser())
+
+        self.app.push_screen(project_prompt(self._project), named)
 
     def action_leave(self) -> None:
         """Close."""
@@ -575,8 +593,11 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset]):
         rows.show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
             self._kept = await asyncio.to_thread(_read_kept)
+            if await asyncio.to_thread(Path("dbt_project.yml").is_file):
+                # The one that is being worked in.
+                self._project = "."
         count = len(self._kept)
-        empty = "p in the worklist proposes texts, i reviews a file."
+        empty = "p in the worklist proposes texts, i reviews a file, d opens a dbt project."
         rows.show(count, self._draw, empty=empty)
         self._show_count()
         self.refresh_bindings()

@@ -1,0 +1,411 @@
+"""A dbt project beside the catalog: what writing its files would change, and what it says that the
+catalog does not have, to be reviewed.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from explorer.metadata.urn import Urn
+from explorer.stewardship import dbt
+from explorer.stewardship.api import AsyncStewardship
+from explorer.tui.actions import bindings
+from explorer.tui.content import counted, join, line, said
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.listing import FilteredListScreen
+from explorer.tui.screens.review import project_prompt
+from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.dialogs import ConfirmScreen
+from explorer.tui.widgets.differences import DifferenceRows
+from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.table import TableRows
+from explorer.views.dbt import (
+    PlanItem,
+    files_sentences,
+    import_remark,
+    item_diff,
+    items_with,
+    no_match_sentence,
+    nothing_sentence,
+    plan_items,
+    plan_page,
+    plan_sentence,
+    plan_summary,
+    plan_table,
+)
+from explorer.views.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from explorer.stewardship.staging import StagedChangeset
+    from explorer.views.diff import Diff
+
+__all__ = ["DbtProjectScreen"]
+
+_MOST_FILES: Final = 8
+_NOT_LISTED: Final = "No change has these words; esc shows all."
+
+
+class DbtRows(Rows):
+    """The changes of a project."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("dbtrows")
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What is written beside descriptions, and whether conflicts are."""
+
+    tags: bool = False
+    owners: bool = False
+    conflicts: bool = False
+
+    @property
+    def properties(self) -> "tuple[dbt.Property, ...]":
+        return (
+            "description",
+            *(("tags",) if self.tags else ()),
+            *(("owner",) if self.owners else ()),
+        )
+
+    def __str__(self) -> str:
+        named = ["descriptions"]
+        named += ["tags"] if self.tags else []
+        named += ["owners"] if self.owners else []
+        return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison:
+    """A project as it was read, and what the catalog says of its datasets."""
+
+    project: dbt.Project
+    matches: dbt.Matches
+    held: Mapping[Urn, dbt.Held]
+
+    @property
+    def urns(self) -> tuple[Urn, ...]:
+        """The datasets that its resources are, or could be."""
+        could_be = (urn for one in self.matches.unmatched for urn in one.candidates)
+        return tuple(dict.fromkeys((*self.matches.urns, *could_be)))
+
+    def plan(self, options: _Options) -> dbt.ProjectPlan:
+        """Return what is written of it. Looks for files."""
+        return dbt.plan(
+            self.project,
+            self.matches,
+            self.held,
+            properties=options.properties,
+            force_conflicts=options.conflicts,
+        )
+
+
+class DbtProjectScreen(FilteredListScreen[Urn]):
+    """Lists by file what the catalog changes in a dbt project and what it leaves, above how the
+    project and the catalog differ in the row under the cursor. Gives the dataset whose page is to
+    be opened, where one is.
+
+    `review` shows a changeset that is staged, and says what was left out of it; `note` is told the
+    folder of a project that could be read.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("dbt")
+    TITLE_TEXT = "dbt project"
+    HINT = "words of a file, a model, a column, a text, or a state: conflict"
+    READING = "reading the project …"
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        folder: Path,
+        review: "Callable[[StagedChangeset, str], object]",
+        note: "Callable[[Path], object]",
+    ) -> None:
+        super().__init__(session, DbtRows())
+        self._folder = folder
+        self._review = review
+        self._note = note
+        self._options = _Options()
+        self._found: _Comparison | None = None
+        self._plan: dbt.ProjectPlan | None = None
+        self._items: Sequence[PlanItem] = ()
+        self._shown: Sequence[PlanItem] = ()
+        self._summary: Sequence[str] = ()
+        self._progress = ""
+        self._is_outdated = False
+        self._is_reviewed = False
+
+    def on_screen_resume(self) -> None:
+        """Read again what was reviewed, and perhaps written."""
+        if self._is_reviewed:
+            self._is_reviewed = False
+            self.read()
+
+    def hear(self, changes: Changes) -> None:
+        """Say that the catalog was changed meanwhile; the list stays as it is being read."""
+        if self._found is not None and not changes.keys().isdisjoint(self._found.held):
+            self._is_outdated = True
+            self._show_heading()
+
+    def table(self) -> Table | None:
+        """Return what is listed, for a file."""
+        return plan_table(self._shown) if self._shown else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        del parameters
+        match action:
+            case "write":
+                return self._plan is not None and bool(self._plan.files) and not self._progress
+            case "take_in":
+                return self._found is not None and not self._progress
+            case "tags" | "owners" | "conflicts":
+                return self._found is not None
+            case "filter":
+                return bool(self._items)
+            case "text":
+                return self._item is not None
+            case "open":
+                return self._item is not None and bool(self._item.urn)
+        return True
+
+    def action_write(self) -> None:
+        """Write the files, once that is confirmed."""
+        plan = self._plan
+        if plan is None:
+            return
+        question = Text.assemble(
+            (f"Write {plan_sentence(plan)} of {line(str(plan.root.absolute()))}?", "bold"), "\n\n"
+        )
+        files = files_sentences(plan)
+        for file in files[:_MOST_FILES]:
+            question.append(f"{line(file)}\n")
+        if len(files) > _MOST_FILES:
+            question.append(f"and {counted(len(files) - _MOST_FILES, 'more file')}\n")
+        question.append("\nOnly lines that change are touched; the catalog is not.")
+        if self.words:
+            question.append(" The filter narrows the list alone: all of it is written.")
+        if plan.left:
+            left = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
+            question.append(f" {left} left, the list says why.")
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._write(plan)
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
+    @work(exclusive=True, group="write")
+    async def _write(self, plan: dbt.ProjectPlan) -> None:
+        self._tell("writing the files …")
+        with self._session.reporting("writing the files"):
+            await asyncio.to_thread(plan.write)
+            self._session.say(f"Written: {plan_sentence(plan)}.")
+        if self.is_attached:
+            self.read()
+
+    @work(exclusive=True, group="stage", name=LEADING)
+    async def action_take_in(self) -> None:
+        """Stage what the project says and the catalog does not have, and review it."""
+        before, options = self._found, self._options
+        if before is None:
+            return
+        with self._session.reporting("reading what the project says"):
+            self._tell("reading what the project says …")
+            try:
+                project = await asyncio.to_thread(dbt.read_project, self._folder)
+                steward = AsyncStewardship(await self._session.catalog())
+                changes = await steward.dbt_changes(
+                    project,
+                    before.urns,
+                    properties=options.properties,
+                    progress=partial(self._tell_progress, "compared"),
+                )
+                forced = options.conflicts
+                found = await steward.dbt_edits(changes, force_conflicts=forced)
+                remark = import_remark(changes, found.unknown, force_conflicts=forced)
+                if not forced and changes.changeset.of("conflict"):
+                    remark += " With c first, conflicts are taken in too."
+                if not found.edits:
+                    nothing = "The project says nothing more than the catalog."
+                    self._session.say(f"{nothing} {remark}".strip())
+                    return
+                title = f"dbt project {line(project.name, 80)}"
+                changeset = await steward.stage(found.edits, title)
+            finally:
+                self._tell("")
+            if self.is_current:
+                self._is_reviewed = True
+                self._review(changeset, remark)
+            else:
+                self._session.say(f"{title} can be reviewed: V lists it.")
+
+    def action_tags(self) -> None:
+        """Write tags too, or not."""
+        self._choose_options(replace(self._options, tags=not self._options.tags))
+
+    def action_owners(self) -> None:
+        """Write owners too, or not."""
+        self._choose_options(replace(self._options, owners=not self._options.owners))
+
+    def action_conflicts(self) -> None:
+        """Write conflicts too, or leave them."""
+        self._choose_options(replace(self._options, conflicts=not self._options.conflicts))
+
+    def action_open(self) -> None:
+        """Open the page of the dataset."""
+        if self._item is not None and self._item.urn:
+            self.dismiss(Urn.parse(self._item.urn))
+
+    def action_folder(self) -> None:
+        """Ask for the folder of another project, and read that."""
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self._folder = Path(name).expanduser()
+                self.clear()
+                self._forget()
+                self.query_one(TableRows).show(Table((), ()), empty=self.READING)
+                self.read()
+
+        self.app.push_screen(project_prompt(str(self._folder)), named)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._item is not None:
+            self.action_text()
+
+    @property
+    def _item(self) -> PlanItem | None:
+        at = self._rows.cursor
+        return self._shown[at] if at < len(self._shown) else None
+
+    def _forget(self) -> None:
+        self._found, self._plan, self._items, self._shown = None, None, (), ()
+
+    def _say_failed(self, sentence: str) -> bool:
+        """Say in the place of the list why there is none."""
+        if not self.is_attached:
+            return False
+        self._forget()
+        self._progress = ""
+        empty = f"{line(sentence)} d names another folder."
+        self.query_one(TableRows).show(Table((), ()), empty=empty)
+        self._show_heading()
+        self.show_row()
+        return True
+
+    def _tell(self, progress: str) -> None:
+        self._progress = progress
+        self._show_heading()
+        self.refresh_bindings()
+
+    def _tell_progress(self, verb: str, done: int, total: int) -> None:
+        self._tell(f"{done:,} of {counted(total, 'dataset')} {verb} …")
+
+    # Not with what narrows the list, which would end it.
+    @work(exclusive=True, group="read")
+    async def read(self) -> None:
+        """Read the project and what the catalog says of it, and list what differs."""
+        with self._session.reporting("reading the project", self._say_failed, self.action_reload):
+            self._tell(self.READING)
+            project = await asyncio.to_thread(dbt.read_project, self._folder)
+            self._note(await asyncio.to_thread(self._folder.absolute))
+            catalog = await self._session.catalog()
+            self._tell("looking for its datasets …")
+            urns = await AsyncStewardship(catalog).datasets()
+            matches = await asyncio.to_thread(dbt.match, project.resources, urns)
+            self._is_outdated = False
+            tell = partial(self._tell_progress, "read")
+            held = await dbt.read_held(catalog, matches.urns, tell)
+            self._found = _Comparison(project, matches, held)
+            await self._make_plan()
+            self._tell("")
+
+    def _choose_options(self, options: _Options) -> None:
+        self._options = options
+        self._plan_anew()
+
+    @work(exclusive=True, group="plan")
+    async def _plan_anew(self) -> None:
+        with self._session.reporting("comparing the project with the catalog"):
+            await self._make_plan()
+
+    async def _make_plan(self) -> None:
+        found, options = self._found, self._options
+        if found is None:
+            return
+        plan = await asyncio.to_thread(found.plan, options)
+        items = await asyncio.to_thread(plan_items, plan)
+        summary = await asyncio.to_thread(plan_summary, plan)
+        # What was read or chosen meanwhile makes another.
+        if found is self._found and options == self._options:
+            self._plan, self._items, self._summary = plan, items, summary
+            await self.show_list()
+
+    async def show_list(self) -> None:
+        """List what has the words, with the cursor on the same row where it is left."""
+        item, plan = self._item, self._plan
+        if plan is None:
+            return
+        self._shown = await asyncio.to_thread(items_with, self._items, self.words)
+        page = await asyncio.to_thread(plan_page, self._shown)
+        if not self.is_attached:
+            return
+        keys = [one.key for one in self._shown]
+        cursor = keys.index(item.key) if item is not None and item.key in keys else 0
+        nothing = nothing_sentence(plan)
+        empty = _NOT_LISTED if self._items else f"{nothing[:1].upper()}{nothing[1:]}."
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        self._show_heading()
+        self.show_row()
+
+    def _show_heading(self) -> None:
+        if not self.is_attached:
+            return
+        plan, found = self._plan, self._found
+        if plan is None or found is None:
+            title = Text(self.TITLE_TEXT, "bold")
+            self.query_one("#heading", Static).update(join([title, Text(self._progress)]))
+            return
+        project = found.project
+        count, total = len(self._shown), len(self._items)
+        first = [
+            said(f"{self.TITLE_TEXT} {project.name}", "bold"),
+            Text(self._progress, "bold"),
+            *map(Text, self._summary),
+            *([Text(f"{count:,} of {total:,} listed")] if count < total else []),
+            said(self.words, "italic"),
+            Text("the catalog changed: r reads it" if self._is_outdated else "", "italic"),
+        ]
+        second = [
+            Text(f"writes {self._options}"),
+            Text("conflicts are replaced" if self._options.conflicts else "conflicts are left"),
+        ]
+        matches = no_match_sentence(
+            len(project.resources), plan.unmatched, has_manifest=project.has_manifest
+        )
+        lines = [join(first), join(second), Text(matches)]
+        heading = Text("\n").join(one for one in lines if one.plain)
+        self.query_one("#heading", Static).update(heading)
+
+    @work(exclusive=True, group="difference")
+    async def show_row(self) -> None:
+        """Show what differs; long texts are compared in a thread."""
+        item = self._item
+        lines: Diff = ()
+        if item is not None:
+            lines = await asyncio.to_thread(item_diff, item)
+        if self.is_attached and item is self._item:
+            self.query_one(DifferenceRows).show_lines(lines)
+            self.refresh_bindings()
