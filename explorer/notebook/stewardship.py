@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.dbt import ProjectPlanTable
     from explorer.notebook.widgets.review import ReviewWidget
     from explorer.notebook.widgets.worklist import WorklistWidget
+    from explorer.stewardship.dbt import ProjectPlan
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -602,6 +604,12 @@ class NotebookStewardship(stewardship.Stewardship):
     @_shown(AsyncStewardship.feed, "reading what changed")
     def feed(self, found: stewardship.ChangeFeed) -> FeedTable:
         return FeedTable(**values_of(found), catalog=self._shown_in)
+
+    @_shown(AsyncStewardship.dbt_plan, "reading what is written")
+    def dbt_plan(self, found: "ProjectPlan") -> "ProjectPlanTable":
+        from explorer.notebook.dbt import ProjectPlanTable
+
+        return ProjectPlanTable(**values_of(found))
 
     @_shown(AsyncStewardship.draft, "drafting")
     def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:

@@ -11,6 +11,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Entry
+from explorer.stewardship.dbt import read_project
 
 FOLDER = "/prod/snowflake/analytics/marts"
 
@@ -172,3 +173,27 @@ def test_a_concept_shows_its_texts_and_stages_one_for_columns(cat: Any, read: An
     with pytest.raises(InvalidInput, match="no text 99"):
         shown.propose(99)
     assert "no column of this name" in read(cat.stewardship.concept("no_such_column")).text
+
+
+def test_a_dbt_projects_plan_shows_what_is_written_and_writes_it(
+    cat: Any, read: Any, tmp_path: Path
+) -> None:
+    rows = cat.stewardship.documentation(folder=FOLDER)
+    row = next(one for one in rows if one.column and one.edited and not one.ingested)
+    name = row.table.rpartition(".")[2]
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    schema = tmp_path / "models/schema.yml"
+    schema.write_text(f"models:\n- name: {name}\n  columns:\n  - name: {row.column}   # keep\n")
+    (tmp_path / f"models/{name}.sql").write_text("select 1")
+    shown = cat.stewardship.dbt_plan(read_project(tmp_path), [Urn.parse(row.urn)])
+    (written,) = [one for one in shown.df.to_dict("records") if one["column"] == row.column]
+    assert (written["kind"], written["after"], written["urn"]) == ("new", row.edited, row.urn)
+    page = read(shown)
+    for text in (page.text, repr(shown)):
+        assert "models/schema.yml" in text
+        assert row.edited.split("`")[0].split("*")[0][:20] in text
+    assert row.edited[:20] not in schema.read_text()
+    shown.write()
+    assert row.edited[:20] in schema.read_text()
+    assert "# keep" in schema.read_text()
