@@ -1,11 +1,12 @@
 """The journal lists what was saved from this machine, finds a save by words, and undoes it."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from explorer import config
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL, one_save
 from explorer.tui.screens.journal import JournalScreen
 from tests.tui.conftest import OpenTerminal, Reader
@@ -99,7 +100,7 @@ async def test_the_page_of_what_was_written_is_opened(at: OpenTerminal, desk: Pa
     async with at(desk) as reader:
         await open_journal(reader)
         await find(reader, "kinkajous")
-        await reader.sees("1 of")
+        await reader.sees("1 save")
         await reader.press("o")
         await reader.sees("revisited", "Columns")
 
@@ -113,3 +114,27 @@ async def test_the_keys_of_the_journal_are_told_at_a_question_mark(
         await reader.sees("Keys", "undo")
         await reader.press("escape")
         await reader.until(lambda: isinstance(reader.app.screen, JournalScreen))
+
+
+async def test_words_typed_while_the_list_is_read_again_narrow_what_comes(
+    at: OpenTerminal, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "reread", ["a", "b"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        catalog.describe(urn, "Axolotls.", column="a")
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await reader.sees("description of reread")
+            read, gate = AsyncCatalog.journal, asyncio.Event()
+
+            async def slow(self: AsyncCatalog) -> object:
+                await gate.wait()
+                return await read(self)
+
+            monkeypatch.setattr(AsyncCatalog, "journal", slow)
+            catalog.describe(urn, "Axolotls too.", column="b")
+            await reader.pilot.press("r", "f", *"axolotls too")
+            await asyncio.sleep(0.3)
+            gate.set()
+            await reader.sees("1 of 2 saves", "+ Axolotls too.")

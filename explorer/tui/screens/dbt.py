@@ -351,7 +351,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         # What was read or chosen meanwhile makes another.
         if found is self._found and options == self._options:
             self._plan, self._items, self._summary = plan, items, summary
-            await self.show_list()
+            await self.list_again()
 
     async def show_list(self) -> None:
         """List what has the words, with the cursor on the same row where it is left."""

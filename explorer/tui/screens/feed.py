@@ -201,7 +201,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             if not self.is_attached:
                 return
             self._feed, self._more, self._is_read = feed, 0, False
-            await self.show_list()
+            await self.list_again()
 
     async def show_list(self) -> None:
         """List the changes that have the words, with the cursor on the same one where it is

@@ -123,7 +123,7 @@ class JournalScreen(FilteredListScreen[Urn]):
             catalog = await self._session.catalog()
             self._entries = list(await catalog.journal())
             self._records = await asyncio.to_thread(save_records, self._entries)
-            await self.show_list()
+            await self.list_again()
 
     async def show_list(self) -> None:
         """List the saves that have the words, with the cursor on the same one where it is left."""

@@ -28,8 +28,8 @@ _Result = TypeVar("_Result")
 class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
     """A heading, the line for words, a list and what differs in one row of it, and the keys.
 
-    A subclass reads what there is (`read`), lists what has the words (`show_list`) and shows what
-    differs in the row under the cursor (`show_row`).
+    A subclass reads what there is (`read`) and then calls `list_again`; it lists what has the words
+    (`show_list`) and shows what differs in the row under the cursor (`show_row`).
     """
 
     DEFAULT_CSS = """
@@ -50,6 +50,9 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         super().__init__()
         self._session = session
         self._rows = rows
+        # What is listed last has the words that were typed last.
+        self._listing = asyncio.Lock()
+        self._is_listed = False
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the line to filter it, the list, what differs in a row, the keys."""
@@ -94,11 +97,19 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         line.put_away()
         return narrowed
 
-    @work(exclusive=True, group="list")
+    async def list_again(self) -> None:
+        """List what has the words, after what is being listed."""
+        self._is_listed = True
+        async with self._listing:
+            await self.show_list()
+
+    @work(exclusive=True, group="narrow")
     async def narrow(self) -> None:
         """List what has the words once nothing was typed for a moment."""
         await asyncio.sleep(_PAUSE_SECONDS)
-        await self.show_list()
+        # What is read for the first time is listed with the words.
+        if self._is_listed:
+            await self.list_again()
 
     def action_text(self) -> None:
         """Turn to what differs, to scroll it."""

@@ -180,7 +180,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         with self._session.reporting("reading what was propagated"):
             steward = AsyncStewardship(await self._session.catalog())
             self._texts = await steward.propagated()
-            await self.show_list()
+            await self.list_again()
 
     async def show_list(self) -> None:
         """List the texts that have the words, with the cursor on the same one where it is left."""
