@@ -59,7 +59,7 @@ def site(
             address.append(serve(Service(catalog, gate=Gate(Keyring(file)))))
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        open_clients.append(httpx.Client(base_url=address[0], headers=headers, timeout=10))
+        open_clients.append(httpx.Client(base_url=address[0], headers=headers, timeout=60))
         return open_clients[-1]
 
     yield connect

@@ -68,7 +68,7 @@ def following(
     """What a follower gets, event by event; `None` when the stream has ended."""
     got: queue.Queue[Any] = queue.Queue()
     with (
-        httpx.Client(timeout=30) as http,
+        httpx.Client(timeout=60) as http,
         http.stream("GET", f"{site}/changes/stream{query}", headers=headers) as stream,
     ):
         assert stream.status_code == 200
@@ -90,7 +90,7 @@ def following(
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
-        assert got.get(timeout=10) == {"retry": "2000"}
+        assert got.get(timeout=60) == {"retry": "2000"}
         yield got
 
 
@@ -162,8 +162,8 @@ def test_followers_are_told_of_each_commit_once_and_in_order(own: CatalogEngine,
     with following(site) as one, following(site, "?after=0&entity=tag") as two:
         for n in range(30):
             write(own, "a", str(n))
-        first = [one.get(timeout=10) for _ in range(30)]
-        second = [two.get(timeout=10) for _ in range(32)]
+        first = [one.get(timeout=60) for _ in range(30)]
+        second = [two.get(timeout=60) for _ in range(32)]
     assert [int(event["id"]) for event in first] == list(range(3, 33))
     assert [int(event["id"]) for event in second] == list(range(1, 33))
     assert {event["event"] for event in first} == {"change"}
@@ -176,7 +176,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: CatalogEngine,
         write(own, "a", str(n))
     headers = {"Last-Event-ID": "3"}
     with following(site, "?after=0", **headers) as got:
-        assert got.get(timeout=10)["id"] == "4"
+        assert got.get(timeout=60)["id"] == "4"
 
 
 def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: CatalogEngine) -> None:
@@ -193,7 +193,7 @@ def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: CatalogEngi
 def test_the_page_is_a_stream_for_who_accepts_events(own: CatalogEngine, site: str) -> None:
     write(own, "a", "one")
     with (
-        httpx.Client(timeout=10) as http,
+        httpx.Client(timeout=60) as http,
         http.stream("GET", f"{site}/changes?after=1", headers={"Accept": "text/event-stream"}) as s,
     ):
         lines = s.iter_lines()
@@ -207,8 +207,8 @@ def test_silence_is_filled_with_comments(
     write(own, "a", "one")
     with following(site, "?after=0&entity=corpuser") as got:
         # Where to go on from is told although nothing that passed was wanted.
-        assert got.get(timeout=10) == {"id": "2"}
-        assert got.get(timeout=10) == {"": "keep-alive"}
+        assert got.get(timeout=60) == {"id": "2"}
+        assert got.get(timeout=60) == {"": "keep-alive"}
 
 
 def test_who_has_left_is_forgotten(own: CatalogEngine, site: str) -> None:
@@ -249,7 +249,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
     with following(site, Authorization=f"Bearer {token}") as got:
         until(lambda: own.feed.followers)
         write(own, "a", "before")
-        assert got.get(timeout=10)["event"] == "change"
+        assert got.get(timeout=60)["event"] == "change"
         revoke_token(file, "a")
 
         def has_ended() -> bool:
@@ -259,7 +259,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
             return not own.feed.followers
 
         until(has_ended)
-        while (event := got.get(timeout=10)) is not None:
+        while (event := got.get(timeout=60)) is not None:
             assert event
 
 
@@ -267,7 +267,7 @@ def test_a_stream_ends_when_the_service_stops(own: CatalogEngine, site: str) -> 
     with following(site) as got:
         until(lambda: own.feed.followers)
         own.feed.end()
-        assert got.get(timeout=10) is None
+        assert got.get(timeout=60) is None
     assert not own.feed.followers
 
 
