@@ -113,6 +113,8 @@ class Abilities:
     """How much was described on each day, counted by the server."""
     conditional_edits: bool = False
     """Edits in GraphQL that are made only while what their writer saw is there."""
+    proposals: bool = False
+    """Staged changesets that colleagues review together, kept by the server."""
 
 
 def read_abilities(config: Any) -> Abilities:
@@ -139,6 +141,7 @@ def read_abilities(config: Any) -> Abilities:
             stewardship=ours.get("stewardship") is True,
             coverage_trend=ours.get("coverageTrend") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
+            proposals=ours.get("proposals") is True,
         )
     versions = declared.get("versions")
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None

@@ -342,7 +342,7 @@ class _Narrowed:
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
         """Return the same list, narrowed."""
-        types = self.whole.types or tuple(catalog.registry.entities)
+        types = self.whole.types or catalog.registry.listed
         called = _called_so(catalog.registry, types, self.text)
         among = self.whole.among.any_of or ((),)
         both = Filter(tuple((*one, *other) for one in among for other in called.any_of))

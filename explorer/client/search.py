@@ -691,7 +691,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.counts(["dataset", "chart"])`
         """
-        types = entity_types_from(self.registry.entities if entities is None else entities)
+        types = entity_types_from(self.registry.listed if entities is None else entities)
         found: dict[str, int] | None = None
         if self._ways.get("counts", True):
             try:

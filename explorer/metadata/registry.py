@@ -1,8 +1,9 @@
 """The registry: every entity, aspect, record, searchable field and relationship, as data.
 
 The file that ships (`registry.json`) holds the facts of the DataHub model, read by
-`explorer.metadata.derive`. A deployment adds its own entities and aspects with a second file of
-the same form (`Registry.extended_by`), and no code.
+`explorer.metadata.derive`; what this service holds beside it is in `own_entities.json`. A
+deployment adds its own entities and aspects with another file of the same form
+(`Registry.extended_by`), and no code.
 
 Types in the file are short expressions:
 
@@ -65,6 +66,7 @@ def _urn_fields() -> dict[str, frozenset[str]]:
 
 # `importlib.resources` would cost every start 35 ms.
 _SHIPPED = Path(__file__).with_name("registry.json")
+_OWN = Path(__file__).with_name("own_entities.json")
 _URN_FIELDS = Path(__file__).with_name("urn_fields.txt")
 
 SearchKind = Literal[
@@ -148,10 +150,14 @@ class Aspect(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class EntityType(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entity type: its key aspect and every other aspect it may carry."""
+    """An entity type: its key aspect and every other aspect it may carry.
+
+    One that is not `listed` is found and counted only where its type is asked for.
+    """
 
     key: str
     aspects: tuple[str, ...] = ()
+    listed: bool = True
 
 
 class _RegistryFile(msgspec.Struct):
@@ -194,9 +200,16 @@ class Registry:
             ours = entities.get(name)
             names = (*(ours.aspects if ours else ()), *entity.aspects)
             entities[name] = EntityType(
-                entity.key or (ours.key if ours else ""), tuple(dict.fromkeys(names))
+                entity.key or (ours.key if ours else ""),
+                tuple(dict.fromkeys(names)),
+                ours.listed if ours else entity.listed,
             )
         return Registry(entities, self.aspects | other.aspects, self.records | other.records)
+
+    @cached_property
+    def listed(self) -> tuple[str, ...]:
+        """The names of the entity types that a question about all types is about."""
+        return tuple(name for name, entity in self.entities.items() if entity.listed)
 
     def entity(self, name: str) -> EntityType:
         """The entity type of that name; raises `UnknownName` naming those that would do."""
@@ -284,11 +297,13 @@ class Registry:
 
 @lru_cache(maxsize=8)
 def load_registry(addition: Path | None = None) -> Registry:
-    """The registry that ships, with a deployment's own file added where one is named.
+    """The registry that ships, the model's and what this service holds beside it, with a
+    deployment's own file added where one is named.
 
     Read once and kept. Raises `InvalidInput` when the addition cannot be read.
     """
-    registry = Registry.from_json(_SHIPPED.read_bytes())
+    model = Registry.from_json(_SHIPPED.read_bytes())
+    registry = model.extended_by(Registry.from_json(_OWN.read_bytes()))
     if addition is None:
         return registry
     try:

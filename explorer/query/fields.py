@@ -109,8 +109,8 @@ class FieldGuide:
             for alias, name in ALIASES.items()
             if alias not in self.fields and (registry is None or name in self.fields)
         }
-        self.entity_types = tuple(registry.entities) if registry else ()
-        self._types = {_plain(name): name for name in self.entity_types}
+        self.entity_types = registry.listed if registry else ()
+        self._types = {_plain(name): name for name in registry.entities} if registry else {}
         self._also: dict[str, list[str]] = {}
         for alias, name in self.aliases.items():
             self._also.setdefault(name, []).append(alias)

@@ -560,6 +560,7 @@ class CatalogEngine:
             "namesInFilters": True,
             "stewardship": True,
             "coverageTrend": True,
+            "proposals": True,
         }
 
     def _follow_moved(self) -> None:

@@ -171,12 +171,14 @@ def _is_nested(urn: str) -> bool:
 
 def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     """Return a search of all entity types without those that only describe what others name, data
-    platforms and ownership types, and without the system's own users. They stay where the filter
-    asks for types or URNs."""
+    platforms and ownership types, without those that the registry does not list, and without the
+    system's own users. They stay where the filter asks for types or URNs."""
     asked = query.filter
     if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
         return query
-    listed = [Criterion(ENTITY_TYPE, _UNLISTED, negated=True)]
+    registry = vocabulary.registry
+    unlisted = (name for name, entity in registry.entities.items() if not entity.listed)
+    listed = [Criterion(ENTITY_TYPE, (*_UNLISTED, *unlisted), negated=True)]
     if vocabulary.meant_by(_SYSTEM, vocabulary.known(None)):
         listed.append(Criterion(_SYSTEM, ("true",), negated=True))
     groups = asked.any_of or ((),)

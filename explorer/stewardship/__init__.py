@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         staged_edit,
     )
     from explorer.stewardship.propagation import KnownColumn, KnownTable, propose
+    from explorer.stewardship.proposals import SharedChangeset, SyncOutcome
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
         ReviewItem,
@@ -87,10 +88,12 @@ __all__ = [
     "ReviewItem",
     "ReviewState",
     "Row",
+    "SharedChangeset",
     "StagedChangeset",
     "StagedEdit",
     "StagedOutcome",
     "Stewardship",
+    "SyncOutcome",
     "TableUse",
     "TextSource",
     "Variant",
@@ -147,6 +150,7 @@ _NAMES = {
         "stage_labels",
         "staged_edit",
     ),
+    "proposals": ("SharedChangeset", "SyncOutcome"),
     "propagation": ("KnownColumn", "KnownTable", "propose"),
     "provenance": ("PropagatedOutcome", "PropagatedText"),
     "staging": ("TextSource", "ReviewItem", "ReviewState", "StagedChangeset", "StagedEdit"),

@@ -40,6 +40,13 @@ from explorer.stewardship.feed import mark_read, read_feed
 from explorer.stewardship.glossary import apply_glossary, read_glossary
 from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
+from explorer.stewardship.proposals import (
+    fetch_changeset,
+    share_changeset,
+    shared_changesets,
+    sync_changeset,
+    withdraw_changeset,
+)
 from explorer.stewardship.provenance import (
     pin_propagated,
     read_propagated,
@@ -87,6 +94,11 @@ class AsyncStewardship:
     changeset = of_catalog(read_changeset)
     apply = of_catalog(apply_changes)
     apply_staged = of_catalog(apply_staged)
+    share_changeset = of_catalog(share_changeset)
+    shared_changesets = of_catalog(shared_changesets)
+    fetch_changeset = of_catalog(fetch_changeset)
+    sync_changeset = of_catalog(sync_changeset)
+    withdraw_changeset = of_catalog(withdraw_changeset)
     concept = of_catalog(read_concept)
     term_concept = of_catalog(read_term_concept)
     glossary = of_catalog(read_glossary)
@@ -357,6 +369,11 @@ class Stewardship(SharedThreadFace):
     changeset = blocking(AsyncStewardship.changeset)
     apply = blocking(AsyncStewardship.apply)
     apply_staged = blocking(AsyncStewardship.apply_staged)
+    share_changeset = blocking(AsyncStewardship.share_changeset)
+    shared_changesets = blocking(AsyncStewardship.shared_changesets)
+    fetch_changeset = blocking(AsyncStewardship.fetch_changeset)
+    sync_changeset = blocking(AsyncStewardship.sync_changeset)
+    withdraw_changeset = blocking(AsyncStewardship.withdraw_changeset)
     stage = blocking(AsyncStewardship.stage)
     dbt_plan = blocking(AsyncStewardship.dbt_plan)
     dbt_changes = blocking(AsyncStewardship.dbt_changes)

@@ -17,6 +17,7 @@ from explorer.errors import (
     CatalogError,
     Conflict,
     Forbidden,
+    InvalidInput,
     InvalidUrn,
     ReadOnly,
     StorageFault,
@@ -30,6 +31,7 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
+from explorer.stewardship.proposals import OVERTAKEN, Syncing
 from explorer.stewardship.provenance import columns_version, note_source, propagated_source
 from explorer.stewardship.staging import (
     ReviewItem,
@@ -369,15 +371,29 @@ async def apply_staged(
     beside it: a description, a domain, a deprecation, the links to one address. Other labels are
     added and removed whatever else is there. What stands there already counts as applied, so that
     a changeset whose program was killed goes on where it was. All that is ever applied of it is one
-    save. Of a text that was propagated and accepted as it is, the catalog keeps where it came from
+    save. One that the server keeps is synced before, while and after it is applied, so that what a
+    colleague decides or writes meanwhile counts (`explorer.stewardship.proposals`).
+
+    Of a text that was propagated and accepted as it is, the catalog keeps where it came from
     (`explorer.stewardship.provenance`); where the server refuses that, the outcome says so. Raises
     `StorageFault` where the file cannot be written, and nothing else of its own.
     """
+    syncing = Syncing(catalog, changeset)
+    try:
+        await syncing.begin()
+    except StorageFault:
+        raise
+    except CatalogError as error:
+        return StagedOutcome(untried=len(changeset.of("accepted")), ended_by=error)
     items = changeset.of("accepted")
     by = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
 
     async def write(at: int) -> None:
-        item = items[at]
+        item = changeset.item(items[at].number)
+        if item.state == "applied":
+            return
+        if item.state != "accepted":
+            raise InvalidInput(OVERTAKEN)
         approved = item.decided_by
         try:
             with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
@@ -385,10 +401,15 @@ async def apply_staged(
         except (Forbidden, *_REFUSALS) as error:
             note = partial(changeset.note_outcome, why=str(error), theirs=_theirs(error))
             await asyncio.to_thread(note, item.number, "failed")
+            await syncing.note()
             raise
         await asyncio.to_thread(changeset.note_outcome, item.number, "applied", why=remark)
+        await syncing.note()
 
-    outcome = await _write_each([item.edit.urn for item in items], write, progress)
+    try:
+        outcome = await _write_each([item.edit.urn for item in items], write, progress)
+    finally:
+        await syncing.end()
     if isinstance(outcome.ended_by, StorageFault):
         raise outcome.ended_by
     done, failed = outcome.done, len(outcome.failed)

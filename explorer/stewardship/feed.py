@@ -344,6 +344,8 @@ async def _touched(
 ) -> dict[Urn, _Touched]:
     """Return which entities changes after an offset are of, without their values."""
     found: dict[Urn, _Touched] = {}
+    types = catalog.registry.entities
+    unlisted = {name for name, declared in types.items() if not declared.listed}
     source = catalog.every_change(after, aspects=_followed(catalog), values=False)
     async with aclosing(source) as changes:
         async for change in changes:
@@ -351,7 +353,7 @@ async def _touched(
                 break
             if progress is not None:
                 progress(change.offset - after, until - after)
-            if _is_told(change, user):
+            if change.urn.entity_type not in unlisted and _is_told(change, user):
                 found.setdefault(change.urn, _Touched()).add(change.offset)
     if progress is not None:
         progress(until - after, until - after)
@@ -393,9 +395,9 @@ def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
 
 def _followed(catalog: "AsyncCatalog") -> list[str]:
     """Return the aspects that entries are made of."""
-    types = catalog.registry.entities
-    described = (place.aspect for name in types if (place := _described(name)) is not None)
-    keys = (declared.key for declared in types.values())
+    registry = catalog.registry
+    described = (p.aspect for name in registry.listed if (p := _described(name)) is not None)
+    keys = (registry.entities[name].key for name in registry.listed)
     some = (_SCHEMA, COLUMNS, _STATUS, *_LABELS, *_INGESTED.values())
     return list(dict.fromkeys((*some, *described, *keys)))
 

@@ -5,15 +5,15 @@ every value under a stable name.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, overload
 
-from explorer.client.display import hidden_count
+from explorer.client.display import hidden_count, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.stewardship.staging import deprecation_in
+from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.table import Row, Table, TableColumn
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Part,
     )
     from explorer.stewardship.drafting import DraftingFailure
+    from explorer.stewardship.proposals import SharedChangeset
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
         ReviewItem,
@@ -77,6 +78,8 @@ __all__ = [
     "propagated_page",
     "propagated_table",
     "propagated_with",
+    "proposal_counts",
+    "proposals_table",
     "review_counts",
     "review_diff",
     "review_page",
@@ -727,6 +730,39 @@ def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
     """Return how many staged edits there are of each state, in words."""
     return tuple(f"{count:,} {state}" for state, count in changeset.counts().items())
+
+
+def proposals_table(
+    queue: "Sequence[SharedChangeset]", said_moment: "Callable[[int], str]" = moment
+) -> Table:
+    """Return the changesets that the server keeps, for people and for programs."""
+    columns = (
+        TableColumn("urn", audience="programs"),
+        TableColumn("id", style="dim"),
+        TableColumn("title", folds=True, style="bold"),
+        TableColumn("proposed_by", audience="programs"),
+        TableColumn("proposer", "proposed by", audience="people", max_width=18),
+        TableColumn("at", audience="programs"),
+        TableColumn("when", audience="people", style="dim"),
+        TableColumn("edits", audience="programs", dtype="int64"),
+        TableColumn("progress", "decided", audience="people", folds=True),
+        *(TableColumn(state, audience="programs", dtype="int64") for state in STATES),
+    )
+    rows: list[Row] = [
+        (
+            *(str(one.urn), one.urn.name, one.title, one.proposed_by or None),
+            *(Urn.label(one.proposed_by), one.at),
+            *(said_moment(round(one.at.timestamp() * 1000)), one.edits, proposal_counts(one)),
+            *(one.counts.get(state, 0) for state in STATES),
+        )
+        for one in queue
+    ]
+    return Table(columns, rows, "Proposals")
+
+
+def proposal_counts(shared: "SharedChangeset") -> str:
+    """Return how many edits of a changeset that the server keeps are of each state, in words."""
+    return " · ".join(f"{count:,} {state}" for state, count in shared.counts.items())
 
 
 def edit_column(edit: "StagedEdit") -> str:

@@ -114,7 +114,7 @@ def test_the_configuration_is_one_that_clients_accept(caller: Caller) -> None:
     # From here on agents are offered the tools that write.
     assert tuple(int(part) for part in version.lstrip("v").split(".")) >= (1, 4, 0)
     ours = config["catalogExplorer"]
-    offered = {"conditionalEdits", "coverageTrend", "namesInFilters", "stewardship"}
+    offered = {"conditionalEdits", "coverageTrend", "namesInFilters", "proposals", "stewardship"}
     assert set(ours) == {"version", "sample", "entities"} | offered
     assert all(ours[name] is True for name in offered)
     assert ours["sample"] is False

@@ -7,6 +7,7 @@ import click
 
 from explorer.cli import options
 from explorer.cli.commands.dbt import dbt_export, dbt_import
+from explorer.cli.commands.proposals import proposals, share, withdraw
 from explorer.cli.commands.review import concept, draft, propagated, propose, review
 from explorer.cli.options import (
     WORDS,
@@ -540,6 +541,9 @@ docs.add_command(propose)
 docs.add_command(concept)
 docs.add_command(draft)
 docs.add_command(review)
+docs.add_command(share)
+docs.add_command(proposals)
+docs.add_command(withdraw)
 docs.add_command(propagated)
 docs.add_command(dbt_export)
 docs.add_command(dbt_import)

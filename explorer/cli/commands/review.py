@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from explorer.cli import options
+from explorer.cli.commands.proposals import SharedReview
 from explorer.cli.options import (
     WORDS,
     DatasetChoice,
@@ -20,10 +21,12 @@ from explorer.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from explorer.client import Catalog
     from explorer.stewardship import (
         StagedChangeset,
         StagedEdit,
         StagedOutcome,
+        Stewardship,
     )
     from explorer.stewardship.coverage import Part
 
@@ -366,6 +369,7 @@ Examples
   catalog docs review texts.changes.jsonl --apply
   catalog docs review texts.changes.jsonl --accept-all --apply --dry-run
   catalog docs review texts.changes.jsonl --json | jq .counts
+  catalog docs review 8c1f0e2d5a6b7c80                (one of catalog docs proposals)
 
 \b
 The keys
@@ -373,8 +377,10 @@ The keys
   q end; what was decided is in the file
 
 The file is a colleague's as well as yours: what is decided and written is noted in it, with who
-decided. A description that somebody changed since it was proposed is not written; it is shown again
-beside theirs. What is written is one save for catalog undo.
+decided. One that the server keeps (catalog docs share) is brought up to date first, and what is
+decided is sent at once; without a network it is kept, and sent the next time. A description that
+somebody changed since it was proposed is not written; it is shown again beside theirs. What is
+written is one save for catalog undo.
 
 \b
 Exit codes
@@ -385,6 +391,7 @@ Exit codes
 \b
 --json prints an object:
   file, title, proposed_by, at_millis, counts
+  unsent    how many decisions the server that keeps it does not have yet
   edits     number, state, urn, table, column, what, before, text, add,
             remove, theirs, why, decided_by, source, source_urn, source_column
   applied, failed, untried   with --apply: how many
@@ -392,7 +399,7 @@ Exit codes
 
 
 @click.command(epilog=_REVIEW)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=WORDS, metavar="FILE|URN")
 @click.option("--accept-all", is_flag=True, help="Accept all that is open.")
 @click.option("--refuse-all", is_flag=True, help="Refuse all that is open.")
 @click.option("--apply", "applies", is_flag=True, help="Write what is accepted.")
@@ -401,7 +408,7 @@ Exit codes
 @catalog_options
 def review(
     target: Target,
-    file: Path,
+    file: str,
     shown_as: OutputFormat | None,
     *,
     accept_all: bool,
@@ -411,8 +418,9 @@ def review(
 ) -> None:
     """Decide what of a changeset is written, and write it.
 
-    On a terminal every edit that is open is shown, and a key decides it. Elsewhere, and with --json
-    or --csv, the edits are listed. catalog-tui --review FILE shows them as a list.
+    FILE, or the URN or id of one that the server keeps. On a terminal every edit that is open is
+    shown, and a key decides it. Elsewhere, and with --json or --csv, the edits are listed.
+    catalog-tui --review FILE shows them as a list.
     """
     if accept_all and refuse_all:
         raise click.UsageError("--accept-all and --refuse-all exclude each other; give one of them")
@@ -420,45 +428,68 @@ def review(
         raise click.UsageError("--dry-run goes with --apply")
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
-    from explorer.stewardship import StagedChangeset
+    from explorer.stewardship import Stewardship
 
     if applies and not dry_run:
         edits.refuse_read_only(target)
-    changeset = StagedChangeset.open(file)
-    if dry_run:
-        planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
-        rendering.print_review(changeset, shown_as, planned)
-        return
-    if accept_all or refuse_all:
-        wanted: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
-        changeset.decide_open(wanted, _user(target))
-    elif shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty():
-        rendering.ask_for_each(changeset, _user(target))
-        rendering.say_counts(changeset)
-        return
-    outcome = _apply(target, changeset) if applies else None
-    rendering.print_outcome(changeset, shown_as, outcome)
+    with target.open() as catalog:
+        steward = Stewardship(catalog)
+        changeset = _changeset(steward, file)
+        shared = SharedReview(steward, changeset)
+        shared.sync()
+        if dry_run:
+            planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
+            rendering.print_review(changeset, shown_as, planned)
+            return
+        is_asked = shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty()
+        if accept_all or refuse_all or applies or is_asked:
+            shared.check_allowed()
+        if accept_all or refuse_all:
+            wanted: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
+            changeset.decide_open(wanted, _user(catalog))
+            shared.sync()
+        elif is_asked:
+            rendering.ask_for_each(changeset, _user(catalog), shared.sync)
+            rendering.say_counts(changeset, shared.unsent)
+            return
+        outcome = _apply(catalog, changeset) if applies else None
+    rendering.print_outcome(changeset, shown_as, outcome, shared.unsent)
     if outcome is not None and outcome.ended_by is not None:
         raise outcome.ended_by
     if outcome is not None and outcome.failed:
         click.get_current_context().exit(1)
 
 
-def _user(target: Target) -> str:
+def _changeset(steward: "Stewardship", given: str) -> "StagedChangeset":
+    """Return the changeset of a file, or one that the server keeps."""
+    from explorer.errors import InvalidInput
+    from explorer.stewardship import StagedChangeset
+    from explorer.stewardship.proposals import changeset_urn
+
+    path = Path(given)
+    if path.is_file():
+        return StagedChangeset.open(path)
+    try:
+        urn = changeset_urn(given)
+    except InvalidInput:
+        why = "is a directory" if path.is_dir() else "does not exist"
+        raise click.BadParameter(f"File {given!r} {why}.", param_hint="FILE") from None
+    return steward.fetch_changeset(urn)
+
+
+def _user(catalog: "Catalog") -> str:
     """Return the URN of the user that the catalog takes the caller for; empty where it does not
     say."""
-    with target.open() as catalog:
-        return str(catalog.me() or "")
+    return str(catalog.me() or "")
 
 
-def _apply(target: Target, changeset: "StagedChangeset") -> "StagedOutcome":
+def _apply(catalog: "Catalog", changeset: "StagedChangeset") -> "StagedOutcome":
     from explorer.cli import edits
     from explorer.stewardship import Stewardship
 
-    with target.open() as catalog:
-        edits.keep_journal(catalog)
-        with progress_bar("writing") as progress:
-            return Stewardship(catalog).apply_staged(changeset, progress=progress)
+    edits.keep_journal(catalog)
+    with progress_bar("writing") as progress:
+        return Stewardship(catalog).apply_staged(changeset, progress=progress)
 
 
 _PROPAGATED = """

@@ -20,15 +20,17 @@ from explorer.cli.output import (
     print_diff,
     print_json,
     print_table,
+    print_urns,
     results,
     said,
 )
 from explorer.client.display import line
 from explorer.metadata.urn import Urn
+from explorer.stewardship.proposals import OVERTAKEN
 from explorer.views import stewardship as views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from explorer.stewardship import (
         Concept,
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
         PropagatedOutcome,
         PropagatedText,
         ReviewItem,
+        SharedChangeset,
         StagedChangeset,
         StagedOutcome,
+        SyncOutcome,
     )
 
 __all__ = [
@@ -47,22 +51,31 @@ __all__ = [
     "print_outcome",
     "print_propagated",
     "print_propagated_outcome",
+    "print_proposals",
     "print_proposed",
     "print_requests",
     "print_review",
+    "print_shared",
     "say_counts",
     "say_interrupted",
+    "say_withdrawn",
 ]
 
 _KEYS: Final = "a accept   x refuse   e edit   s leave it open   q end"
 
 
-def ask_for_each(changeset: "StagedChangeset", user: str) -> None:
+def ask_for_each(
+    changeset: "StagedChangeset", user: str, sync: "Callable[[], SyncOutcome | None]"
+) -> None:
     """Show every edit that is open, or that the server refused, and have a key decide it; what is
-    decided is in the file at once. Ends early with q."""
+    decided is in the file at once, and `sync` is called. What somebody decided meanwhile is passed
+    over. Ends early with q."""
     pending = changeset.of("open", "failed")
     with _single_keys() as terminal:
-        for at, item in enumerate(pending, 1):
+        for at, one in enumerate(pending, 1):
+            item = changeset.item(one.number)
+            if item.state not in ("open", "failed"):
+                continue
             _print_item(item, f"{at:,} of {len(pending):,}")
             decision = _ask(item, terminal)
             if decision is None:
@@ -71,6 +84,10 @@ def ask_for_each(changeset: "StagedChangeset", user: str) -> None:
             if state is not None:
                 before = item.theirs if state == "accepted" else None
                 changeset.decide(item.number, state, user, text=text, before=before)
+                told = sync()
+                for number in told.overtaken if told is not None else ():
+                    name = changeset.item(number).edit.name
+                    note(said(f"{name}, number {number}: {OVERTAKEN}"))
 
 
 def _ask(
@@ -166,14 +183,18 @@ def print_review(
 
 
 def print_outcome(
-    changeset: "StagedChangeset", shown_as: OutputFormat | None, outcome: "StagedOutcome | None"
+    changeset: "StagedChangeset",
+    shown_as: OutputFormat | None,
+    outcome: "StagedOutcome | None",
+    unsent: int = 0,
 ) -> None:
-    """Print the edits, or what became of those that were applied, and which were refused."""
+    """Print the edits, or what became of those that were applied, and which were refused; `unsent`
+    is how much of it the server that keeps the changeset does not have yet."""
     match shown_as:
         case "json":
-            counts: dict[str, Any] = {}
+            counts: dict[str, Any] = {"unsent": unsent}
             if outcome is not None:
-                counts = {
+                counts |= {
                     "applied": outcome.applied,
                     "failed": outcome.failed,
                     "untried": outcome.untried,
@@ -185,7 +206,7 @@ def print_outcome(
             return
     if outcome is None:
         print_table(views.review_page(changeset.items))
-        say_counts(changeset)
+        say_counts(changeset, unsent)
         return
     for item in changeset.of("failed"):
         _print_item(item, "not written")
@@ -194,6 +215,7 @@ def print_outcome(
         note(Text(f"{outcome.failed:,} refused; review the file again to decide them"))
     if outcome.untried:
         note(Text(f"{outcome.untried:,} not come to; --apply goes on with them"))
+    _say_unsent(unsent)
 
 
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
@@ -326,11 +348,51 @@ def say_interrupted(changeset: "StagedChangeset") -> None:
     note(Text(f"{kept}; catalog docs review {line(str(changeset.path))} decides them"))
 
 
-def say_counts(changeset: "StagedChangeset") -> None:
+def say_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
     """Print how many edits there are of each state."""
     note(Text(", ".join(views.review_counts(changeset))))
     if changeset.of("accepted"):
         note(Text("--apply writes what is accepted"))
+    _say_unsent(unsent)
+
+
+def _say_unsent(unsent: int) -> None:
+    if unsent:
+        note(Text(f"{unsent:,} not sent to the server yet; reviewing it again sends them"))
+
+
+def print_proposals(queue: "Sequence[SharedChangeset]", shown_as: OutputFormat | None) -> None:
+    """Print the changesets that the server keeps."""
+    table = views.proposals_table(queue)
+    match shown_as:
+        case "json":
+            print_json(as_objects(table))
+        case "csv":
+            print_csv(table)
+        case "urns":
+            print_urns(one.urn for one in queue)
+        case _:
+            if queue:
+                print_table(table)
+                note(Text("catalog docs review ID decides one"))
+            else:
+                note(Text("the server keeps no changeset; catalog docs share FILE adds one"))
+
+
+def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat | None) -> None:
+    """Print what was shared, and how it is reviewed."""
+    count = len(changeset.items)
+    if shown_as == "json":
+        about = {"urn": str(urn), "id": urn.name, "title": changeset.title}
+        print_json(about | {"edits": count})
+        return
+    edits = "1 edit" if count == 1 else f"{count:,} edits"
+    note(Text(f"shared: {edits}; catalog docs review {urn.name} decides them"))
+
+
+def say_withdrawn(given: str) -> None:
+    """Print that a changeset was withdrawn."""
+    note(said(f"withdrawn: {given}; catalog undo brings it back"))
 
 
 def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:

@@ -121,7 +121,7 @@ DOCUMENT_RESOLVERS: Resolvers = {
 }
 
 
-# There are no roles: whoever gets in may do what there is to do, and nothing manages the rest.
+# Who may edit may do what there is to do, and nothing manages the rest.
 _MAY = ("manageDomains", "createDomains", "manageGlossaries", "createTags", "manageTags")
 _MAY_NOT = (
     "viewAnalytics",
@@ -160,7 +160,8 @@ def _me(_root: Any, info: Info) -> Value:
         actor = Urn.parse(info.context.actor)
     except InvalidUrn:
         actor = Urn.parse(UNKNOWN_ACTOR)
-    privileges = dict.fromkeys(_MAY, True) | dict.fromkeys(_MAY_NOT, False)
+    may_edit = info.context.access.role != "reader"
+    privileges = dict.fromkeys(_MAY, may_edit) | dict.fromkeys(_MAY_NOT, False)
     return {"corpUser": info.context.node(actor), "platformPrivileges": privileges}
 
 

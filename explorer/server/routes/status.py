@@ -91,7 +91,8 @@ class StatusRoutes(Routes):
         gives="the flags and the release by which clients choose their calls; under "
         "catalogExplorer this server's own release, whether it holds the sample, how "
         "many entities, that edits in GraphQL take the condition ifCurrent, that filters "
-        "take names in the place of URNs, and that /stewardship is there, with its trend",
+        "take names in the place of URNs, that /stewardship is there, with its trend, and "
+        "that changesets are kept",
         notes=(
             "Answered without a token.",
             "The release is that of the real service whose model and calls are served here.",
