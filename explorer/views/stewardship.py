@@ -738,21 +738,23 @@ def proposals_table(
     """Return the changesets that the server keeps, for people and for programs."""
     columns = (
         TableColumn("urn", audience="programs"),
-        TableColumn("id", style="dim"),
+        # All of them fold, so that the widest gives way and no id is cut.
+        TableColumn("id", folds=True, style="dim"),
         TableColumn("title", folds=True, style="bold"),
         TableColumn("proposed_by", audience="programs"),
-        TableColumn("proposer", "proposed by", audience="people", max_width=18),
+        TableColumn("proposer", "proposed by", audience="people", max_width=18, folds=True),
         TableColumn("at", audience="programs"),
-        TableColumn("when", audience="people", style="dim"),
+        TableColumn("when", audience="people", folds=True, style="dim"),
         TableColumn("edits", audience="programs", dtype="int64"),
-        TableColumn("progress", "decided", audience="people", folds=True),
+        TableColumn("decided", audience="people", folds=True),
         *(TableColumn(state, audience="programs", dtype="int64") for state in STATES),
     )
     rows: list[Row] = [
         (
             *(str(one.urn), one.urn.name, one.title, one.proposed_by or None),
             *(Urn.label(one.proposed_by), one.at),
-            *(said_moment(round(one.at.timestamp() * 1000)), one.edits, proposal_counts(one)),
+            *(said_moment(round(one.at.timestamp() * 1000)), one.edits),
+            f"{one.edits - one.counts.get('open', 0):,} of {one.edits:,}",
             *(one.counts.get(state, 0) for state in STATES),
         )
         for one in queue
