@@ -276,7 +276,7 @@ class StagedChangeset:
         # How much of the file is known.
         self._size = 0
         # An outcome is noted in a thread, while others are read in another.
-        self._changing = threading.Lock()
+        self._changing = threading.RLock()
 
     @classmethod
     def create(
@@ -384,9 +384,8 @@ class StagedChangeset:
             raise StorageFault(f"{self.path} cannot be read: {error.strerror}") from error
         if size == self._size:
             return False
-        _, content, size = _read_file(self.path)
         with self._changing:
-            self._content, self._size = content, size
+            _, self._content, self._size = _read_file(self.path)
         return True
 
     @property
@@ -461,10 +460,10 @@ class StagedChangeset:
         """Note what somebody decided of an edit, with another `text` where they changed it, and
         with another `before` where they saw what stands there by now. Raises `InvalidInput` for
         one that is applied."""
-        content = self._content
-        if content.items[number].state == "applied":
-            raise InvalidInput("it is applied already; undo takes it back")
         with self._changing:
+            content = self._content
+            if content.items[number].state == "applied":
+                raise InvalidInput("it is applied already; undo takes it back")
             seen, at = content.last_decision(number), content.next_time()
             note = _Decided(number, state, by, at, text, before, _new_id(), seen)
             self._append(note, is_synced=False)
@@ -496,10 +495,10 @@ class StagedChangeset:
         theirs: str | None = None,
     ) -> ReviewItem:
         """Note what became of an edit that was tried. Blocks until it is on disk."""
-        content = self._content
-        note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
-        self._append(note, is_synced=True)
         with self._changing:
+            content = self._content
+            note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
+            self._append(note, is_synced=True)
             return self._added(content, note)
 
     def _added(self, content: _Content, note: _Note) -> ReviewItem:
@@ -518,9 +517,10 @@ class StagedChangeset:
 
     def notes(self) -> tuple[SharedNote, ...]:
         """Return the decisions and outcomes, in their order."""
-        content = self._content
-        kept = (note for name, note in content.notes.items() if name not in content.dropped)
-        return tuple(map(_shared, sorted(kept, key=_order)))
+        with self._changing:
+            content = self._content
+            kept = (note for name, note in content.notes.items() if name not in content.dropped)
+            return tuple(map(_shared, sorted(kept, key=_order)))
 
     def unsent(self, server: str) -> tuple[SharedNote, ...]:
         """Return the decisions and outcomes that a server is not known to have, in their order;
@@ -557,37 +557,34 @@ class StagedChangeset:
         """Add what a server holds and this file lacks. Return how many notes that were, and the
         numbers of the edits that others decided otherwise, who had not seen what was decided
         here."""
-        content = self._content
-        came: list[_Note] = []
-        lines: list[bytes] = []
-        known: list[str] = []
-        for one in notes:
-            line = _read_line(one.line)
-            if not isinstance(line, _Decided | _Tried) or line.number not in content.edits:
-                # An edit, or what a newer version noted.
-                continue
-            known.append(one.id)
-            if one.id in content.notes or line.at > _LATEST:
-                continue
-            if line.id == one.id:
-                lines.append(one.line.encode() + b"\n")
-            else:
-                line = structs.replace(line, id=one.id)
-                lines.append(_line(line))
-            came.append(line)
-        overtaken = [note.number for note in came if _overtakes(note, content)]
         with self._changing:
+            content = self._content
+            came: list[_Note] = []
+            lines: list[bytes] = []
+            known: list[str] = []
+            for one in notes:
+                line = _read_line(one.line)
+                if not isinstance(line, _Decided | _Tried) or line.number not in content.edits:
+                    # An edit, or what a newer version noted.
+                    continue
+                known.append(one.id)
+                if one.id in content.notes or line.at > _LATEST:
+                    continue
+                if line.id == one.id:
+                    lines.append(one.line.encode() + b"\n")
+                else:
+                    line = structs.replace(line, id=one.id)
+                    lines.append(_line(line))
+                came.append(line)
+            before = {n.number: content.items[n.number] for n in came if _overtakes(n, content)}
             if lines:
                 self._append_lines(b"".join(lines), is_synced=False)
             for note in came:
                 content.add(note)
-            before = {number: content.items[number] for number in overtaken}
             content.settle(dict.fromkeys(note.number for note in came))
-        self.note_sent(server, known)
-        now = content.items
-        told = (
-            number for number, item in before.items() if _outcome(item) != _outcome(now[number])
-        )
+            self.note_sent(server, known)
+            now = content.items
+        told = {number for number, one in before.items() if _outcome(one) != _outcome(now[number])}
         return len(came), tuple(sorted(told))
 
     def _append_own(self, line: "_Sent | _Dropped") -> None:

@@ -1,8 +1,9 @@
 """Review of staged changesets: each edit is accepted, changed or refused, then all are written."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
@@ -15,19 +16,31 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from explorer.client.display import visible
-from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.errors import CatalogError, InvalidInput, StorageFault, Unreachable
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft, Drafts
+from explorer.stewardship.proposals import (
+    OVERTAKEN,
+    SharedChangeset,
+    changeset_urn,
+    fetch_changeset,
+    server_key,
+    share_changeset,
+    shared_changesets,
+    sync_changeset,
+    why_undecided,
+)
 from explorer.stewardship.staging import (
     ReviewItem,
     StagedChangeset,
     StagedEdit,
     kept_changesets,
+    shared_copies,
 )
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, padded, said
 from explorer.tui.screens.editor.text_area import DescriptionArea
-from explorer.tui.session import TerminalSession
+from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen, PromptScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -35,6 +48,7 @@ from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
 from explorer.views.stewardship import (
     edit_column,
+    proposal_counts,
     review_counts,
     review_diff,
     review_page,
@@ -60,6 +74,8 @@ __all__ = [
 
 _LOW: Final = 30
 _PAUSE_SECONDS: Final = 0.3
+# Before a server that was not reached is asked again.
+_RETRY_SECONDS: Final = 10.0
 
 
 class ReviewRows(Rows):
@@ -80,8 +96,9 @@ class ReviewRows(Rows):
 
 class ReviewScreen(OverlayScreen[Urn]):
     """Lists the edits of a staged changeset, above the one under the cursor as a difference. A key
-    decides one and goes on to the next that is open; what was decided is in the file at once. Gives
-    the entity whose page is to be opened, where one is."""
+    decides one and goes on to the next that is open; what was decided is in the file at once, and
+    of a changeset that the server keeps it is sent in the background. Gives the entity whose page
+    is to be opened, where one is."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     CSS = """
@@ -106,6 +123,11 @@ class ReviewScreen(OverlayScreen[Urn]):
         self._rows = ReviewRows(lambda: bool(self.check_action("edit", ())))
         self._user = ""
         self._progress = ""
+        # What tells the server that keeps it from others; empty for one that is in its file alone.
+        self._server = ""
+        self._why_undecided = ""
+        self._is_syncing = self._is_sync_due = self._is_unreached = False
+        self._retrying: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the edits, the one under the cursor, and the keys."""
@@ -134,6 +156,8 @@ class ReviewScreen(OverlayScreen[Urn]):
         """Offer what can be done with the edit under the cursor."""
         del parameters
         item = self._item
+        if action == "sync":
+            return bool(self._server)
         if action in ("accept", "refuse", "reopen", "edit", "accept_all", "apply"):
             if self._progress or item is None:
                 return False
@@ -166,6 +190,8 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     def action_accept_all(self) -> None:
         """Have everything written that is open, once that is confirmed."""
+        if self._refuses_to_decide():
+            return
         count = len(self._changeset.of("open"))
         question = Text.assemble(
             f"Accept all {count:,} that are open?\n\nNothing is written before you press ",
@@ -177,7 +203,7 @@ class ReviewScreen(OverlayScreen[Urn]):
     def action_edit(self) -> None:
         """Change the text of the edit under the cursor, and accept it."""
         item = self._item
-        if item is None:
+        if item is None or self._refuses_to_decide():
             return
         edit = item.edit
 
@@ -205,7 +231,7 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     def action_apply(self) -> None:
         """Write what was accepted, once that is confirmed."""
-        if self._session.refuses_to_write():
+        if self._session.refuses_to_write() or self._refuses_to_decide():
             return
         count = len(self._changeset.of("accepted"))
         changes = "1 change" if count == 1 else f"{count:,} changes"
@@ -231,6 +257,15 @@ class ReviewScreen(OverlayScreen[Urn]):
             self._show(self._rows.cursor)
             self.say(f"By now {now:,} are accepted, not {count:,}: look again.", error=True)
         return now == count
+
+    def action_sync(self) -> None:
+        """Fetch what colleagues decided, and send what was decided here."""
+        self._sync()
+
+    def hear(self, changes: Changes) -> None:
+        """Fetch what colleagues decided, where this changeset changed on the server."""
+        if self._server and changeset_urn(self._changeset.id) in changes:
+            self._sync()
 
     def action_open(self) -> None:
         """Open the page of the entity."""
@@ -283,19 +318,76 @@ class ReviewScreen(OverlayScreen[Urn]):
         """Note a decision in the file; return whether that could be done. Whoever accepts an edit
         has seen what somebody else wrote there meanwhile. What a colleague decided meanwhile in the
         same file is shown first."""
+        if self._refuses_to_decide():
+            return False
         before = item.theirs if state == "accepted" else None
         try:
             self._read_again()
             now = self._items[self._place_of(item)]
             if (now.state, now.edit, now.theirs) != (item.state, item.edit, item.theirs):
                 self._show(self._place_of(item))
-                self.say("Somebody decided this meanwhile: look at it again.", error=True)
+                self.say(OVERTAKEN, error=True)
                 return False
             self._changeset.decide(item.number, state, self._user, text=text, before=before)
+            self._items = self._changeset.items
         except CatalogError as error:
             self.say(str(error), error=True)
             return False
+        self._sync()
         return True
+
+    def _refuses_to_decide(self) -> bool:
+        """Return whether nothing may be decided of what the server keeps; where it is so, that is
+        said."""
+        if self._why_undecided:
+            self.say(self._why_undecided, error=True)
+        return bool(self._why_undecided)
+
+    def _sync(self) -> None:
+        """Exchange with the server what was decided; once the exchange under way is done."""
+        self._is_sync_due = bool(self._server) and self.is_attached
+        if self._is_sync_due and not self._is_syncing and not self._progress:
+            self._is_syncing = True
+            self._exchange()
+
+    @work(group="sync")
+    async def _exchange(self) -> None:
+        doing = "exchanging what was decided"
+        try:
+            while self._is_sync_due:
+                self._is_sync_due = False
+                with self._session.reporting(doing, self._tell_trouble, self._sync):
+                    await self._exchange_once()
+        finally:
+            self._is_syncing = False
+            if self._is_unreached and self._retrying is None and self._is_shown:
+                self._retrying = self.set_timer(_RETRY_SECONDS, self._try_again)
+            if not self._progress:
+                self._items = self._changeset.items
+                self._show(self._rows.cursor)
+
+    def _try_again(self) -> None:
+        self._retrying = None
+        self._sync()
+
+    async def _exchange_once(self) -> None:
+        self._is_unreached = False
+        try:
+            outcome = await sync_changeset(await self._session.catalog(), self._changeset)
+        except Unreachable:
+            self._is_unreached = True
+            raise
+        if outcome.taken_back:
+            self.say(outcome.why, error=True)
+        for number in outcome.overtaken:
+            edit = self._changeset.item(number).edit
+            self.say(f"{edit.name} · {edit_column(edit)}: {OVERTAKEN}", error=True)
+
+    def _tell_trouble(self, sentence: str) -> bool:
+        """Say why nothing was exchanged; of a server that is not reached the heading tells."""
+        if not self._is_unreached:
+            self.say(sentence, error=True)
+        return self._is_shown
 
     @work(group="draft")
     async def _keep_draft(self, edit: StagedEdit, text: str) -> None:
@@ -338,13 +430,23 @@ class ReviewScreen(OverlayScreen[Urn]):
                 self._changeset.decide_open("accepted", self._user)
             except CatalogError as error:
                 self.say(str(error), error=True)
+            self._items = self._changeset.items
             self._show(self._rows.cursor)
+            self._sync()
 
     @work(group="user")
     async def _read_user(self) -> None:
         with self._session.reporting("asking who you are", lambda _: True):
-            user = await (await self._session.catalog()).me()
+            catalog = await self._session.catalog()
+            key = server_key(catalog)
+            if self._changeset.is_shared_with(key):
+                self._server = key
+                self._show_heading()
+                self._sync()
+            user = await catalog.me()
             self._user = str(user) if user is not None else ""
+            if self._server:
+                self._why_undecided = await why_undecided(catalog)
 
     @work(exclusive=True, group="apply")
     async def _apply(self) -> None:
@@ -362,6 +464,7 @@ class ReviewScreen(OverlayScreen[Urn]):
                     raise outcome.ended_by
         finally:
             self._progress = ""
+            self._items = self._changeset.items
             self._show(self._rows.cursor)
         if outcome is None:
             return
@@ -379,8 +482,13 @@ class ReviewScreen(OverlayScreen[Urn]):
         self._progress = f"writing {done:,} of {total:,} …"
         self._show_heading()
 
+    @property
+    def _is_shown(self) -> bool:
+        """Whether there is something to draw on; a worker may end after the screen was closed."""
+        return self.is_attached and bool(self.query(TableRows))
+
     def _show(self, cursor: int) -> None:
-        if not self.is_attached:
+        if not self._is_shown:
             return
         table = self.query_one(TableRows)
         table.show(review_page(self._items), cursor=cursor, empty="There is nothing to review.")
@@ -389,14 +497,18 @@ class ReviewScreen(OverlayScreen[Urn]):
         self.refresh_bindings()
 
     def _show_heading(self) -> None:
-        if not self.is_attached:
+        if not self._is_shown:
             return
         counts = [Text(self._progress, "bold")] if self._progress else []
         states = [Text(words) for words in review_counts(self._changeset)]
         who = Urn.label(self._changeset.proposed_by)
         proposed = f"proposed by {who}" if who else ""
-        heading = [said(self._changeset.title, "bold"), *counts, *states, said(proposed, "dim")]
+        title = said(self._changeset.title, "bold")
+        heading = [title, *counts, *states, self._said_shared(), said(proposed, "dim")]
         self.query_one("#heading", Static).update(join(heading))
+
+    def _said_shared(self) -> Text:
+        return _said_shared(len(self._changeset.unsent(self._server))) if self._server else Text()
 
     def _show_item(self) -> None:
         item = self._item
@@ -406,7 +518,8 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
+        if self._is_shown:
+            self.query_one(KeyLine).say(message, error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,10 +618,27 @@ def project_prompt(folder: str) -> PromptScreen:
     return PromptScreen("A dbt project", hint, folder)
 
 
+def _said_shared(unsent: int) -> Text:
+    return Text(f"{unsent:,} not sent yet", "bold") if unsent else Text("shared")
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A changeset of a file, of the server, or of both: then `kept` is the working copy."""
+
+    title: str
+    at: datetime
+    counts: str
+    kept: StagedChangeset | None = None
+    shared: Urn | None = None
+    unsent: int = 0
+
+
 class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
-    """The changesets that are kept, the newest first; gives the one to be reviewed, or the folder
-    of a dbt project. A file of descriptions becomes one, and the changeset of a colleague is
-    reviewed in its own file. `project` is the folder of the project that was opened last."""
+    """The changesets that are kept here and on the server, the newest first; gives the one to be
+    reviewed, or the folder of a dbt project. A file of descriptions becomes one, and the changeset
+    of a colleague is reviewed in its own file. `project` is the folder of the project that was
+    opened last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
     CSS = """
@@ -525,7 +655,8 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         super().__init__()
         self._session = session
         self._project = project
-        self._kept: list[StagedChangeset] = []
+        self._listed: list[_Listed] = []
+        self._can_share = False
 
     def compose(self) -> ComposeResult:
         """Yield how many there are, which, and the keys."""
@@ -541,9 +672,21 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
 
     def action_open(self) -> None:
         """Review the one under the cursor."""
-        at = self.query_one(Rows).cursor
-        if at < len(self._kept):
-            self.dismiss(self._kept[at])
+        one = self._current
+        if one is not None and one.shared is not None:
+            self._fetch(one.shared)
+        elif one is not None:
+            self.dismiss(one.kept)
+
+    def action_share(self) -> None:
+        """Have the server keep the one under the cursor, for everybody to review."""
+        one = self._current
+        if one is not None and one.kept is not None and not self._session.refuses_to_write():
+            self._share(one.kept)
+
+    def action_reload(self) -> None:
+        """Look for changesets again."""
+        self._read()
 
     def action_take_in(self) -> None:
         """Ask for a file, and review what it would change."""
@@ -566,7 +709,19 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to review only where there is one."""
         del parameters
-        return bool(self._kept) if action == "open" else True
+        if action == "share":
+            return self._can_share and self._current is not None and self._current.shared is None
+        return bool(self._listed) if action == "open" else True
+
+    @property
+    def _current(self) -> _Listed | None:
+        at = self.query_one(Rows).cursor
+        return self._listed[at] if at < len(self._listed) else None
+
+    @on(Rows.Moved)
+    def _move(self, event: Rows.Moved) -> None:
+        event.stop()
+        self.refresh_bindings()
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
@@ -587,32 +742,76 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
             return
         self._show_count()
 
+    @work(exclusive=True, group="file")
+    async def _fetch(self, urn: Urn) -> None:
+        self.query_one("#what", Static).update("fetching the changeset …")
+        with self._session.reporting("fetching the changeset"):
+            self.dismiss(await fetch_changeset(await self._session.catalog(), urn))
+            return
+        self._show_count()
+
+    @work(exclusive=True, group="file")
+    async def _share(self, changeset: StagedChangeset) -> None:
+        self.query_one("#what", Static).update("sharing the changeset …")
+        with self._session.reporting("sharing the changeset"):
+            await share_changeset(await self._session.catalog(), changeset)
+            self.query_one(KeyLine).say("Shared: whoever may edit can review it now.")
+        self._read()
+
     @work(exclusive=True, group="changesets")
     async def _read(self) -> None:
-        rows = self.query_one(Rows)
-        rows.show(0, self._draw, empty="looking for changesets …")
+        if not self._listed:
+            self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
-            self._kept = await asyncio.to_thread(_read_kept)
+            kept = await asyncio.to_thread(_read_kept, kept_changesets())
             if await asyncio.to_thread(Path("dbt_project.yml").is_file):
                 # The one that is being worked in.
                 self._project = "."
-        count = len(self._kept)
+            if kept:
+                self._show_listed([_kept_file(one) for one in kept])
+            catalog = await self._session.catalog()
+            key = server_key(catalog)
+            # What the server keeps is told from files that were shared also where it is silent.
+            copies = await asyncio.to_thread(_read_kept, shared_copies(key))
+            known = [one for one in (*copies, *kept) if one.is_shared_with(key)]
+            found = {one.id: _shared_copy(one, key) for one in reversed(known)}
+            files = [_kept_file(one) for one in kept if one.id not in found]
+            if found or files:
+                self._show_listed([*found.values(), *files])
+            self._can_share = (await catalog.abilities()).proposals
+            if self._can_share:
+                queue = await shared_changesets(catalog)
+                listed = {one.urn.name for one in queue}
+                gone = [_kept_file(one) for one in kept if one.id in found.keys() - listed]
+                shown = [_shared(one, found.get(one.urn.name)) for one in queue]
+                files = [_kept_file(one) for one in kept if one.id not in {*found, *listed}]
+                self._show_listed([*shown, *gone, *files])
+        if not self._listed:
+            self._show_listed([])
+
+    def _show_listed(self, listed: list[_Listed]) -> None:
+        rows = self.query_one(Rows)
+        current = self._current
+        self._listed = sorted(listed, key=lambda one: one.at, reverse=True)
+        places = {(one.at, one.title): at for at, one in enumerate(self._listed)}
+        cursor = places.get((current.at, current.title), 0) if current is not None else 0
         empty = "p in the worklist proposes texts, i reviews a file, d opens a dbt project."
-        rows.show(count, self._draw, empty=empty)
+        rows.show(len(self._listed), self._draw, cursor=cursor, empty=empty)
         self._show_count()
         self.refresh_bindings()
 
     def _show_count(self) -> None:
-        count = len(self._kept)
+        count = len(self._listed)
         words = "1 changeset" if count == 1 else f"{count:,} changesets"
         heading = Text(words if count else "No changesets", "bold")
         self.query_one("#what", Static).update(heading)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._kept[index]
+        one = self._listed[index]
         moment = self._session.times.said(round(one.at.timestamp() * 1000))
         title = padded(said(one.title, "bold"), max(width - len(moment) - 4, 8))
-        counts = join([Text(words) for words in review_counts(one)])
+        shared = [_said_shared(one.unsent)] if one.shared is not None else []
+        counts = join([Text(one.counts), *shared])
         return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)
 
 
@@ -637,10 +836,26 @@ async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
     return await steward.stage(edits, path.name)
 
 
-def _read_kept() -> list[StagedChangeset]:
-    """Return the changesets that are kept and can be read, the newest first. Blocks."""
+def _kept_file(changeset: StagedChangeset) -> _Listed:
+    counts = " · ".join(review_counts(changeset))
+    return _Listed(changeset.title, changeset.at, counts, changeset)
+
+
+def _shared_copy(changeset: StagedChangeset, key: str) -> _Listed:
+    unsent = len(changeset.unsent(key))
+    return replace(_kept_file(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
+
+
+def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
+    unsent = copy.unsent if copy is not None else 0
+    counts = copy.counts if copy is not None and unsent else proposal_counts(shared)
+    return _Listed(shared.title, shared.at, counts, None, shared.urn, unsent)
+
+
+def _read_kept(paths: Iterable[Path]) -> list[StagedChangeset]:
+    """Return the changesets of files that can be read, in the order of the files. Blocks."""
     found = []
-    for path in kept_changesets():
+    for path in paths:
         try:
             found.append(StagedChangeset.open(path))
         except CatalogError:
