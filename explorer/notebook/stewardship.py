@@ -2,6 +2,7 @@
 showing itself and a DataFrame when asked."""
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -11,6 +12,7 @@ from explorer import stewardship
 from explorer.client.records import LoadReport, RefusedChange
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.progress import with_progress
 from explorer.notebook.schema import described
@@ -25,6 +27,7 @@ from explorer.notebook.view import (
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import KINDS
 from explorer.stewardship.documentation import digest_of
+from explorer.stewardship.proposals import changeset_urn
 from explorer.views import stewardship as views
 from explorer.views.diff import Diff, DiffLine
 from explorer.views.feed import feed_counts, feed_page, feed_remarks, feed_table
@@ -52,6 +55,7 @@ __all__ = [
     "FeedTable",
     "LoadTable",
     "NotebookStewardship",
+    "ProposalsTable",
     "WorklistTable",
     "frame_entries",
     "loaded",
@@ -380,6 +384,26 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
             yield Say(f"Nothing is written yet: catalog docs review {self.changeset.path}")
 
 
+class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
+    """The changesets that the server keeps, the newest first; `cat.stewardship.review(urn)` decides
+    one."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row for each changeset. No request.
+
+        urn, id, title, proposed_by                string
+        at                                         datetime64   when it was proposed
+        edits                                      int64        how many edits there are
+        open, accepted, refused, applied, failed   int64        how many of them are so
+        """
+        return to_frame(views.proposals_table(self))
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Proposals", f"{len(self):,} on the server")
+        if self:
+            yield from table_parts(views.proposals_table(self))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadTable(ShownTable, LoadReport):
     """What became of a list of changes."""
@@ -563,23 +587,44 @@ class NotebookStewardship(stewardship.Stewardship):
 
     def review(
         self,
-        changeset: "stewardship.StagedChangeset | stewardship.Changeset | str | Path",
+        changeset: "stewardship.StagedChangeset | stewardship.Changeset | Urn | str | Path",
         *,
         title: str = "Edited in a notebook",
     ) -> "ReviewWidget":
         """Return a widget in which a staged changeset is decided and written: one that `stage`
-        gave, or its file. What `Documentation.diff` or `changeset` shows is staged under a title
-        first. No request; staging is one.
+        gave, its file, or by its URN or id one that the server keeps, which is fetched. What
+        `Documentation.diff` or `changeset` shows is staged under a title first. No request;
+        staging is one, and fetching what `fetch_changeset` costs.
 
         Raises `InvalidInput` for a file that is no changeset, or where nothing is to be staged.
         """
         from explorer.notebook.widgets.review import review
 
-        if isinstance(changeset, str | Path):
-            changeset = stewardship.StagedChangeset.open(Path(changeset).expanduser())
+        if isinstance(changeset, Urn):
+            changeset = self.fetch_changeset(changeset)
+        elif isinstance(changeset, str | Path):
+            changeset = self._opened(changeset)
         elif isinstance(changeset, stewardship.Changeset):
             changeset = self.stage(stewardship.stage_changes(changeset.changes), title)
         return review(self._shown_in, changeset)
+
+    def _opened(self, given: "str | Path") -> stewardship.StagedChangeset:
+        path = Path(given).expanduser()
+        if isinstance(given, str) and not path.exists():
+            with suppress(InvalidInput):
+                return self.fetch_changeset(changeset_urn(given))
+        return stewardship.StagedChangeset.open(path)
+
+    def proposals(self) -> ProposalsTable:
+        """Return the changesets that the server keeps, the newest first; see `shared_changesets`.
+
+        Example: `cat.stewardship.proposals().df`
+        """
+        return ProposalsTable(self.shared_changesets())
+
+    @_shown(AsyncStewardship.share_changeset, "sharing")
+    def share(self, found: Urn) -> Urn:
+        return found
 
     @_shown(AsyncStewardship.coverage, "counting what is documented")
     def coverage(self, found: stewardship.Coverage) -> CoverageTable:

@@ -38,6 +38,11 @@ FACES = {
         ("docs review --apply", "docs review --accept-all"),
         (".review",),
     ),
+    "a review of what the server keeps, by whoever may edit": Faces(
+        ("changesets.share", "changesets.reload", "review.sync"),
+        ("docs share", "docs proposals --json", "docs review", "docs withdraw"),
+        (".share", ".proposals", ".review", ".sync_changeset", ".withdraw_changeset"),
+    ),
     "a conflict": Faces(
         ("conflict.take-mine", "conflict.take-theirs"),
         ("describe --force", "describe --edit"),

@@ -211,7 +211,17 @@ class LineageRequests:
 
 
 Kind = Literal[
-    "search", "measures", "offers", "tree", "entity", "tab", "user", "preview", "draft", "save"
+    "search",
+    "measures",
+    "offers",
+    "tree",
+    "entity",
+    "tab",
+    "user",
+    "preview",
+    "draft",
+    "save",
+    "sync",
 ]
 
 

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import traitlets
 
 from explorer.client.display import line
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, Unreachable
 from explorer.notebook.view import table_parts, tabulated
 from explorer.notebook.widgets.base import (
     REVIEW_MODULE,
@@ -25,6 +25,7 @@ from explorer.notebook.widgets.explorer.editor import READ_ONLY, DraftEditor, Wi
 from explorer.notebook.widgets.explorer.markup import difference_lines
 from explorer.stewardship.changeset import apply_staged
 from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided
 from explorer.stewardship.staging import STATES
 from explorer.views import stewardship as views
 from explorer.views.parts import Difference, Fold, Part, Title
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.stewardship.changeset import StagedOutcome
+    from explorer.stewardship.proposals import SyncOutcome
     from explorer.stewardship.staging import ReviewItem, ReviewState, StagedChangeset
 
 __all__ = ["ReviewWidget", "review"]
@@ -146,19 +148,30 @@ class ReviewSession:
         self.number = 0
         self._user = ""
         self._progress: dict[str, int] = {}
+        # What tells the server that keeps it from others; empty for one that is in its file alone.
+        self._server = ""
+        self._why_undecided = ""
+        self._is_syncing = self._is_sync_due = False
         first = changeset.next_open()
         self._go_to(first.number if first is not None else 0)
 
     def begin(self) -> None:
-        """Ask who decides here, and look for texts that were typed before."""
+        """Ask who decides here, look for texts that were typed before, and fetch what colleagues
+        decided of a changeset that the server keeps."""
 
-        def read(catalog: "NotebookCatalog") -> str:
+        def read(catalog: "NotebookCatalog") -> tuple[str, str]:
             user = catalog.me()
-            return str(user) if user is not None else ""
+            why = catalog.wait(why_undecided(catalog.core)) if self._server else ""
+            return str(user) if user is not None else "", why
 
-        def then(user: str) -> None:
-            self._user = user
+        def then(found: tuple[str, str]) -> None:
+            self._user, self._why_undecided = found
 
+        key = server_key(self.catalog.core)
+        if self.changeset.is_shared_with(key):
+            self._server = key
+            self.draw()
+            self._sync()
         # A file is decided also where the server is not reached; it says no name then.
         self.asking.ask("user", "", read, then, failed=lambda _: True)
         self.drafts.look()
@@ -237,6 +250,7 @@ class ReviewSession:
         with self.lock:
             if self._progress:
                 raise InvalidInput(_UNDER_WAY)
+            self._check_allowed()
 
             def note(_: object) -> int:
                 self.changeset.read_again()
@@ -245,7 +259,11 @@ class ReviewSession:
                     raise InvalidInput(f"by now {now:,} are open, and not {count:,}; look again")
                 return self.changeset.decide_open("accepted", self._user)
 
-            self._ask_file(note, lambda done: self.show("said", f"Accepted: {done:,}."))
+            def then(done: int) -> None:
+                self.show("said", f"Accepted: {done:,}.")
+                self._sync()
+
+            self._ask_file(note, then)
 
     def apply(self, count: int) -> None:
         """Write what was accepted, where it is as much as the reader was told."""
@@ -254,6 +272,7 @@ class ReviewSession:
                 raise InvalidInput(_UNDER_WAY)
             if self.catalog.read_only:
                 raise InvalidInput(READ_ONLY)
+            self._check_allowed()
             self._tell_progress(0, count)
             self.draw()
             told_at = monotonic()
@@ -280,8 +299,8 @@ class ReviewSession:
         self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
 
     def read_again(self) -> None:
-        """Take in what other programs noted in the file."""
-        self._ask_file(lambda _: self.changeset.read_again(), lambda _: None)
+        """Take in what other programs noted in the file, and colleagues on the server."""
+        self._ask_file(lambda _: self.changeset.read_again(), lambda _: self._sync())
 
     def type(self, typed: Any) -> None:
         """Take the text of a draft as a page has it."""
@@ -303,6 +322,7 @@ class ReviewSession:
             self.changeset.decide(number, state, self._user, text=text, before=before)
 
         def then(_: object) -> None:
+            self._sync()
             if draft is not None:
                 self.drafts.decided(draft)
             following = self.changeset.next_open(number) if state != "open" else None
@@ -312,6 +332,43 @@ class ReviewSession:
                 self.show("said", _ALL_DECIDED)
 
         self._ask_file(note, then)
+
+    def _check_allowed(self) -> None:
+        if self._why_undecided:
+            raise InvalidInput(self._why_undecided)
+
+    def _sync(self) -> None:
+        """Exchange with the server what was decided; once the exchange under way is done."""
+        with self.lock:
+            self._is_sync_due = self._is_syncing and bool(self._server)
+            if self._is_syncing or not self._server:
+                return
+            self._is_syncing = True
+
+        def read(catalog: "NotebookCatalog") -> "SyncOutcome":
+            return catalog.wait(sync_changeset(catalog.core, self.changeset))
+
+        def then(outcome: "SyncOutcome") -> None:
+            if outcome.taken_back:
+                self.show("problem", line(outcome.why, _CELL))
+            for number in outcome.overtaken:
+                edit = self.changeset.item(number).edit
+                place = f"{edit.name} · {views.edit_column(edit)}"
+                self.show("problem", line(f"{place}: {OVERTAKEN}", _CELL))
+            go_on()
+
+        def failed(error: Exception) -> bool:
+            go_on()
+            # Without a network the heading says what is not sent.
+            return isinstance(error, Unreachable)
+
+        def go_on() -> None:
+            self._is_syncing = False
+            self.draw()
+            if self._is_sync_due:
+                self._sync()
+
+        self.asking.ask("sync", "", read, then, failed=failed, in_turn=True)
 
     def _ask_file(self, note: Callable[[object], Any], then: Callable[[Any], None]) -> None:
         """Read or write the file, off the kernel's thread, then do something and show all."""
@@ -347,8 +404,8 @@ class ReviewSession:
         item = self.item(number)
         if item is None or item.state == "applied":
             return None
-        if self._progress:
-            self.show("problem", _UNDER_WAY)
+        if self._progress or self._why_undecided:
+            self.show("problem", _UNDER_WAY if self._progress else self._why_undecided)
             return None
         return item
 
@@ -368,6 +425,7 @@ class ReviewSession:
         states = [[state, count] for state, count in counts.items()]
         return {
             "title": line(changeset.title, _CELL),
+            "shared": self._said_shared(),
             "columns": [column.title for column in table.columns],
             "counts": states,
             "total": len(changeset.items),
@@ -389,6 +447,10 @@ class ReviewSession:
                 for item, row in zip(shown, table.rows, strict=True)
             ],
         }
+
+    def _said_shared(self) -> str:
+        unsent = len(self.changeset.unsent(self._server)) if self._server else 0
+        return f"{unsent:,} not sent yet" if unsent else "shared" if self._server else ""
 
     def _told_item(self) -> dict[str, Any]:
         item = self.item()
@@ -419,10 +481,11 @@ class ReviewWidget(EditorWidget):
         review
 
     `a` accepts the edit that is shown, `x` refuses it, `e` changes its text and `u` takes the
-    decision back; each is in the changeset's file at once. ctrl+s writes what was accepted, once
-    that is confirmed. `changeset` is what is decided, `df` a row for each edit and what became of
-    it. What is typed is shared by all views and kept on disk. Nothing waits for the catalog on the
-    kernel's thread; `wait()` does. Where no kernel runs, the notebook keeps the list as it was.
+    decision back; each is in the changeset's file at once, and of one that the server keeps it is
+    sent in the background. ctrl+s writes what was accepted, once that is confirmed. `changeset` is
+    what is decided, `df` a row for each edit and what became of it. What is typed is shared by all
+    views and kept on disk. Nothing waits for the catalog on the kernel's thread; `wait()` does.
+    Where no kernel runs, the notebook keeps the list as it was.
     """
 
     _esm = REVIEW_MODULE

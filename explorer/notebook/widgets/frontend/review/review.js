@@ -81,7 +81,7 @@ function render({ model, el }) {
 
   function drawReview() {
     const review = told(), rows = review.rows || [];
-    redraw(head, make("h3", { text: review.title }), make("span", { class: "cx-gap" }),
+    redraw(head, make("h3", { text: review.title }), make("span", { class: "cx-dim", text: review.shared || "" }), make("span", { class: "cx-gap" }),
       button("again", "Read the file again", "quiet", true, () => say("again"), "takes in what was decided elsewhere"));
     const only = (state, label, count) => make("button", { type: "button", class: "cx-chip", "data-f": `only ${state}`, "aria-pressed": String(review.only === state), on: { click: () => say("only", { state }) } },
       label, " ", make("span", { text: (count ?? 0).toLocaleString("en") }));

@@ -1,0 +1,145 @@
+"""Changesets that the server keeps, in a notebook: a table of them, and the review of one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidInput, Unreachable
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.notebook.stewardship import ProposalsTable
+from explorer.notebook.widgets import review as review_module
+from explorer.stewardship import StagedChangeset, StagedEdit
+from tests.conftest import schema_metadata
+
+WAIT_SECONDS = 30
+COLUMNS = ("id", "zip", "city")
+
+
+@pytest.fixture
+def shared(cat: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """A changeset of three texts in its file, which the server keeps too."""
+    table = Urn.dataset("hive", f"proposals.{request.node.name}")
+    cat.ingest(Proposal(table, "schemaMetadata", schema_metadata(dict.fromkeys(COLUMNS))))
+    edits = [StagedEdit(str(table), table.name, path, text=f"Proposed {path}.") for path in COLUMNS]
+    staged = cat.stewardship.stage(edits, request.node.name, tmp_path / "three.changes.jsonl")
+    cat.stewardship.share(staged)
+    return staged
+
+
+def hear(review: Any, kind: str, **more: Any) -> None:
+    """What the page would send."""
+    review._handle_custom_msg({"kind": kind, "seq": 1, "view": "page", **more}, [])
+    assert review.wait(WAIT_SECONDS)
+
+
+def colleague_decides(cat: Any, shared: StagedChangeset, number: int, state: Any) -> None:
+    shared.decide(number, state, "urn:li:corpuser:colleague")
+    cat.stewardship.sync_changeset(shared)
+
+
+def test_the_queue_is_a_table_and_a_frame(cat: Any, shared: StagedChangeset) -> None:
+    found = cat.stewardship.proposals()
+    assert isinstance(found, ProposalsTable)
+    mine = next(one for one in found if one.urn.name == shared.id)
+    assert (mine.title, mine.edits, mine.counts) == (shared.title, 3, {"open": 3})
+    frame = found.df
+    row = frame[frame["id"] == shared.id].iloc[0]
+    assert (row["title"], row["edits"], row["open"], row["applied"]) == (shared.title, 3, 3, 0)
+    assert str(frame["open"].dtype) == "int64"
+    assert shared.id in repr(found)
+    assert shared.id in found._repr_html_()
+
+
+def test_one_of_the_queue_is_reviewed_by_its_urn_or_its_id(
+    cat: Any, shared: StagedChangeset
+) -> None:
+    for given in (Urn("changeset", (shared.id,)), f"urn:li:changeset:{shared.id}", shared.id):
+        review = cat.stewardship.review(given)
+        assert review.wait(WAIT_SECONDS)
+        assert review.review["shared"] == "shared"
+        assert review.changeset.path != shared.path
+        review.close()
+    review = cat.stewardship.review(shared.id)
+    hear(review, "decide", number=1, state="accepted")
+    assert review.review["shared"] == "shared"
+    cat.stewardship.sync_changeset(shared)
+    assert shared.items[0].state == "accepted"
+    colleague_decides(cat, shared, 2, "refused")
+    review.read_again()
+    assert review.wait(WAIT_SECONDS)
+    assert [row["state"] for row in review.review["rows"]] == ["accepted", "refused", "open"]
+    hear(review, "apply", count=1)
+    cat.stewardship.sync_changeset(shared)
+    assert [item.state for item in shared.items] == ["applied", "refused", "open"]
+    review.close()
+    with pytest.raises(InvalidInput, match="no changeset"):
+        cat.stewardship.review(__file__)
+
+
+def test_the_file_that_was_shared_is_reviewed_with_the_others(
+    cat: Any, shared: StagedChangeset
+) -> None:
+    review = cat.stewardship.review(shared.path)
+    assert review.wait(WAIT_SECONDS)
+    hear(review, "all", count=3)
+    (mine,) = [one for one in cat.stewardship.proposals() if one.urn.name == shared.id]
+    assert mine.counts == {"accepted": 3}
+    review.close()
+
+
+def test_without_a_network_it_says_what_is_not_sent_yet(
+    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = cat.stewardship.review(shared.id)
+    assert review.wait(WAIT_SECONDS)
+
+    async def silent(*_: Any) -> Any:
+        raise Unreachable("nobody answers")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(review_module, "sync_changeset", silent)
+        hear(review, "decide", number=1, state="accepted")
+        hear(review, "decide", number=2, state="refused")
+        assert review.review["shared"] == "2 not sent yet"
+        assert not review.problem
+    review.read_again()
+    assert review.wait(WAIT_SECONDS)
+    assert review.review["shared"] == "shared"
+    review.close()
+
+
+def test_what_somebody_decided_meanwhile_is_told(
+    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    review = cat.stewardship.review(shared.id)
+    assert review.wait(WAIT_SECONDS)
+    from explorer.stewardship.proposals import sync_changeset
+
+    async def late(*given: Any) -> Any:
+        monkeypatch.setattr(review_module, "sync_changeset", sync_changeset)
+        shared.decide(1, "refused", "urn:li:corpuser:colleague")
+        await sync_changeset(given[0], shared)
+        return await sync_changeset(*given)
+
+    monkeypatch.setattr(review_module, "sync_changeset", late)
+    hear(review, "decide", number=1, state="accepted")
+    assert "id: Somebody decided this meanwhile: look at it again." in review.problem
+    review.close()
+
+
+def test_who_may_only_read_is_told_and_decides_nothing(
+    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reads(_: Any) -> str:
+        return "Your token has the role reader."
+
+    monkeypatch.setattr(review_module, "why_undecided", reads)
+    review = cat.stewardship.review(shared.id)
+    assert review.wait(WAIT_SECONDS)
+    for kind, more in (("decide", {"number": 1, "state": "accepted"}), ("all", {"count": 3})):
+        hear(review, kind, **more)
+        assert "role reader" in review.problem
+    assert [row["state"] for row in review.review["rows"]] == ["open"] * 3
+    review.close()
