@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from explorer.client import Catalog
@@ -330,6 +330,22 @@ def test_two_machines_apply_each_edit_once(
     assert [*texts(ann, orders)] == COLUMNS
 
 
+def test_outcomes_are_sent_while_it_is_applied(
+    meet: Meet, orders: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.stewardship.proposals._GROUP", 2)
+    ann = meet("ann")
+    mine = ann.propose(orders, *COLUMNS)
+    mine.decide_open("accepted", ann.urn)
+    ann.steward.share_changeset(mine)
+    (key,) = mine.shared_with
+    left: list[int] = []
+    ann.steward.apply_staged(mine, lambda *_: left.append(len(mine.unsent(key))))
+    assert len(left) == len(COLUMNS)
+    assert max(left) == 1
+    assert not mine.unsent(key)
+
+
 def test_what_is_applied_stays_applied_whatever_was_decided_at_that_moment(
     meet: Meet, orders: str
 ) -> None:
@@ -546,6 +562,8 @@ STEP = st.tuples(
 @settings(
     max_examples=25,
     deadline=None,
+    # Each example asks a real service; making a failing one smaller takes minutes.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(STEP, min_size=5, max_size=30), st.integers(0, 1000))
