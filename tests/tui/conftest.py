@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pytest
 from rich.cells import cell_len
@@ -51,12 +51,6 @@ def _nothing_of_other_tests() -> None:
     (config.state_dir() / JOURNAL).unlink(missing_ok=True)
 
 
-class Painting:
-    """How often something was to be painted; None where it is painted in truth."""
-
-    count: ClassVar[int | None] = None
-
-
 @pytest.fixture(autouse=True)
 def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is painted that nobody looks at, but in tests marked `paints`.
@@ -71,11 +65,9 @@ def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     def render(self: Compositor, full: bool = False, **more: Any) -> Any:
         if full:
             return painted(self, full, **more)
-        Painting.count = (Painting.count or 0) + 1
         self._dirty_regions.clear()
         return None
 
-    monkeypatch.setattr(Painting, "count", 0)
     monkeypatch.setattr(Compositor, "render_update", render)
 
 
@@ -131,8 +123,6 @@ class Reader:
     def __init__(self, app: CatalogApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
-        self._text = ""
-        self._drawn: object = None
 
     async def press(self, *keys: str) -> None:
         await self.looks()
@@ -177,14 +167,7 @@ class Reader:
             await self.pilot.pause()
 
     def screen(self) -> str:
-        """What a reader sees, as text. It is drawn again where something was to be painted since
-        the last look."""
-        state = (Painting.count, self.app.screen)
-        if Painting.count is None or state != self._drawn:
-            self._text, self._drawn = self._draw(), state
-        return self._text
-
-    def _draw(self) -> str:
+        """What a reader sees, as text."""
         # The way of an exported picture takes four times as long, and is taken at every look.
         under = self.app._background_screens
         drawn = self.app.screen._compositor.render_update(full=True, screen_stack=under)
