@@ -124,7 +124,8 @@ class JournalSave:
     @property
     def edits(self) -> "tuple[tuple[Edit, tuple[str, ...]], ...]":
         """One edit for each value that the save changed, with the ids of its entries, the last
-        first.
+        first, but what made an entity behind all others: edits that are made at the same time
+        reach the journal in any order.
 
         Of labels and links the edit names those that the save added or removed, and no others.
         """
@@ -137,7 +138,10 @@ class JournalSave:
                 first, before = found.pop(place)
                 edit, ids = _joined(first, edit), (*before, *ids)
             found[place] = edit, ids
-        return tuple(reversed(found.values()))
+        edits = reversed(found.values())
+        return tuple(
+            sorted(edits, key=lambda one: one[0].what == "entity" and one[0].before is None)
+        )
 
     def has(self, words: str) -> bool:
         """Return whether every word is somewhere in the save: in the URN of an entity, a column, a

@@ -494,6 +494,23 @@ def test_undo_takes_back_all_that_one_save_did_and_redo_does_it_again(
         client.undo_save()
 
 
+def test_a_tag_is_undone_after_its_uses_in_whatever_order_the_journal_has_them(
+    client: Any, table: Any, tmp_path: Path, unmade: Any
+) -> None:
+    tag, path = unmade[0], tmp_path / "journal.jsonl"
+    client.journal_in(path)
+    client.add_tags(table, TAGS[1])
+    one_page_of_tags(client, table, tag)
+    before, made, *uses = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((before, *uses, made)))
+    client.journal_in(path)
+    client.undo_save()
+    assert tags_of(client, table) == [TAGS[1]]
+    assert not client.exists(tag)
+    client.redo()
+    assert tags_of(client, table) == [tag, TAGS[0]]
+
+
 def test_a_tag_that_others_use_or_changed_stays_when_its_creation_is_undone(
     client: Any, table: Any, journal: Any, unmade: Any
 ) -> None:
