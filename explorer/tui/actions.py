@@ -405,6 +405,11 @@ _EDITING: tuple[Action, ...] = (
         "share",
         writes=True,
     ),
+    Action(
+        *("changesets", "withdraw", ("x",), "Take it out of what the server keeps, once confirmed"),
+        "withdraw",
+        writes=True,
+    ),
     Action("changesets", "reload", ("r",), "Look for changesets again"),
     Action("changesets", "leave", ("escape", "q", "V"), "Close", "close"),
     Action("dbt", "write", ("ctrl+s",), "Write the files, once confirmed", "write files"),

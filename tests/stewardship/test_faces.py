@@ -39,7 +39,7 @@ FACES = {
         (".review",),
     ),
     "a review of what the server keeps, by whoever may edit": Faces(
-        ("changesets.share", "changesets.reload", "review.sync"),
+        ("changesets.share", "changesets.withdraw", "changesets.reload", "review.sync"),
         ("docs share", "docs proposals --json", "docs review", "docs withdraw"),
         (".share", ".proposals", ".review", ".sync_changeset", ".withdraw_changeset"),
     ),

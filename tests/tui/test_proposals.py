@@ -129,6 +129,28 @@ async def test_one_that_a_colleague_shared_is_reviewed_and_who_proposed_it_stand
         await reader.sees("was withdrawn")
 
 
+async def test_a_shared_one_is_withdrawn_once_that_is_confirmed_and_its_file_stays(
+    at: OpenTerminal, desk: Path, colleague: Colleague
+) -> None:
+    urn = make_table(colleague.catalog, "withdrawn", ["a"])
+    mine = staged(colleague.catalog, urn, "a", "Not wanted")
+    steward = Stewardship(colleague.catalog)
+    shared = steward.share_changeset(mine)
+    async with at(desk) as reader:
+        await reader.press("V")
+        await reader.sees("Not wanted", "1 open · shared", "x withdraw")
+        await reader.press("x")
+        await reader.sees("Take Not wanted out of what the server keeps?")
+        await reader.press("escape")
+        assert shared in {one.urn for one in steward.shared_changesets()}
+        await reader.press("x")
+        await reader.sees("Take Not wanted out of what the server keeps?")
+        await reader.press("ctrl+s")
+        await reader.sees("Withdrawn", "Not wanted")
+        assert reader.app.screen.check_action("share", ())
+        assert shared not in {one.urn for one in steward.shared_changesets()}
+
+
 async def test_without_a_network_what_is_decided_is_kept_and_said_to_be_unsent(
     at: OpenTerminal, desk: Path, colleague: Colleague, monkeypatch: pytest.MonkeyPatch
 ) -> None:

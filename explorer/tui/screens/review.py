@@ -29,6 +29,7 @@ from explorer.stewardship.proposals import (
     shared_changesets,
     sync_changeset,
     why_undecided,
+    withdraw_changeset,
 )
 from explorer.stewardship.staging import (
     ReviewItem,
@@ -684,6 +685,25 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         if one is not None and one.kept is not None and not self._session.refuses_to_write():
             self._share(one.kept)
 
+    def action_withdraw(self) -> None:
+        """Take the one under the cursor out of the server's queue, once that is confirmed."""
+        one = self._current
+        if one is None or one.shared is None or self._session.refuses_to_write():
+            return
+        urn = one.shared
+        question = Text.assemble(
+            "Take ",
+            said(one.title, "bold"),
+            " out of what the server keeps?\n\n"
+            "Nobody can review it any more. Sharing its file again brings it back.",
+        )
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._withdraw(urn)
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
     def action_reload(self) -> None:
         """Look for changesets again."""
         self._read()
@@ -709,8 +729,10 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to review only where there is one."""
         del parameters
-        if action == "share":
-            return self._can_share and self._current is not None and self._current.shared is None
+        if action in ("share", "withdraw"):
+            is_shared = self._current is not None and self._current.shared is not None
+            is_wanted = is_shared == (action == "withdraw")
+            return self._can_share and self._current is not None and is_wanted
         return bool(self._listed) if action == "open" else True
 
     @property
@@ -756,6 +778,13 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
             self.query_one(KeyLine).say("Shared: whoever may edit can review it now.")
+        self._read()
+
+    @work(exclusive=True, group="file")
+    async def _withdraw(self, urn: Urn) -> None:
+        with self._session.reporting("withdrawing the changeset"):
+            await withdraw_changeset(await self._session.catalog(), urn)
+            self.query_one(KeyLine).say("Withdrawn: it is in nobody's list any more.")
         self._read()
 
     @work(exclusive=True, group="changesets")
