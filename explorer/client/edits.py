@@ -43,7 +43,7 @@ from explorer.client.editable import (
     with_column,
 )
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
-from explorer.client.journal import Journal, held_labels
+from explorer.client.journal import Journal, held_labels, run_name
 from explorer.client.records import Edit, Held, StatusChange, What
 from explorer.client.responses import REFUSALS, Json
 from explorer.client.transport import Request, graphql_request
@@ -353,12 +353,11 @@ class EditMethods(ConditionalWrites):
         and sends nothing, where the server does not offer the mutation."""
         if not await self._offers("Mutation", mutation.name):
             return False
+        document, variables, run = mutation.document, dict(mutation.variables), run_name()
         if expected is None or not (await self.abilities()).conditional_edits:
-            data = await self.graphql(mutation.document, dict(mutation.variables))
+            data = await self._operate(graphql_request(document, variables, run=run))
         else:
-            operation = graphql_request(
-                mutation.document, dict(mutation.variables), expected.to_wire()
-            )
+            operation = graphql_request(document, variables, expected.to_wire(), run)
             try:
                 data = await self._operate(operation)
             except Conflict as error:

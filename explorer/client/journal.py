@@ -30,6 +30,7 @@ __all__ = [
     "last_save",
     "last_undo",
     "one_save",
+    "run_name",
     "saves_of",
     "standing_part",
     "undo_depth",
@@ -75,6 +76,19 @@ def one_save(
         yield saving.id
     finally:
         _SAVING.reset(token)
+
+
+def run_name() -> str:
+    """Return the name of the run that edits made now are stored with, where they were reviewed: it
+    names the changeset, who proposed and who approved it. Empty for any other edit."""
+    saving = _SAVING.get()
+    if saving is None or not (saving.proposed_by or saving.approved_by):
+        return ""
+    proposer, approver = (
+        Urn.parse(one).name if one.startswith("urn:") else one or "somebody"
+        for one in (saving.proposed_by, saving.approved_by)
+    )
+    return f"changeset {saving.id}, proposed by {proposer}, approved by {approver}"
 
 
 class JournalEntry(msgspec.Struct, frozen=True):

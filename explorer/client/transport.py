@@ -262,16 +262,20 @@ _FIELDS = "query fieldsOf($type: String!) { __type(name: $type) { fields { name 
 
 
 def graphql_request(
-    query: str, variables: dict[str, Any], if_current: Mapping[str, Any] | None = None
+    query: str,
+    variables: dict[str, Any],
+    if_current: Mapping[str, Any] | None = None,
+    run: str = "",
 ) -> Request:
     """Return the request for a GraphQL operation; texts of people belong in `variables` only.
 
-    `if_current` is the condition of an edit, which our service alone knows. It goes in
-    `extensions`, which other servers ignore.
+    `if_current` is the condition of an edit, and `run` the name of the run that it is stored with,
+    which our service alone knows. They go in `extensions`, which other servers ignore.
     """
     body: dict[str, Any] = {"query": query, "variables": variables}
-    if if_current is not None:
-        body["extensions"] = {"ifCurrent": if_current}
+    known = {"ifCurrent": if_current, "run": run or None}
+    if extensions := {name: value for name, value in known.items() if value is not None}:
+        body["extensions"] = extensions
     writes = is_writing(query)
     return Request("POST", GRAPHQL_PATH, body, repeatable=_is_query(query), writes=writes)
 

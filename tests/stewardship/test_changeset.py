@@ -361,6 +361,8 @@ def test_an_apply_that_is_cut_off_goes_on_later_and_is_one_save(
         written = list(Journal(tmp_path / "journal.jsonl"))
         assert {entry.save for entry in written} == {changeset.id}
         assert {(entry.proposed_by, entry.approved_by) for entry in written} == {("nina", "omar")}
+        name = f"changeset {changeset.id}, proposed by nina, approved by omar"
+        assert name in {run.run_id for run in client.runs()}
         client.undo_save()
     assert {text for urn in (raw, side) for text in texts(catalog, urn).values()} == {""}
 

@@ -385,6 +385,8 @@ def test_journal_and_run_say_who_proposed_and_who_approved(meet: Meet, orders: s
     (entry,) = root.entries()
     assert (entry.proposed_by, entry.approved_by) == (ann.urn, ben.urn)
     assert entry.save == theirs.id
+    name = f"changeset {theirs.id}, proposed by ann, approved by ben"
+    assert name in {run.run_id for run in root.catalog.runs()}
     # The outcome is everybody's.
     ann.steward.sync_changeset(mine := ann.steward.fetch_changeset(urn))
     assert states(mine) == ["applied"]

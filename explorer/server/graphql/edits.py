@@ -36,8 +36,10 @@ class EditTransaction:
         catalog: CatalogEngine,
         actor: str,
         dialect: Dialect = "plain",
+        run: str | None = None,
     ) -> None:
         self._transaction = transaction
+        self._system = {"runId": run} if run else None
         self._catalog = catalog
         self.actor = actor
         self.dialect = dialect
@@ -91,11 +93,7 @@ class EditTransaction:
             value["lastModified"] = self.stamp
             if "created" in fields:
                 value = {"created": self.stamp, **value}
-        intake = self._catalog.intake
-        # The edits of GraphQL are DataHub's, and write what DataHub's do.
-        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
-        intake.apply(self._transaction, change, self._now_millis)
-        self.has_written = True
+        self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
 
     def append(self, urn: Urn, aspect: str, point: Given) -> None:
         """Add a document to a timeseries aspect; the time is now unless the document says it.
@@ -104,8 +102,12 @@ class EditTransaction:
         """
         value = {"timestampMillis": self._now_millis}
         value |= {key: one for key, one in point.items() if one is not None}
+        self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
+
+    def _put(self, proposal: Proposal) -> None:
         intake = self._catalog.intake
-        change = intake.check(Proposal(urn, aspect, value, actor=self.actor), self.actor, "datahub")
+        # The edits of GraphQL are DataHub's, and write what DataHub's do.
+        change = intake.check(proposal, self.actor, "datahub")
         intake.apply(self._transaction, change, self._now_millis)
         self.has_written = True
 
@@ -199,7 +201,7 @@ async def _run(info: Info, job: Callable[[EditTransaction], Any], *, default: An
 
     def write(transaction: Transaction) -> Any:
         changed = expected.compare(transaction) if expected is not None else None
-        tx = EditTransaction(transaction, catalog, actor, session.dialect)
+        tx = EditTransaction(transaction, catalog, actor, session.dialect, session.run)
         made = job(tx)
         if changed is not None and tx.has_written:
             raise changed

@@ -77,6 +77,7 @@ from explorer.server.graphql.session import (
     GraphQLContext,
     RequestBudget,
     read_if_current,
+    read_run,
 )
 
 __all__ = ["DocumentCache", "Executor"]
@@ -607,10 +608,10 @@ class Executor:
         """Return the answer to one request as JSON: `data`, `errors` if there are any,
         `extensions`.
 
-        Of the request's `extensions`, `ifCurrent` is read. Answers to introspection are cached by
-        the document's text. Raises `InvalidInput` for a condition that cannot be read.
+        Of the request's `extensions`, `ifCurrent` and `run` are read. Answers to introspection are
+        cached by the document's text. Raises `InvalidInput` for what of them cannot be read.
         """
-        if_current = read_if_current(extensions)
+        if_current, run = read_if_current(extensions), read_run(extensions)
         described = self._described.get(query)
         if described is not None and operation is None:
             return described
@@ -631,7 +632,7 @@ class Executor:
         # An edit that has begun is completed.
         limits = () if document.only_reads else (math.inf, math.inf, math.inf)
         budget = RequestBudget(*limits)
-        session = GraphQLContext(self._catalog, access, if_current, dialect, budget)
+        session = GraphQLContext(self._catalog, access, if_current, dialect, budget, run)
         given = (document, variables, operation, session)
         is_heavy = cost > _HEAVY or document.root_fields > _MANY_ROOT_FIELDS
         if document.only_reads and (is_heavy or document.is_introspection):

@@ -83,7 +83,10 @@ class GraphqlRoute(Routes):
                 "operationName", "string", "which operation is meant, in a document of several"
             ),
             Parameter.optional(
-                "extensions", "object", "ifCurrent in it is the condition of an edit: see below"
+                "extensions",
+                "object",
+                "ifCurrent in it is the condition of an edit, and run names what it is a part of: "
+                "see below",
             ),
         ),
         gives=(
@@ -126,6 +129,9 @@ class GraphqlRoute(Routes):
             "nothing is written and the error has type CONFLICT and, in its extensions, "
             "current {value, version, actor, time}. An edit that finds its work done "
             "already is no conflict, so one whose answer got lost may be sent again.",
+            "With extensions {run: name} the edits of a document are stored with that runId in "
+            "their systemMetadata, as what ingestion brings is; the run can be listed and rolled "
+            "back.",
         ),
     )
     async def _run(self, request: RestliRequest) -> Response:

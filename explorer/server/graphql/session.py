@@ -38,9 +38,11 @@ __all__ = [
     "OverBudget",
     "RequestBudget",
     "read_if_current",
+    "read_run",
 ]
 
 _COLUMNS = "editableSchemaMetadata"
+_LONGEST_RUN = 500
 _TEXTS: Mapping[str, tuple[str, str]] = {
     "dataset": ("editableDatasetProperties", "description"),
     "chart": ("editableChartProperties", "description"),
@@ -175,6 +177,19 @@ class EditConflict(RequestRefusal):
         self.current = current
 
 
+def read_run(extensions: Any) -> str | None:
+    """The name of the run that a request's `extensions` carry, None where they carry none.
+
+    Raises `InvalidInput` for one that is no line of text, or too long.
+    """
+    given = extensions.get("run") if isinstance(extensions, Mapping) else None
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.isprintable() or not 0 < len(given) <= _LONGEST_RUN:
+        raise InvalidInput(f"extensions.run is a name of at most {_LONGEST_RUN} letters")
+    return given
+
+
 def read_if_current(extensions: Any) -> IfCurrent | None:
     """The condition that a request's `extensions` carry, None where they carry none.
 
@@ -274,8 +289,10 @@ class GraphQLContext:
         if_current: "IfCurrent | None" = None,
         dialect: Dialect = "plain",
         budget: RequestBudget | None = None,
+        run: str | None = None,
     ) -> None:
         self.catalog = catalog
+        self.run = run
         self.dialect = dialect
         self.access = access
         self.actor = access.actor or catalog.intake.default_actor

@@ -160,9 +160,13 @@ def test_labels_have_no_order_and_owners_are_told_by_their_kind(
         {"ifCurrent": {"urn": "urn:li:tag:x", "what": "colour"}},
         {"ifCurrent": {"urn": "urn:li:tag:x", "what": "tags", "value": 5}},
         {"ifCurrent": {"urn": "urn:li:tag:x", "what": "tags", "colum": "c"}},
+        {"run": ["a"]},
+        {"run": ""},
+        {"run": "a\nb"},
+        {"run": "a" * 501},
     ],
 )
-def test_a_condition_that_cannot_be_read_is_refused(
+def test_what_cannot_be_read_of_the_extensions_is_refused(
     send: Any, dataset: str, extensions: Any
 ) -> None:
     edit = {"editableProperties": {"description": "unconditional"}}
