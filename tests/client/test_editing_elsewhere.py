@@ -229,15 +229,15 @@ def test_an_edit_called_off_once_it_is_stored_is_written_down_all_the_same(
         await catalog.put("urn:li:domain:d", "domainProperties", {"name": "D"})
         await catalog.add_link(TABLE, "https://b", "B")
         journal = await catalog.keep_journal(tmp_path / "journal")
-        graphql, stored = catalog.graphql, asyncio.Event()
+        operate, stored = catalog._operate, asyncio.Event()
 
-        async def slowly(query: Any, variables: Any = None) -> Any:
-            data = await graphql(query, variables)
+        async def slowly(operation: Any) -> Any:
+            data = await operate(operation)
             stored.set()
             await asyncio.sleep(0)
             return data
 
-        catalog.graphql = slowly
+        catalog._operate = slowly
         edit = asyncio.create_task(EDITS[what](catalog))
         await stored.wait()
         edit.cancel()

@@ -354,11 +354,12 @@ Examples
   catalog load metadata/*.json
   curl -s https://example.com/metadata.json | catalog load -
   catalog load nightly.json.zst --report refused.jsonl
-  catalog load --resume metadata/*.json       (goes on where it was interrupted)
+  catalog load --resume metadata/*.json       (goes on where it ended)
 
 \b
-A file is a JSON list, or JSON objects one after the other, and may be compressed
-by gzip or zstd. It is read as it is sent, so it may be of any size. In it are:
+A file is a JSON list, or JSON objects one after the other, and may be
+compressed by gzip or zstd. It is read as it is sent: it may be of any size.
+In it are:
   a change        {"entityUrn": …, "aspectName": …, "aspect": {"value": "…"}}
   the same        {"entityUrn": …, "aspectName": …, "aspect": {"json": {…}}}
   a snapshot      {"proposedSnapshot": {"….DatasetSnapshot": {…}}}
@@ -410,7 +411,8 @@ def load(
         except CatalogError as error:
             stopped = error
         except KeyboardInterrupt:
-            note("interrupted; the same command with --resume goes on")
+            if "-" not in files:
+                note("interrupted; the same command with --resume goes on")
             raise
     if as_json:
         ingestion.print_as_json(outcomes, str(stopped) if stopped else None)

@@ -792,7 +792,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
-            kept = await asyncio.to_thread(_read_kept, kept_changesets())
+            kept = await asyncio.to_thread(_read_kept, kept_changesets)
             if await asyncio.to_thread(Path("dbt_project.yml").is_file):
                 # The one that is being worked in.
                 self._project = "."
@@ -801,7 +801,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
             catalog = await self._session.catalog()
             key = server_key(catalog)
             # What the server keeps is told from files that were shared also where it is silent.
-            copies = await asyncio.to_thread(_read_kept, shared_copies(key))
+            copies = await asyncio.to_thread(_read_kept, partial(shared_copies, key))
             known = [one for one in (*copies, *kept) if one.is_shared_with(key)]
             found = {one.id: _shared_copy(one, key) for one in reversed(known)}
             files = [_kept_file(one) for one in kept if one.id not in found]
@@ -881,10 +881,10 @@ def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
     return _Listed(shared.title, shared.at, counts, None, shared.urn, unsent)
 
 
-def _read_kept(paths: Iterable[Path]) -> list[StagedChangeset]:
+def _read_kept(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
     """Return the changesets of files that can be read, in the order of the files. Blocks."""
     found = []
-    for path in paths:
+    for path in list_paths():
         try:
             found.append(StagedChangeset.open(path))
         except CatalogError:
