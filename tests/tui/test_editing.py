@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual._compositor import Compositor
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
+from explorer.tui.screens.editor import editor, text_area
 from explorer.tui.screens.editor.descriptions import Descriptions
 from explorer.tui.screens.editor.editor import EditorScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -479,3 +481,42 @@ async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
         await reader.pilot.press("ctrl+q")
         drafts = await Drafts.at(reader.app._session)
     assert [one.draft.text for one in drafts.all()] == ["first!"]
+
+
+@pytest.mark.paints
+async def test_a_long_text_is_broken_once_and_drawn_when_it_is_in_its_place(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "long_text", "a")
+    lines = [
+        f"line {number} of a text that is longer than the pane is wide" for number in range(99)
+    ]
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, "\n".join(lines))
+    broken: list[str] = []
+    drawn: list[bool] = []
+    find_breaks, render = text_area._narrow_breaks, Compositor.render_update
+
+    def breaks(line: str, width: int) -> list[int] | None:
+        if width:
+            broken.append(line)
+        return find_breaks(line, width)
+
+    monkeypatch.setattr(text_area, "_narrow_breaks", breaks)
+    # On a busy machine it is drawn without the text rather than late.
+    monkeypatch.setattr(editor, "_UNPAINTED_SECONDS", 60)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+
+        def rendered(self: Compositor, *given: Any, **more: Any) -> Any:
+            screen = reader.app.screen
+            if isinstance(screen, EditorScreen) and screen._compositor is self:
+                drawn.append(screen._opened.is_set())
+            return render(self, *given, **more)
+
+        monkeypatch.setattr(Compositor, "render_update", rendered)
+        await reader.press("E")
+        await reader.sees("line 98 of a text")
+    assert drawn
+    assert all(drawn)
+    assert [line for line in broken if line] == lines

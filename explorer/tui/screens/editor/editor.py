@@ -200,6 +200,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._over = False
         self._burst_seconds = 0.0
         self._unpainted = ExitStack()
+        self._is_painted = True
         # Set once it is known whether there is a draft; none may be written over before.
         self._opened = asyncio.Event()
 
@@ -226,6 +227,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def on_mount(self) -> None:
         """The keys to the text, at its end, as soon as it is known whether there is a draft."""
+        self._is_painted = False
+        self._unpainted.callback(self._paint)
         self._unpainted.enter_context(self.app.batch_update())
         self.set_timer(_UNPAINTED_SECONDS, self._unpainted.close)
         self._begin(self._target.path)
@@ -233,6 +236,15 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def on_unmount(self) -> None:
         """Have the screen below painted, however soon this one was left."""
         self._unpainted.close()
+
+    def _compositor_refresh(self) -> None:
+        # Textual draws each layout of a batch too, and throws it away.
+        if self._is_painted:
+            super()._compositor_refresh()
+
+    def _paint(self) -> None:
+        self._is_painted = True
+        self.refresh()
 
     @property
     def _is_gone(self) -> bool:

@@ -19,6 +19,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import (
+    Document,
     DocumentBase,
     DocumentNavigator,
     Edit,
@@ -267,10 +268,34 @@ def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
         yield first, last, "code"
 
 
+# Every character in a cell of its own, and no white space but the blank.
+_NARROW = re.compile("[ -~¡-ʯ]*")
+
+
+def _narrow_breaks(line: str, width: int) -> list[int] | None:
+    """Where a line is broken to a width in cells, always before a word; nothing where that is not
+    told by counting characters."""
+    if not (line.isprintable() and _NARROW.fullmatch(line)):
+        return None
+    found: list[int] = []
+    start = 0
+    while len(line) - start > width > 0:
+        end = start + width
+        if line[end] == " ":
+            # The blanks behind a word go with it, so that it does not fit.
+            end = start + len(line[start:end].rstrip(" "))
+        following = line.rfind(" ", start, end) + 1
+        if following <= start:
+            return None
+        found.append(following)
+        start = following
+    return found
+
+
 class FastWrappedDocument(WrappedDocument):
-    """As its parent, which counts the lines of the whole text at every line that is drawn. What is
-    broken already is not broken again to the same width: a text area asks for that several times
-    until it has its place."""
+    """As its parent, which counts the lines of the whole text at every line that is drawn, and
+    measures every word. What is broken already is not broken again to the same width: a text area
+    asks for that several times until it has its place."""
 
     document: ExactDocument
 
@@ -283,9 +308,24 @@ class FastWrappedDocument(WrappedDocument):
         """Break every line to a width in cells, unless that was done already."""
         tab = tab_width or self._wrapped_for[1]
         wanted = (width, tab, self.document.revision)
-        if wanted != self._wrapped_for:
-            self._wrapped_for, self._height = wanted, None
-            super().wrap(width, tab)
+        if wanted == self._wrapped_for:
+            return
+        self._wrapped_for, self._height = wanted, None
+        self._width, self._tab_width = width, tab
+        self._wrap_offsets, self._tab_width_cache = [], []
+        self._offset_to_line_info, self._line_index_to_offsets = [], []
+        row = 0
+        for index, line in enumerate(self.document.lines):
+            tabs, breaks = [0] if line else [], _narrow_breaks(line, width)
+            if breaks is None:
+                whole = WrappedDocument(Document(line), width, tab)
+                tabs, breaks = whole.get_tab_widths(0), whole.get_offsets(0)
+            rows = len(breaks) + 1
+            self._tab_width_cache.append(tabs)
+            self._wrap_offsets.append(breaks)
+            self._offset_to_line_info.extend((index, part) for part in range(rows))
+            self._line_index_to_offsets.append(list(range(row, row + rows)))
+            row += rows
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Break the lines anew that were changed."""
