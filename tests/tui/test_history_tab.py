@@ -215,6 +215,21 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk: Path, at: OpenT
     assert edited(desk, urn) == "# Good\n"
 
 
+async def test_the_latest_version_can_be_put_back_before_the_others_are_read(
+    desk: Path, at: OpenTerminal
+) -> None:
+    class WithoutVersions(AsyncCatalog):
+        async def versions(self, *given: Any, **more: Any) -> Any:
+            await asyncio.Event().wait()
+
+    urn = dataset("mart_ltv")
+    described(desk, urn, "the only one")
+    async with at(None, urn=urn, client=lambda: WithoutVersions(data_dir=desk)) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("7", "R")
+        await reader.until(lambda: "That is the description as it is now." in reader.screen())
+
+
 async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
     desk: Path, at: OpenTerminal
 ) -> None:

@@ -18,6 +18,9 @@ from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity import overview, tabs
 from explorer.tui.screens.entity.tabs import LazyHistoryTab
+from explorer.tui.screens.lineage import graph
+from explorer.tui.screens.lineage.map import LineageMap
+from explorer.tui.screens.lineage.tab import ImpactRows
 from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
 
 pytestmark = pytest.mark.anyio
@@ -214,6 +217,31 @@ async def test_what_is_pressed_while_a_page_is_on_its_way_is_for_that_page(
         slow.gate.set()
         await reader.sees("fct_shipments", "bUtqx", "save")
         await reader.press("escape")
+
+
+async def test_what_depends_on_it_is_listed_also_where_it_was_asked_before_the_drawing_was_there(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, drawn = asyncio.Event(), asyncio.Event()
+    make_picture, read = graph.make_picture, ImpactRows.read
+
+    async def draw(*given: Any, **more: Any) -> Any:
+        await asked.wait()
+        return await make_picture(*given, **more)
+
+    async def read_after_the_drawing(*given: Any) -> Any:
+        asked.set()
+        await drawn.wait()
+        return await read(*given)
+
+    monkeypatch.setattr("explorer.tui.screens.lineage.tab.make_picture", draw)
+    monkeypatch.setattr(ImpactRows, "read", read_after_the_drawing)
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.pilot.press("3", "x")
+        await reader.until(lambda: reader.app.query_one(LineageMap).drawing)
+        drawn.set()
+        await reader.sees("what depends on", "mart_daily_revenue")
 
 
 async def test_what_was_open_before_is_not_left_under_another_name(

@@ -812,7 +812,7 @@ class HistoryTab(Vertical, View):
         if column is not None:
             return old_column_description(entity, column.path, column.changes[self._rows.cursor])
         place = self._place
-        step = place.step or place.track.newest if place is not None else None
-        return (
-            "no description" if step is None else old_description(entity, step.aspect, step.version)
-        )
+        if place is None:
+            return None
+        step = place.step or place.track.known_steps[0]
+        return old_description(entity, step.aspect, step.version)

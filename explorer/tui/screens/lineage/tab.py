@@ -380,6 +380,7 @@ class LineageTab(Vertical, View):
             self._filter, self._filter_text, self._ways = None, "", frozenset()
             self._shown = None
             self.query_one(AskLine).display = False
+            self.workers.cancel_group(self, "impact")
             self.query_one(ContentSwitcher).current = "drawn"
             self._map.hold(frozenset())
             self._map.say("reading the lineage …")
@@ -638,18 +639,17 @@ class LineageTab(Vertical, View):
 
     @work(exclusive=True, group="impact")
     async def _read_impact(self, urn: Urn, column: str | None, name: str) -> None:
-        rows, question = self.query_one(ImpactRows), self._question
+        rows = self.query_one(ImpactRows)
         with self._session.reporting(f"reading what depends on {name}"):
             catalog = await self._session.catalog()
             impact = await rows.read(catalog, urn, column)
             labels = ((*one.owners, one.domain or "") for one in impact.affected)
             await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
-            if question is self._question:
-                view = ImpactView.of(impact, self._label_names, name)
-                rows.show_impact(view)
-                self._impact_told = tell_impact(view)
-                self._tell_extent()
-                self._tell()
+            view = ImpactView.of(impact, self._label_names, name)
+            rows.show_impact(view)
+            self._impact_told = tell_impact(view)
+            self._tell_extent()
+            self._tell()
 
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:
