@@ -73,6 +73,20 @@ async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_writte
             await reader.until(lambda: set(texts_of(catalog, urn).values()) == {""})
 
 
+async def test_what_ends_while_the_screen_is_taken_down_is_told_to_nobody(
+    desk: Path, at: OpenTerminal, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "taken_down", ["a"])
+    path = staged(tmp_path / "staged.jsonl", urn, ["a"])
+    async with at(desk) as reader:
+        screen = await review(reader, path)
+        # Parts go one after the other, and a worker that is cancelled ends in between.
+        await screen.query_one("#heading").remove()
+        screen._tell_progress(1, 2)
+        screen._show(0)
+
+
 async def test_somebody_elses_text_is_shown_before_it_is_replaced(
     at: OpenTerminal, desk: Path, tmp_path: Path
 ) -> None:

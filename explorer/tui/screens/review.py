@@ -485,8 +485,9 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether there is something to draw on; a worker may end after the screen was closed."""
-        return self.is_attached and bool(self.query(TableRows))
+        """Whether there is all to draw on; a worker may end while the screen is taken down."""
+        parts = ("#heading", "TableRows", "DifferenceRows", "KeyLine")
+        return self.is_attached and all(self.query(part) for part in parts)
 
     def _show(self, cursor: int) -> None:
         if not self._is_shown:
