@@ -80,15 +80,6 @@ def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Compositor, "render_update", render)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _short_waits() -> Iterator[None]:
-    """A pause ends when the program did next to nothing for 5 ms, in the place of 20."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_wait, "SLEEP_GRANULARITY", 0.005)
-        patch.setattr(_wait, "SLEEP_IDLE", 0.000_25)
-        yield
-
-
 @contextmanager
 def service(directory: Path) -> Iterator[Path]:
     """A catalog of its own with the sample on it, served until the end."""
@@ -372,6 +363,15 @@ def at() -> OpenTerminal:
             return AsyncCatalog(data_dir=directory)
 
         app = CatalogApp(make, **start)
+        with pytest.MonkeyPatch.context() as patch:
+            # A pause ends when the program did next to nothing for 10 ms, in the place of 20.
+            patch.setattr(_wait, "SLEEP_GRANULARITY", 0.01)
+            patch.setattr(_wait, "SLEEP_IDLE", 0.000_5)
+            async with open_app(app, size) as reader:
+                yield reader
+
+    @asynccontextmanager
+    async def open_app(app: CatalogApp, size: tuple[int, int]) -> AsyncIterator[Reader]:
         async with app.run_test(size=size) as pilot:
             reader = Reader(app, pilot)
             await reader.settle()
