@@ -41,6 +41,8 @@ JOURNAL: Final = "journal.jsonl"
 """The name of the file in the state directory that every front end writes to."""
 # Where older versions noted which edits were undone.
 _UNDONE: Final = "undone.jsonl"
+# Our service refuses a longer one.
+_LONGEST_RUN: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,11 @@ def run_name() -> str:
     saving = _SAVING.get()
     if saving is None or not (saving.proposed_by or saving.approved_by):
         return ""
-    proposer, approver = (
-        Urn.parse(one).name if one.startswith("urn:") else one or "somebody"
-        for one in (saving.proposed_by, saving.approved_by)
-    )
-    return f"changeset {saving.id}, proposed by {proposer}, approved by {approver}"
+    people = (saving.proposed_by, saving.approved_by)
+    proposer, approver = (Urn.label(one) or "somebody" for one in people)
+    name = f"changeset {saving.id}, proposed by {proposer}, approved by {approver}"
+    # A file of proposals may hold anything, and a run's name is one line.
+    return "".join(char if char.isprintable() else " " for char in name)[:_LONGEST_RUN]
 
 
 class JournalEntry(msgspec.Struct, frozen=True):

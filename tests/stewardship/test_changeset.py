@@ -341,6 +341,16 @@ def test_what_is_written_already_counts_as_applied(
     assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
 
 
+def test_edits_are_written_whatever_a_file_says_of_who_decided(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw = named("raw")
+    changeset = staged(tmp_path, text_of(raw, "id", "New."))
+    changeset.decide(changeset.items[0].number, "accepted", "urn:li:two\nlines " * 100)
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+    assert texts(catalog, raw)["id"] == "New."
+
+
 def test_an_apply_that_is_cut_off_goes_on_later_and_is_one_save(
     catalog: Catalog, named: Any, tmp_path: Path
 ) -> None:
