@@ -367,16 +367,12 @@ def at() -> OpenTerminal:
             # A pause ends when the program did next to nothing for 10 ms, in the place of 20.
             patch.setattr(_wait, "SLEEP_GRANULARITY", 0.01)
             patch.setattr(_wait, "SLEEP_IDLE", 0.000_5)
-            async with open_app(app, size) as reader:
+            async with app.run_test(size=size) as pilot:
+                reader = Reader(app, pilot)
+                await reader.settle()
                 yield reader
-
-    @asynccontextmanager
-    async def open_app(app: CatalogApp, size: tuple[int, int]) -> AsyncIterator[Reader]:
-        async with app.run_test(size=size) as pilot:
-            reader = Reader(app, pilot)
-            await reader.settle()
-            yield reader
-            # A program that ends by itself does so before its screens go, and `run_test` does not.
-            app.workers.cancel_all()
+                # A program that ends by itself does so before its screens go, and `run_test` does
+                # not.
+                app.workers.cancel_all()
 
     return open_at

@@ -354,7 +354,7 @@ Examples
   catalog load metadata/*.json
   curl -s https://example.com/metadata.json | catalog load -
   catalog load nightly.json.zst --report refused.jsonl
-  catalog load --resume metadata/*.json       (goes on where it ended)
+  catalog load --resume metadata/*.json       (after one was interrupted)
 
 \b
 A file is a JSON list, or JSON objects one after the other, and may be
@@ -397,7 +397,8 @@ def load(
 
     What is refused is told with its place, URN and reason, and loses nothing else.
     """
-    if resume and "-" in files:
+    can_resume = "-" not in files
+    if resume and not can_resume:
         raise click.UsageError("standard input comes only once; --resume goes with named files")
     from explorer.cli import ingestion
     from explorer.cli.output import note
@@ -411,7 +412,7 @@ def load(
         except CatalogError as error:
             stopped = error
         except KeyboardInterrupt:
-            if "-" not in files:
+            if can_resume:
                 note("interrupted; the same command with --resume goes on")
             raise
     if as_json:
@@ -420,7 +421,7 @@ def load(
         ingestion.print_counts(outcomes)
     ingestion.tell_refusals(outcomes)
     if stopped is not None:
-        if "-" not in files and any(outcome.aspects for outcome in outcomes):
+        if can_resume and any(outcome.aspects for outcome in outcomes):
             note("the same command with --resume goes on")
         raise stopped
     if any(outcome.refused for outcome in outcomes):

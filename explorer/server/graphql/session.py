@@ -186,7 +186,7 @@ def read_run(extensions: Any) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.isprintable() or not 0 < len(given) <= _LONGEST_RUN:
-        raise InvalidInput(f"extensions.run is a name of at most {_LONGEST_RUN} letters")
+        raise InvalidInput(f"extensions.run is a line of 1 to {_LONGEST_RUN} characters")
     return given
 
 

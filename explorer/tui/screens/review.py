@@ -687,7 +687,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
             self._share(one.kept)
 
     def action_withdraw(self) -> None:
-        """Take the one under the cursor out of the server's queue, once that is confirmed."""
+        """Take the one under the cursor out of what the server keeps, once that is confirmed."""
         one = self._current
         if one is None or one.shared is None or self._session.refuses_to_write():
             return
@@ -728,13 +728,17 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to review only where there is one."""
+        """Offer only what can be done with the changeset under the cursor."""
         del parameters
-        if action in ("share", "withdraw"):
-            is_shared = self._current is not None and self._current.shared is not None
-            is_wanted = is_shared == (action == "withdraw")
-            return self._can_share and self._current is not None and is_wanted
-        return bool(self._listed) if action == "open" else True
+        one = self._current
+        match action:
+            case "share":
+                return self._can_share and one is not None and one.shared is None
+            case "withdraw":
+                return self._can_share and one is not None and one.shared is not None
+            case "open":
+                return bool(self._listed)
+        return True
 
     @property
     def _current(self) -> _Listed | None:

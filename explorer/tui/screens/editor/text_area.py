@@ -273,8 +273,8 @@ _NARROW = re.compile("[ -~¡-ʯ]*")
 
 
 def _narrow_breaks(line: str, width: int) -> list[int] | None:
-    """Where a line is broken to a width in cells, always before a word; nothing where that is not
-    told by counting characters."""
+    """Where a line is broken to a width in cells, always before a word. None where counting
+    characters does not tell: one of them may not be a cell wide, or a word is longer than that."""
     if not (line.isprintable() and _NARROW.fullmatch(line)):
         return None
     found: list[int] = []
