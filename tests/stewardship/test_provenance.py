@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from explorer.client import Catalog
@@ -197,6 +197,8 @@ def test_propagated_and_taken_back_everything_is_as_it_was(
     others: bool,
     refused: int,
 ) -> None:
+    described = [path for path in PATHS if held.get(path, {}).get("description", "").strip()]
+    assume(not has_texts or len(described) < len(PATHS))
     number = next(NUMBERS)
     source, made = urn_of(f"all{number}.source"), urn_of(f"all{number}.made")
     put_table(client, source, {path: f"About {path}." for path in PATHS})
