@@ -23,6 +23,7 @@ from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
 from tests.client.test_read_only import TABLE, TAG, WRITES, write_what_is_asked_about
+from tests.loopback import listening
 
 ODD: tuple[Any, ...] = (
     None,
@@ -280,11 +281,8 @@ async def spoiling(address: Any, dice: Any, done: Any) -> AsyncIterator[Any]:
         finally:
             line.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
+    async with listening(serve) as own_port:
+        yield f"http://127.0.0.1:{own_port}"
 
 
 async def run(address: Any, rounds: Any, seed: int = 0) -> Any:

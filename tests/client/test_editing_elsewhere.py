@@ -17,6 +17,7 @@ from explorer.client.http import HttpTransport
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
 from tests.client.conftest import Site
+from tests.loopback import listening
 
 TABLE = Urn.dataset("hive", "elsewhere.orders")
 COLUMN = "a/b~c.d"
@@ -464,9 +465,7 @@ def test_a_write_says_which_protocol_it_speaks_and_that_it_is_json() -> None:
         writer.close()
 
     async def work() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server, AsyncCatalog(f"http://127.0.0.1:{port}") as catalog:
+        async with listening(answer) as port, AsyncCatalog(f"http://127.0.0.1:{port}") as catalog:
             await catalog.ingest(Proposal(TABLE, "status", {"removed": True}))
 
     asyncio.run(work())

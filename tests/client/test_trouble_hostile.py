@@ -11,6 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog, http, responses
 from explorer.client.transport import Retry
 from explorer.errors import InvalidInput, Misuse, TimedOut, Unreadable
+from tests.loopback import listening
 
 pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
 
@@ -38,11 +39,8 @@ async def serving(act: Any) -> AsyncIterator[Any]:
         finally:
             line.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def client_of(address: Any, **options: Any) -> Any:

@@ -15,6 +15,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.connection import proxy_of
 from explorer.client.transport import NeverSent, Retry
 from explorer.errors import InvalidInput, Misconfigured, Untrusted
+from tests.loopback import listening
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
 
@@ -28,15 +29,6 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-
-
-@asynccontextmanager
-async def listening(serve: Any, **more: Any) -> AsyncIterator[Any]:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, **more)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
 
 
 async def answer(reader: Any, line: Any, head: Any) -> None:
@@ -66,7 +58,10 @@ async def proxying(seen: Any, to: Any = None) -> AsyncIterator[Any]:
                     continue
                 there, back = await asyncio.open_connection("127.0.0.1", to)
                 line.write(b"HTTP/1.1 200 OK\r\n\r\n")
-                await asyncio.gather(pipe(reader, back), pipe(there, line))
+                try:
+                    await asyncio.gather(pipe(reader, back), pipe(there, line))
+                finally:
+                    back.close()
                 return
         except (OSError, asyncio.IncompleteReadError):
             pass

@@ -4,7 +4,7 @@ sentence where the answer would have stood, and the reader goes on."""
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp
 from explorer.tui.session import Opening
+from tests.loopback import listening
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -32,16 +33,15 @@ class Gate:
         self.answer: tuple[int, bytes] | str = (200, b"{}")
         self.silent = asyncio.Event()
         self.asked = 0
-        self.server: asyncio.Server | None = None
+        self.port = 0
+        self.listening = AsyncExitStack()
 
     @property
     def url(self) -> str:
-        assert self.server is not None
-        host, port = self.server.sockets[0].getsockname()
-        return f"http://{host}:{port}"
+        return f"http://127.0.0.1:{self.port}"
 
     async def open(self, port: int = 0) -> None:
-        self.server = await asyncio.start_server(self.serve, "127.0.0.1", port)
+        self.port = await self.listening.enter_async_context(listening(self.serve, port))
 
     async def serve(self, reader: asyncio.StreamReader, writer: Any) -> None:
         try:
@@ -70,8 +70,7 @@ class Gate:
 
     async def close(self) -> None:
         self.silent.set()
-        assert self.server is not None
-        self.server.close()
+        await self.listening.aclose()
 
 
 @asynccontextmanager
