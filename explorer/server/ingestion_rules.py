@@ -79,6 +79,7 @@ class CheckedProposal(Struct, frozen=True):
             system,
             run,
             edges,
+            value,
         )
 
     def point(self, now_millis: int) -> TimeseriesDocument:

@@ -115,7 +115,7 @@ class Projection:
         begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = _stored_values(transaction, urn)
+            values = transaction.contents(urn) or _stored_values(transaction, urn)
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
@@ -425,7 +425,7 @@ def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
-def _stored_values(view: Reader, urn: str) -> dict[str, Any]:
+def _stored_values(view: Reader, urn: str) -> _Values:
     return _values(urn, view.aspects([urn]).get(urn, ()))
 
 

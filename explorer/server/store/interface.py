@@ -4,7 +4,7 @@ An engine knows nothing of the model: what a value means, which edges it declare
 entity is browsed is worked out above and handed in.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from hashlib import blake2b
@@ -112,7 +112,8 @@ class RunRow(Struct, frozen=True):
 
 
 class Write(Struct, frozen=True):
-    """A versioned aspect to be written. `run` is the run id, nothing when no run was named."""
+    """A versioned aspect to be written. `run` is the run id, nothing when no run was named;
+    `content` is what the JSON of `value` holds, None where that is not at hand."""
 
     urn: str
     entity_type: str
@@ -123,6 +124,7 @@ class Write(Struct, frozen=True):
     system: bytes
     run: str | None = None
     edges: tuple[StoredEdge, ...] = ()
+    content: Any = None
 
 
 class TimeseriesDocument(Struct, frozen=True):
@@ -259,6 +261,8 @@ def version_of(system: bytes, superseded: int = 0) -> int:
 
 def counted(system: bytes, version: int) -> bytes:
     """System metadata that names this version."""
+    if b'"version"' not in system and system.startswith(b'{"') and system.endswith(b"}"):
+        return b'%b,"version":"%d"}' % (system[:-1], version)
     return orjson.dumps(orjson.loads(system) | {"version": str(version)})
 
 
@@ -431,6 +435,10 @@ class Transaction(Reader, Protocol):
         run, is noted. The version that the system metadata names counts up by one with every value
         an aspect ever had, also over its removal and that of its entity.
         """
+
+    def contents(self, urn: str) -> Mapping[str, Any] | None:
+        """What the aspects of an entity hold by their names, where this transaction made it and
+        has all of them at hand; None otherwise. Nobody may change them."""
 
     def append(self, document: TimeseriesDocument) -> bool:
         """Write a document of a timeseries aspect and its log row; whether anything changed."""

@@ -18,8 +18,14 @@ class BrowseFolders:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
+        self._run_many = connection.executemany
         self._known: dict[tuple[str, _Keys], int] = {}
+        self._parents: dict[int, int] = {}
         self._deltas: dict[int, int] = {}
+        self._placement_rows: list[tuple[object, ...]] = []
+        self._leaf_rows: list[tuple[object, ...]] = []
+        # The entities whose rows are still to be written.
+        self._unwritten: set[int] = set()
 
     def place(
         self,
@@ -28,8 +34,11 @@ class BrowseFolders:
         entity_type: str,
         name: str,
         placements: Collection[Placement],
+        *,
+        is_new: bool,
     ) -> None:
-        """Make the entity found at these places and at no other."""
+        """Make the entity found at these places and at no other. One that `is_new` was placed
+        nowhere before this transaction."""
         sort = natural_key(name)
         leaves_by_folder: dict[int, set[str]] = {}
         for placement in placements:
@@ -37,31 +46,53 @@ class BrowseFolders:
             leaves = leaves_by_folder.setdefault(folder, set())
             if placement.leaf is not None:
                 leaves.add(placement.leaf.casefold())
-        rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
-        stored = dict(rows.fetchall())
-        if stored != dict.fromkeys(leaves_by_folder, name):
-            self._run("DELETE FROM placements WHERE entity = ?", (entity,))
-            for folder in leaves_by_folder:
-                self._run(
-                    "INSERT INTO placements (folder, sort, urn, entity, name) "
-                    "VALUES (?, ?, ?, ?, ?)",
-                    (folder, sort, urn, entity, name),
-                )
-            self._count(stored.keys(), leaves_by_folder.keys())
         new_leaves = {
             (folder, leaf) for folder, leaves in leaves_by_folder.items() for leaf in leaves
         }
-        rows = self._run("SELECT folder, leaf FROM leaves WHERE entity = ?", (entity,))
-        if set(rows.fetchall()) != new_leaves:
-            self._run("DELETE FROM leaves WHERE entity = ?", (entity,))
-            for folder, leaf in new_leaves:
-                self._run(
-                    "INSERT INTO leaves (folder, leaf, entity) VALUES (?, ?, ?)",
-                    (folder, leaf, entity),
-                )
+        if entity in self._unwritten:
+            self.write_rows()
+            is_new = False
+        stored: dict[int, str] = {}
+        stored_leaves: set[tuple[int, str]] = set()
+        if is_new:
+            self._unwritten.add(entity)
+        else:
+            rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
+            stored = dict(rows.fetchall())
+            rows = self._run("SELECT folder, leaf FROM leaves WHERE entity = ?", (entity,))
+            stored_leaves = set(rows.fetchall())
+        if stored != dict.fromkeys(leaves_by_folder, name):
+            if stored:
+                self._run("DELETE FROM placements WHERE entity = ?", (entity,))
+            self._placement_rows += [
+                (folder, sort, urn, entity, name) for folder in leaves_by_folder
+            ]
+            self._count(stored.keys(), leaves_by_folder.keys())
+        if stored_leaves != new_leaves:
+            if stored_leaves:
+                self._run("DELETE FROM leaves WHERE entity = ?", (entity,))
+            self._leaf_rows += [(folder, leaf, entity) for folder, leaf in new_leaves]
+        if not is_new:
+            self.write_rows()
+
+    def write_rows(self) -> None:
+        """Write the rows of the entities that were placed."""
+        self._unwritten.clear()
+        if self._placement_rows:
+            self._run_many(
+                "INSERT INTO placements (folder, sort, urn, entity, name) VALUES (?, ?, ?, ?, ?)",
+                self._placement_rows,
+            )
+            self._placement_rows.clear()
+        if self._leaf_rows:
+            self._run_many(
+                "INSERT INTO leaves (folder, leaf, entity) VALUES (?, ?, ?)", self._leaf_rows
+            )
+            self._leaf_rows.clear()
 
     def finish(self) -> None:
-        """Write the counts that changed and drop the folders that became empty."""
+        """Write the rows and the counts that changed and drop the folders that became empty."""
+        self.write_rows()
         changed = [(delta, folder) for folder, delta in self._deltas.items() if delta]
         for delta, folder in changed:
             self._run("UPDATE folders SET entities = entities + ? WHERE id = ?", (delta, folder))
@@ -73,6 +104,10 @@ class BrowseFolders:
         """Know nothing of what was changed: it was written, or undone."""
         self._deltas.clear()
         self._known.clear()
+        self._parents.clear()
+        self._placement_rows.clear()
+        self._leaf_rows.clear()
+        self._unwritten.clear()
 
     def _folder(self, entity_type: str, names: _Keys) -> int:
         keys = tuple(name.casefold() for name in names)
@@ -94,6 +129,7 @@ class BrowseFolders:
             ).fetchone()
         found: int = row[0]
         self._known[entity_type, keys] = found
+        self._parents[found] = parent
         # A folder made for nothing must go again, so every folder looked at is settled at the end.
         self._deltas.setdefault(found, 0)
         return found
@@ -111,8 +147,11 @@ class BrowseFolders:
             at = folder
             while at and at not in found:
                 found.add(at)
-                row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
-                at = row[0] if row else 0
+                parent = self._parents.get(at)
+                if parent is None:
+                    row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
+                    parent = self._parents[at] = row[0] if row else 0
+                at = parent
         return found
 
 

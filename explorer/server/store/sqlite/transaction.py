@@ -1,12 +1,14 @@
 """What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from explorer.server.store.interface import (
     Placement,
     StoredAspect,
+    StoredDocument,
     StoredEdge,
     TimeseriesDocument,
     TransactionChanges,
@@ -19,9 +21,26 @@ from explorer.server.store.interface import (
 from explorer.server.store.sqlite.browse import BrowseFolders
 from explorer.server.store.sqlite.reads import SqliteReads
 
-__all__ = ["SqliteSnapshot", "SqliteTransaction"]
+__all__ = ["KnownUrns", "SqliteSnapshot", "SqliteTransaction"]
 
 _NO_SYSTEM = b"{}"
+# Of so many entities what was read of them is kept within a transaction.
+_MOST_READ = 1_000
+
+KnownUrns = dict[str, tuple[int, bool]]
+"""The row of a URN, -1 when there is none, and whether an entity stands behind it."""
+
+_ADD_ASPECT = (
+    "INSERT INTO aspects (entity, name, value, time_millis, actor, system, run) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_ADD_EDGE = (
+    "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?)"
+)
+_ADD_LOG = (
+    "INSERT INTO log (urn, aspect, change, value, previous, time_millis, actor, system) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class SqliteSnapshot(SqliteReads):
@@ -38,89 +57,163 @@ class SqliteSnapshot(SqliteReads):
         return self._connection
 
 
-class SqliteTransaction(SqliteSnapshot):
-    """One transaction of the writer's connection. See `interface.Transaction`."""
+class NewEntity:
+    """An entity that this transaction made: its aspects with their contents, None where only the
+    stored form is at hand, and the last versions of aspects that it had in an earlier life."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    __slots__ = ("aspects", "contents", "last_versions")
+
+    def __init__(self, last_versions: dict[str, int]) -> None:
+        self.aspects: dict[str, StoredAspect] = {}
+        self.contents: dict[str, Any] = {}
+        self.last_versions = last_versions
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """One transaction of the writer's connection. See `interface.Transaction`.
+
+    Rows of new aspects, of their edges and of the log are gathered and written many at a time:
+    before anything of the database is read, and when a job ends. What is known to be new is not
+    looked up.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: KnownUrns | None = None) -> None:
+        """`known` outlives the transaction: the next one gets it, unless this one is undone."""
         super().__init__(connection)
         self.changes = TransactionChanges()
         self._folders = BrowseFolders(connection)
+        self._run_many = connection.executemany
+        self._aspect_rows: list[tuple[object, ...]] = []
+        self._edge_rows: list[tuple[object, ...]] = []
+        self._log_rows: list[tuple[object, ...]] = []
         # What rows are known by here; see `forget`.
-        self._urns: dict[str, tuple[int, bool]] = {}
+        self._urns: KnownUrns = {} if known is None else known
         self._runs: dict[str, int] = {}
+        self._notes: dict[str, str | None] = {}
+        self._read: dict[str, dict[str, StoredAspect | None]] = {}
+        self._new: dict[int, NewEntity] = {}
+        # Entities that this transaction removed, which are listed until it ends.
+        self._removed: set[int] = set()
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         return {urn for urn in urns if self._known(urn)[1]}
 
+    def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
+        if version:
+            return super().aspect(urn, name, version)
+        new = self._new.get(self._id(urn))
+        if new is not None:
+            return new.aspects.get(name)
+        known = self._read.get(urn)
+        if known is None:
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            known = self._read[urn] = {}
+        if name not in known:
+            known[name] = super().aspect(urn, name)
+        return known[name]
+
+    def contents(self, urn: str) -> Mapping[str, Any] | None:
+        new = self._new.get(self._id(urn))
+        return None if new is None or None in new.contents.values() else new.contents
+
+    def documents(
+        self,
+        urn: str,
+        aspect: str | None = None,
+        start_millis: int | None = None,
+        end_millis: int | None = None,
+        limit: int = -1,
+    ) -> Iterator[StoredDocument]:
+        # What begins to exist has none, and what gets one is looked up from then on.
+        if self._id(urn) in self._new:
+            return iter(())
+        return super().documents(urn, aspect, start_millis, end_millis, limit)
+
+    def note(self, key: str) -> str | None:
+        if key not in self._notes:
+            self._notes[key] = super().note(key)
+        return self._notes[key]
+
     def forget(self) -> None:
         """Look everything up again: a job was undone, and with it rows that it made."""
-        self._urns.clear()
-        self._runs.clear()
+        for rows in (self._aspect_rows, self._edge_rows, self._log_rows):
+            rows.clear()
+        for known in (self._urns, self._runs, self._notes, self._read, self._new):
+            known.clear()
+        # An entity that is only said to be removed is looked up; that does no harm.
         self._folders.forget()
 
     def put(self, write: Write) -> bool:
         entity = self._live_id(write.urn, write.entity_type)
+        new = self._new.get(entity)
+        if new is not None and write.aspect not in new.aspects:
+            self._put_first(entity, write, new.last_versions.get(write.aspect, 0), new)
+            return True
+        self._touch(entity, write.urn)
         old = self._run(
             "SELECT id, value, superseded, time_millis, actor, system, run "
             "FROM aspects WHERE entity = ? AND name = ?",
             (entity, write.aspect),
         ).fetchone()
-        if old is not None and same_value(old[1], write.value):
+        if old is None:
+            self._put_first(entity, write, self._last_version(entity, write.aspect), None)
+            return True
+        if same_value(old[1], write.value):
             seen = seen_again(old[5], write.system)
             self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, old[0]))
             return False
         run = self._run_id(write.run)
-        if old is not None:
-            before = version_of(old[5], old[2])
-        else:
-            before = self._last_version(entity, write.aspect)
-        system = counted(write.system, before + 1)
-        if old is None:
-            self._run(
-                "INSERT INTO aspects (entity, name, value, time_millis, actor, system, run) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    entity,
-                    write.aspect,
-                    write.value,
-                    write.time_millis,
-                    write.actor,
-                    system,
-                    run,
-                ),
-            )
-        else:
-            row, value, superseded, *stamp = old
-            self._run(
-                "INSERT INTO versions "
-                "(entity, name, version, value, time_millis, actor, system, run) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (entity, write.aspect, superseded + 1, value, *stamp),
-            )
-            self._run(
-                "UPDATE aspects SET value = ?, superseded = ?, time_millis = ?, actor = ?, "
-                "system = ?, run = ? WHERE id = ?",
-                (
-                    write.value,
-                    superseded + 1,
-                    write.time_millis,
-                    write.actor,
-                    system,
-                    run,
-                    row,
-                ),
-            )
-        if write.edges or old is not None:
-            self._set_edges(entity, write.aspect, write.edges)
+        row, value, superseded, *stamp = old
+        system = counted(write.system, version_of(stamp[2], superseded) + 1)
+        self._run(
+            "INSERT INTO versions "
+            "(entity, name, version, value, time_millis, actor, system, run) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (entity, write.aspect, superseded + 1, value, *stamp),
+        )
+        self._run(
+            "UPDATE aspects SET value = ?, superseded = ?, time_millis = ?, actor = ?, "
+            "system = ?, run = ? WHERE id = ?",
+            (
+                write.value,
+                superseded + 1,
+                write.time_millis,
+                write.actor,
+                system,
+                run,
+                row,
+            ),
+        )
+        self._set_edges(entity, write.aspect, write.edges)
         self._log(
-            (write.urn, write.aspect, "UPSERT", write.value, old[1] if old else None),
+            (write.urn, write.aspect, "UPSERT", write.value, value),
             (write.time_millis, write.actor, system),
         )
         self.changes.touched.add(write.urn)
         return True
 
+    def _put_first(
+        self, entity: int, write: Write, last_version: int, new: NewEntity | None
+    ) -> None:
+        """Write an aspect that is not there, with its edges and log row."""
+        system = counted(write.system, last_version + 1)
+        run = self._run_id(write.run)
+        stamp = (write.time_millis, write.actor, system)
+        self._aspect_rows.append((entity, write.aspect, write.value, *stamp, run))
+        for edge in write.edges:
+            target = self._target_id(edge.target)
+            self._edge_rows.append((entity, edge.relationship, target, write.aspect, edge.flow))
+            self.changes.rewired = self.changes.rewired or edge.flow != 0
+        self._log((write.urn, write.aspect, "UPSERT", write.value, None), stamp)
+        if new is not None:
+            new.aspects[write.aspect] = StoredAspect(write.aspect, 0, write.value, *stamp)
+            new.contents[write.aspect] = write.content
+        self.changes.touched.add(write.urn)
+
     def append(self, document: TimeseriesDocument) -> bool:
         entity = self._live_id(document.urn, document.entity_type)
+        self._touch(entity, document.urn)
         place = (entity, document.aspect, document.at_millis, document.series)
         old = self._run(
             "SELECT value FROM points "
@@ -145,7 +238,9 @@ class SqliteTransaction(SqliteSnapshot):
         self, urn: str, key_aspect: str, time_millis: int, actor: str
     ) -> tuple[int, int]:
         entity = self._id(urn)
+        self._touch(entity, urn)
         key = self.aspect(urn, key_aspect)
+        self._removed.add(entity)
         self._keep_last_versions(entity)
         rows = 0
         for table in ("versions", "aspects"):
@@ -158,6 +253,7 @@ class SqliteTransaction(SqliteSnapshot):
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
         self._urns[urn] = (entity, False)
+        self._read.pop(urn, None)
         self._log_removal(urn, key_aspect, key, time_millis, actor)
         self.changes.touched.add(urn)
         return rows, documents
@@ -167,6 +263,7 @@ class SqliteTransaction(SqliteSnapshot):
         if current is None:
             return 0
         entity = self._id(urn)
+        self._touch(entity, urn)
         self._keep_last_versions(entity, aspect)
         gone = self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
@@ -187,6 +284,7 @@ class SqliteTransaction(SqliteSnapshot):
         actor: str,
     ) -> None:
         entity = self._id(urn)
+        self._touch(entity, urn)
         if version:
             self._drop_superseded(entity, aspect, version)
             return
@@ -207,6 +305,7 @@ class SqliteTransaction(SqliteSnapshot):
             (earlier.value, earlier.time_millis, earlier.actor, system, run, entity, aspect),
         )
         self._drop_superseded(entity, aspect, earlier.version)
+        self._read.pop(urn, None)
         self._set_edges(entity, aspect, edges)
         self._log(
             (urn, aspect, "UPSERT", earlier.value, latest.value), (time_millis, actor, system)
@@ -227,6 +326,7 @@ class SqliteTransaction(SqliteSnapshot):
             "AND at_millis >= coalesce(?, at_millis) AND at_millis <= coalesce(?, at_millis)"
         )
         given = [self._id(urn), aspect, *bounds]
+        self._touch(self._id(urn), urn)
         if run is not None:
             where += " AND +run = (SELECT id FROM runs WHERE name = ?)"
             given.append(run)
@@ -239,9 +339,12 @@ class SqliteTransaction(SqliteSnapshot):
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
-        self._folders.place(self._id(urn), urn, entity_type, name, placements)
+        entity = self._id(urn)
+        is_new = entity in self._new and entity not in self._removed
+        self._folders.place(entity, urn, entity_type, name, placements, is_new=is_new)
 
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
+        self._write_rows()
         (last,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
         rows = self._run(
             "SELECT offset, time_millis FROM log WHERE offset <= ? ORDER BY offset LIMIT ?",
@@ -255,6 +358,7 @@ class SqliteTransaction(SqliteSnapshot):
         return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
 
     def set_note(self, key: str, value: str | None) -> None:
+        self._notes[key] = value
         if value is None:
             self._run("DELETE FROM meta WHERE key = ?", (f"note.{key}",))
         else:
@@ -262,10 +366,36 @@ class SqliteTransaction(SqliteSnapshot):
 
     def finish(self) -> None:
         """Write what is gathered until the end of a job, or of the transaction."""
+        self._write_rows()
         self._folders.finish()
 
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        self._write_rows()
+        return super()._reading()
+
+    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+        self._write_rows()
+        return super()._snapshot()
+
+    def _write_rows(self) -> None:
+        for statement, rows in (
+            (_ADD_ASPECT, self._aspect_rows),
+            (_ADD_EDGE, self._edge_rows),
+            (_ADD_LOG, self._log_rows),
+        ):
+            if rows:
+                self._run_many(statement, rows)
+                rows.clear()
+        self._folders.write_rows()
+
+    def _touch(self, entity: int, urn: str) -> None:
+        """Have everything of an entity in the database, and look it up from now on."""
+        self._write_rows()
+        self._new.pop(entity, None)
+        self._read.pop(urn, None)
+
     def _known(self, urn: str) -> tuple[int, bool]:
-        """The row of a URN, -1 when there is none, and whether an entity stands behind it."""
+        """The row of a URN, and whether an entity stands behind it; see `KnownUrns`."""
         known = self._urns.get(urn)
         if known is None:
             row = self._run("SELECT id, live FROM urns WHERE urn = ?", (urn,)).fetchone()
@@ -278,11 +408,20 @@ class SqliteTransaction(SqliteSnapshot):
 
     def _live_id(self, urn: str, entity_type: str) -> int:
         found, live = self._known(urn)
+        if live:
+            return found
+        self._read.pop(urn, None)
         if found == -1:
-            return self._new_id(urn, entity_type, live=True)
-        if not live:
-            self._run("UPDATE urns SET live = 1 WHERE id = ?", (found,))
-            self._urns[urn] = (found, True)
+            found = self._new_id(urn, entity_type, live=True)
+            self._new[found] = NewEntity({})
+            return found
+        self._run("UPDATE urns SET live = 1 WHERE id = ?", (found,))
+        self._urns[urn] = (found, True)
+        rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (found,))
+        last_versions = dict(rows.fetchall())
+        # There are none, unless somebody else changed the file.
+        if self._run("SELECT 1 FROM aspects WHERE entity = ?", (found,)).fetchone() is None:
+            self._new[found] = NewEntity(last_versions)
         return found
 
     def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
@@ -370,8 +509,4 @@ class SqliteTransaction(SqliteSnapshot):
         change: tuple[str, str, str, bytes | None, bytes | None],
         stamp: tuple[int, str, bytes],
     ) -> None:
-        self._run(
-            "INSERT INTO log (urn, aspect, change, value, previous, time_millis, actor, system) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*change, *stamp),
-        )
+        self._log_rows.append((*change, *stamp))
