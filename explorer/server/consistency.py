@@ -27,7 +27,8 @@ from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
 from explorer.server.store import LogEntry, Placement, StoreFault, SurveyedStore
-from explorer.server.store.replay import Replay, digest
+from explorer.server.store.interface import digest
+from explorer.server.store.replay import Replay
 from explorer.server.store.survey import Holding, KeptFolder, Survey
 from explorer.server.timeseries import use_from
 

@@ -50,7 +50,9 @@ def test_a_whole_catalog_is_consistent(kept: Any, check: Any) -> None:
 
 def test_what_differs_is_told_with_what_to_do(kept: Any, check: Any) -> None:
     with sqlite3.connect(kept / "catalog.db") as database:
-        database.execute("UPDATE log SET urn = 'urn:li:tag:PII\x1b[2J' WHERE offset = 1")
+        other = "INSERT INTO urns (urn, type) VALUES ('urn:li:tag:PII\x1b[2J', 'tag')"
+        row = database.execute(other).lastrowid
+        database.execute("UPDATE log SET entity = ? WHERE offset = 1", (row,))
     database.close()
     ran = check(kept)
     assert ran.code == 1

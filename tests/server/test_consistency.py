@@ -97,7 +97,7 @@ _OF_ORDERS = f"(SELECT id FROM urns WHERE urn = '{ORDERS}')"
             "not by the log",
         ),
         (
-            "UPDATE log SET previous = NULL WHERE aspect = 'datasetProperties'",
+            "UPDATE log SET before = NULL WHERE aspect = 'datasetProperties'",
             "log",
             "another value stood there",
         ),

@@ -38,6 +38,7 @@ __all__ = [
     "TransactionChanges",
     "Write",
     "counted",
+    "digest",
     "is_removed",
     "log_mark",
     "same_value",
@@ -161,7 +162,10 @@ class DocumentRange(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """One row of the change log: what was written or removed, and what stood there before."""
+    """One row of the change log: what was written or removed, and what stood there before.
+
+    `digest` is that of the value as it was written, where it is known apart from the value.
+    """
 
     offset: int
     urn: str
@@ -172,6 +176,7 @@ class LogEntry(Struct, frozen=True):
     time_millis: int
     actor: str
     system: bytes
+    digest: bytes | None = None
 
 
 class LogBounds(Struct, frozen=True):
@@ -232,6 +237,11 @@ def same_value(stored: bytes, given: bytes) -> bool:
     if abs(len(stored) - len(given)) > max(len(stored), len(given)) // 2:
         return False
     return _canonical(stored) == _canonical(given)
+
+
+def digest(value: bytes) -> bytes:
+    """Return 8 bytes that stand for a value; values are taken to be equal when theirs are."""
+    return blake2b(value, digest_size=8).digest()
 
 
 def seen_again(stored: bytes, given: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from hashlib import blake2b
 from types import TracebackType
 from typing import Self
 
@@ -10,9 +9,9 @@ import orjson
 from msgspec import Struct
 
 from explorer.metadata.registry import Registry
-from explorer.server.store.interface import LogEntry
+from explorer.server.store.interface import LogEntry, digest
 
-__all__ = ["Replay", "ReplayedAspect", "ReplayedPoint", "digest"]
+__all__ = ["Replay", "ReplayedAspect", "ReplayedPoint"]
 
 _TABLES = """
 PRAGMA journal_mode = OFF;
@@ -82,20 +81,20 @@ class Replay:
         ).fetchone()
         problem = None
         known = self.whole or row is not None
-        if known and (row[0] if row else None) != digest(entry.previous):
+        if known and (row[0] if row else None) != _digest(entry.previous):
             problem = "it says that another value stood there before than the log's own rows do"
         if entry.change == "DELETE":
             self._run("DELETE FROM aspects WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect))
             if entry.aspect in self._keys:
                 for table in ("aspects", "points"):
                     self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
-        elif entry.value is None:
+        elif (written := _written(entry)) is None:
             problem = "it has no value"
         else:
             by_run = bool(row and row[1]) or self._names_run(entry.system)
             self._run(
                 "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
-                (entry.urn, entry.aspect, digest(entry.value), by_run),
+                (entry.urn, entry.aspect, written, by_run),
             )
         return problem
 
@@ -136,23 +135,28 @@ class Replay:
                 "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
             )
             return None
-        if entry.value is None:
+        written = _written(entry)
+        if written is None:
             return "it has no value"
         problem = None
         if entry.previous is not None:
             replaced = self._run(
                 "DELETE FROM points WHERE urn = ? AND aspect = ? AND value = ?",
-                (entry.urn, entry.aspect, digest(entry.previous)),
+                (entry.urn, entry.aspect, _digest(entry.previous)),
             )
             if self.whole and not replaced.rowcount:
                 problem = "it says that it replaced a document that the log's own rows lack"
         self._run(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
-            (entry.urn, entry.aspect, digest(entry.value)),
+            (entry.urn, entry.aspect, written),
         )
         return problem
 
 
-def digest(value: bytes | None) -> bytes | None:
-    """What stands for a value; values are equal when theirs are."""
-    return None if value is None else blake2b(value, digest_size=16).digest()
+def _digest(value: bytes | None) -> bytes | None:
+    return None if value is None else digest(value)
+
+
+def _written(entry: LogEntry) -> bytes | None:
+    """The digest of what a row wrote."""
+    return entry.digest or _digest(entry.value)

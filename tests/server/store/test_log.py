@@ -1,8 +1,22 @@
 """The change log: read from an offset, followed, trimmed; and notes about the catalog."""
 
-from explorer.server.store import Job, LogBounds, Store, log_mark
+from random import Random, randbytes
+
+from explorer.server.store import Job, LogBounds, LogEntry, Store, Transaction, log_mark
 from tests.server.store.conftest import Open
-from tests.server.store.examples import KEY, STAMP, append, dataset, do, document, put, tag, write
+from tests.server.store.examples import (
+    INFO,
+    KEY,
+    STAMP,
+    USAGE,
+    append,
+    dataset,
+    do,
+    document,
+    put,
+    tag,
+    write,
+)
 
 
 def test_a_catalog_that_was_never_written_has_no_rows(store: Store) -> None:
@@ -40,6 +54,46 @@ def test_the_log_outlives_what_it_tells_of(store: Store) -> None:
     do(store, lambda tx: tx.remove_entity(tag("a"), KEY, *STAMP))
     assert store.count() == 0
     assert [row.change for row in store.log(0, 9)] == ["UPSERT", "DELETE"]
+
+
+def test_rows_stay_as_they_were_whatever_happens_to_what_they_tell_of(store: Store) -> None:
+    chance = Random(7)
+    names = ("a", "b")
+    long = " ".join(f"word{n}" for n in range(200))
+
+    def change(tx: Transaction) -> None:
+        urn, aspect = tag(chance.choice(names)), chance.choice((INFO, "other"))
+        value = {"name": chance.randrange(4), "text": long[: chance.choice((0, 2_000))]}
+        exists = tx.aspect(urn, aspect) is not None
+        match chance.randrange(12):
+            case 0:
+                tx.remove_entity(urn, KEY, *STAMP)
+            case 1:
+                tx.remove_aspect(urn, aspect, *STAMP)
+            case 2 | 3 if exists:
+                tx.remove_version(urn, aspect, 0, (), *STAMP)
+            case 4 if tx.aspect(urn, aspect, -1):
+                older = tx.aspect(urn, aspect, -1)
+                assert older is not None
+                tx.remove_version(urn, aspect, older.version, (), *STAMP)
+            case 5:
+                tx.append(document(urn, chance.randrange(3), chance.randrange(3)))
+            case 6:
+                tx.remove_documents(urn, USAGE, (1, None), *STAMP)
+            case _:
+                tx.put(write(urn, value, aspect, run=chance.choice(("r1", "r2"))))
+
+    told: list[LogEntry] = []
+    for at in range(300):
+        do(store, change)
+        rows = store.log(0, 10_000)
+        assert rows[: len(told)] == told
+        for row in rows[len(told) :]:
+            assert (row.value is None) is (row.change == "DELETE")
+        told = rows
+        if at % 100 == 50:
+            told = told[trim(store, before_millis=1_000, through=len(told) // 2) :]
+    assert len(told) > 100
 
 
 def trim(store: Store, before_millis: int, through: int, most: int = 1_000) -> int:
@@ -110,5 +164,5 @@ def test_a_catalog_keeps_its_id(open_store: Open) -> None:
 
 def test_a_store_takes_more_room_with_what_it_holds(store: Store) -> None:
     before = store.size_bytes()
-    put(store, *(write(tag(str(n)), "x" * 1_000) for n in range(500)))
+    put(store, *(write(tag(str(n)), randbytes(500).hex()) for n in range(500)))
     assert store.size_bytes() > before + 250_000

@@ -23,11 +23,12 @@ from explorer.server.store.sqlite.browse import browse
 
 __all__ = ["SqliteReads"]
 
-_LATEST = "a.name, 0, a.value, a.time_millis, a.actor, a.system"
-_OLDER = "v.name, v.version, v.value, v.time_millis, v.actor, v.system"
+_LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, a.system"
+_OLDER = "v.name, v.version, expand(v.value), v.time_millis, v.actor, v.system"
 _REMOVED = """
 WITH removed (id) AS MATERIALIZED (
-    SELECT entity FROM aspects WHERE name = 'status' AND json_extract(value, '$.removed') = 1
+    SELECT entity FROM aspects
+    WHERE name = 'status' AND json_extract(expand(value), '$.removed') = 1
 )
 """
 _NOT_REMOVED = " AND t.entity NOT IN removed"
@@ -36,6 +37,19 @@ _RUN = "(SELECT id FROM runs WHERE name = :run)"
 _OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
 _SEEN = "json_extract({0}.system, '$.lastObserved')"
 _AT_ONCE = 500
+_LOG = """
+SELECT l.offset, coalesce(u.urn, 'urn:li:unknown:' || l.entity), l.aspect,
+       coalesce(l.change, 'UPSERT'),
+       expand(CAST(coalesce(l.value, a.value, v.value, p.value) AS BLOB)),
+       expand(CAST(coalesce(l.previous, b.value) AS BLOB)),
+       coalesce(l.time_millis, a.time_millis, v.time_millis, 0),
+       coalesce(l.actor, a.actor, v.actor, ''),
+       coalesce(l.system, a.system, v.system, p.system, CAST('{}' AS BLOB)), l.digest
+FROM log l LEFT JOIN urns u ON u.id = l.entity LEFT JOIN aspects a ON a.id = l.offset
+LEFT JOIN versions v ON v.id = l.offset LEFT JOIN points p ON p.id = l.offset
+LEFT JOIN versions b ON b.id = l.before
+WHERE l.offset > ? ORDER BY l.offset LIMIT ?
+"""
 # A row becomes a tuple of numbers in 1 µs and more; as JSON a whole column takes a tenth of that.
 _LINEAGE = """
 SELECT json_group_array(near), json_group_array(far), json_group_array(type) FROM (
@@ -276,12 +290,15 @@ class SqliteReads(ABC):
         begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
         of_run = f"WHERE t.run = {_RUN}" if urn is None else f"WHERE +t.run = {_RUN}{_OF_ENTITY}"
         of_run += narrowed
-        columns = "t.name, {0} AS version, t.time_millis AS at, t.value, t.system, NULL AS moment"
+        columns = (
+            "t.name, {0} AS version, t.time_millis AS at, expand(t.value) AS value, t.system, "
+            "NULL AS moment"
+        )
         parts = (
             f"SELECT t.entity, {columns.format('0')}, 0 AS age FROM aspects t {of_run}",
             f"SELECT t.entity, {columns.format('t.version')}, -t.version FROM versions t {of_run}",
             f"SELECT t.entity, t.aspect, 0, coalesce({_SEEN.format('t')}, t.at_millis), "
-            f"t.value, t.system, t.at_millis, -t.at_millis FROM points t {of_run}",
+            f"expand(t.value), t.system, t.at_millis, -t.at_millis FROM points t {of_run}",
         )
         with self._reading() as connection:
             rows = connection.execute(
@@ -315,7 +332,7 @@ class SqliteReads(ABC):
             order = f"p.aspect, {order}"
         with self._reading() as connection:
             rows = connection.execute(
-                "SELECT p.aspect, p.value, p.system "
+                "SELECT p.aspect, expand(p.value), p.system "
                 "FROM urns u JOIN points p ON p.entity = u.id "
                 f"WHERE {where} ORDER BY {order} LIMIT ?",
                 (*given, limit),
@@ -404,11 +421,7 @@ class SqliteReads(ABC):
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
         with self._reading() as connection:
-            rows = connection.execute(
-                "SELECT offset, urn, aspect, change, value, previous, time_millis, actor, system "
-                "FROM log WHERE offset > ? ORDER BY offset LIMIT ?",
-                (after, limit),
-            )
+            rows = connection.execute(_LOG, (after, limit))
             return [LogEntry(*row) for row in rows]
 
     def log_bounds(self) -> LogBounds:
@@ -422,7 +435,11 @@ class SqliteReads(ABC):
 
     def changed_urns(self, after: int) -> list[str]:
         with self._reading() as connection:
-            rows = connection.execute("SELECT DISTINCT urn FROM log WHERE offset > ?", (after,))
+            rows = connection.execute(
+                "SELECT u.urn FROM (SELECT DISTINCT entity FROM log WHERE offset > ?) l "
+                "JOIN urns u ON u.id = l.entity",
+                (after,),
+            )
             return [urn for (urn,) in rows]
 
     def note(self, key: str) -> str | None:

@@ -11,11 +11,15 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from explorer.errors import CatalogError, InvalidFile, StorageFault
 from explorer.metadata.names import natural_key
+from explorer.server.store.interface import digest
+from explorer.server.store.sqlite.compression import compress, expand
 
 __all__ = [
     "SQLITE_ERRORS",
@@ -68,8 +72,174 @@ def _sort_placements(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE placements SET sort = natural_key(name)")
 
 
+LOG = (
+    """
+-- What was changed. `change` is NULL where something was written. Then the value and its stamp are
+-- in the row of `aspects`, `versions` or `points` whose id is the offset, until that row goes: just
+-- before, they are copied here. `before` is the id of the row of `versions` that holds the value
+-- before, until that is copied to `previous`. `digest` is that of the value.
+CREATE TABLE log (
+    offset INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    aspect TEXT NOT NULL,
+    change TEXT,
+    value BLOB,
+    previous BLOB,
+    before INTEGER,
+    digest BLOB,
+    time_millis INTEGER,
+    actor TEXT,
+    system BLOB
+)
+""",
+    "CREATE INDEX log_before ON log (before) WHERE before IS NOT NULL",
+)
+
+# Subtracted from the ids of rows that no row of the log stands for, so that none is an offset.
+_UNLOGGED = 1 << 40
+
+
+def _refer_log(connection: sqlite3.Connection) -> None:
+    """Give the rows of aspects, versions and documents the offsets at which the log wrote them, and
+    leave the values out of the log that are kept there."""
+    run = connection.execute
+    for name, work in (("compress", compress), ("digest", digest)):
+        connection.create_function(name, 1, partial(_of_bytes, work), deterministic=True)
+    for table in _VALUES:
+        run(f"CREATE TEMP TABLE found_{table} (id INTEGER PRIMARY KEY, offset INTEGER UNIQUE)")
+    run(
+        "INSERT INTO found_aspects SELECT a.id, l.offset FROM (SELECT urn, aspect, "
+        "max(offset) AS offset FROM log WHERE change = 'UPSERT' GROUP BY urn, aspect) n "
+        "JOIN urns u ON u.urn = n.urn JOIN aspects a ON a.entity = u.id AND a.name = n.aspect "
+        "JOIN log l ON l.offset = n.offset WHERE l.value = a.value"
+    )
+    run("CREATE TEMP TABLE found_before (offset INTEGER PRIMARY KEY, id INTEGER)")
+    run("CREATE INDEX log_of ON log (urn, aspect)")
+    _find_versions(connection)
+    _find_points(connection)
+    run("DROP INDEX log_of")
+    for table, columns in _VALUES.items():
+        _renumber(connection, table, columns)
+    run("ALTER TABLE log RENAME TO old_log")
+    for statement in LOG:
+        run(statement)
+    # A URN of the log has no row where the file was changed by another program.
+    run(
+        "INSERT OR IGNORE INTO urns (urn, type) SELECT DISTINCT l.urn, "
+        "substr(l.urn, 8, instr(substr(l.urn, 8), ':') - 1) FROM old_log l"
+    )
+    found = "coalesce(a.offset, v.offset, p.offset)"
+    run(
+        "INSERT INTO log SELECT l.offset, u.id, l.aspect, nullif(l.change, 'UPSERT'), "
+        f"CASE WHEN {found} IS NULL THEN compress(l.value) END, "
+        "CASE WHEN b.id IS NULL THEN compress(l.previous) END, b.id, "
+        "CASE WHEN l.change = 'UPSERT' THEN digest(l.value) END, "
+        "l.time_millis, l.actor, l.system "
+        "FROM old_log l JOIN urns u ON u.urn = l.urn "
+        "LEFT JOIN found_aspects a ON a.offset = l.offset "
+        "LEFT JOIN found_versions v ON v.offset = l.offset "
+        "LEFT JOIN found_points p ON p.offset = l.offset "
+        "LEFT JOIN found_before b ON b.offset = l.offset ORDER BY l.offset"
+    )
+    run("DROP TABLE old_log")
+    for table in (*_VALUES, "before"):
+        run(f"DROP TABLE found_{table}")
+
+
+_VALUES = {
+    "aspects": "entity, name, value, superseded, time_millis, actor, system, run",
+    "versions": "entity, name, version, value, time_millis, actor, system, run",
+    "points": "entity, aspect, at_millis, series, value, system, run",
+}
+"""The tables that hold values, with their columns beside the id."""
+
+
+def _of_bytes(work: Callable[[bytes], Any], value: Any) -> Any:
+    """What work makes of bytes; anything else as it is."""
+    return work(value) if isinstance(value, bytes) else value
+
+
+def _find_versions(connection: sqlite3.Connection) -> None:
+    """Find the offsets at which the log wrote older versions, newest first, and the rows that
+    superseded them."""
+    run = connection.execute
+    histories = "SELECT DISTINCT v.entity, u.urn, v.name FROM versions v JOIN urns u"
+    for entity, urn, name in run(f"{histories} ON u.id = v.entity").fetchall():
+        versions = run(
+            "SELECT id, value FROM versions WHERE entity = ? AND name = ? ORDER BY version DESC",
+            (entity, name),
+        ).fetchall()
+        rows = run(
+            "SELECT offset, change, value, previous FROM log "
+            "WHERE urn = ? AND aspect = ? ORDER BY offset DESC",
+            (urn, name),
+        )
+        latest = run(
+            "SELECT f.offset FROM aspects a JOIN found_aspects f ON f.id = a.id "
+            "WHERE a.entity = ? AND a.name = ?",
+            (entity, name),
+        ).fetchone()
+        kept: list[tuple[int, int]] = []
+        superseding: list[tuple[int, bytes | None]] = []
+        for offset, change, value, previous in rows:
+            if change != "UPSERT" or not versions:
+                break
+            superseding.append((offset, previous))
+            if (latest is None or offset < latest[0]) and value == versions[0][1]:
+                kept.append((versions.pop(0)[0], offset))
+                before = superseding[-2] if len(superseding) > 1 else None
+                if before is not None and before[1] == value:
+                    run("INSERT INTO found_before VALUES (?, ?)", (before[0], offset))
+        connection.executemany("INSERT INTO found_versions VALUES (?, ?)", kept)
+
+
+def _find_points(connection: sqlite3.Connection) -> None:
+    """Find the offsets at which the log wrote the documents of timeseries aspects."""
+    run = connection.execute
+    series = "SELECT DISTINCT p.entity, u.urn, p.aspect FROM points p JOIN urns u"
+    for entity, urn, aspect in run(f"{series} ON u.id = p.entity").fetchall():
+        rows = run(
+            "SELECT value, offset FROM log "
+            "WHERE urn = ? AND aspect = ? AND change = 'UPSERT' ORDER BY offset",
+            (urn, aspect),
+        )
+        offsets = dict(rows.fetchall())
+        points = run(
+            "SELECT id, value FROM points WHERE entity = ? AND aspect = ?", (entity, aspect)
+        ).fetchall()
+        connection.executemany(
+            "INSERT INTO found_points VALUES (?, ?)",
+            [(row, offsets.pop(value)) for row, value in points if value in offsets],
+        )
+
+
+def _renumber(connection: sqlite3.Connection, table: str, columns: str) -> None:
+    """Make a table anew with the offsets that were found as ids."""
+    run = connection.execute
+    made = run(
+        "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL "
+        "ORDER BY type DESC",
+        (table,),
+    ).fetchall()
+    for kind, name, _ in made:
+        if kind == "index":
+            run(f"DROP INDEX {name}")
+    run(f"ALTER TABLE {table} RENAME TO old_{table}")
+    run(made[0][2])
+    taken = columns.replace("value", "compress(value)")
+    run(
+        f"INSERT INTO {table} (id, {columns}) "
+        f"SELECT coalesce(f.offset, o.id - {_UNLOGGED}) AS at, {taken} FROM old_{table} o "
+        f"LEFT JOIN found_{table} f ON f.id = o.id ORDER BY at"
+    )
+    run(f"DROP TABLE old_{table}")
+    for kind, _, statement in made:
+        if kind == "index":
+            run(statement)
+
+
 MIGRATIONS: Mapping[int, Migration] = MappingProxyType(
-    {1: _keep_last_versions, 2: _sort_placements}
+    {1: _keep_last_versions, 2: _sort_placements, 3: _refer_log}
 )
 """By the format that each starts from, to the next one."""
 
@@ -226,10 +396,11 @@ def find_damage(connection: sqlite3.Connection, *, quick: bool = False) -> list[
     return [] if found == ["ok"] else found
 
 
-FORMAT = 3
+FORMAT = 4
 
 _TABLES = f"""
 {LAST_VERSIONS};
+{";".join(LOG)};
 
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
@@ -250,6 +421,9 @@ CREATE TABLE runs (
     name TEXT NOT NULL UNIQUE
 );
 
+-- In this table and the next two, `id` is the offset of the row of the log that wrote the value;
+-- one below 0 was written before the log, or before it named its rows. Values as `compression` has
+-- them.
 CREATE TABLE aspects (
     id INTEGER PRIMARY KEY,
     entity INTEGER NOT NULL,
@@ -328,18 +502,6 @@ CREATE TABLE leaves (
     PRIMARY KEY (folder, leaf, entity)
 ) WITHOUT ROWID;
 CREATE INDEX leaves_of ON leaves (entity);
-
-CREATE TABLE log (
-    offset INTEGER PRIMARY KEY,
-    urn TEXT NOT NULL,
-    aspect TEXT NOT NULL,
-    change TEXT NOT NULL,
-    value BLOB,
-    previous BLOB,
-    time_millis INTEGER NOT NULL,
-    actor TEXT NOT NULL,
-    system BLOB NOT NULL
-);
 """
 
 _CACHE = f"cache_size = -{32 * 1024}"
@@ -353,6 +515,7 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
     )
     settings = ["query_only = ON"] if reading else ["synchronous = FULL", _CACHE]
     try:
+        connection.create_function("expand", 1, expand, deterministic=True)
         for setting in (_MMAP, *settings):
             connection.execute(f"PRAGMA {setting}")
     except BaseException:
@@ -388,6 +551,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
+        connection.create_function("expand", 1, expand, deterministic=True)
         connection.execute("PRAGMA query_only = ON")
     except BaseException:
         connection.close()

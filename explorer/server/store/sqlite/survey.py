@@ -22,7 +22,7 @@ __all__ = ["SqliteSurvey"]
 _T = TypeVar("_T")
 
 _ASPECTS = """
-SELECT a.entity, a.name, CAST(a.value AS BLOB), a.superseded, CAST(a.system AS BLOB), r.name
+SELECT a.entity, a.name, expand(CAST(a.value AS BLOB)), a.superseded, CAST(a.system AS BLOB), r.name
 FROM aspects a LEFT JOIN runs r ON r.id = a.run ORDER BY a.entity, a.name
 """
 _VERSIONS = "SELECT entity, name, version FROM versions ORDER BY entity, name, version"
@@ -33,7 +33,7 @@ FROM edges e LEFT JOIN urns u ON u.id = e.target ORDER BY e.source
 _PLACEMENTS = "SELECT entity, folder, sort, urn, name FROM placements ORDER BY entity"
 _LEAVES = "SELECT entity, folder, leaf FROM leaves ORDER BY entity"
 _POINTS = """
-SELECT entity, aspect, at_millis, CAST(value AS BLOB)
+SELECT entity, aspect, at_millis, expand(CAST(value AS BLOB))
 FROM points ORDER BY entity, aspect, at_millis, series
 """
 

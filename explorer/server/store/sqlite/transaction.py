@@ -14,11 +14,13 @@ from explorer.server.store.interface import (
     TransactionChanges,
     Write,
     counted,
+    digest,
     same_value,
     seen_again,
     version_of,
 )
 from explorer.server.store.sqlite.browse import BrowseFolders
+from explorer.server.store.sqlite.compression import compress
 from explorer.server.store.sqlite.reads import SqliteReads
 
 __all__ = ["KnownUrns", "SqliteSnapshot", "SqliteTransaction"]
@@ -31,15 +33,16 @@ KnownUrns = dict[str, tuple[int, bool]]
 """The row of a URN, -1 when there is none, and whether an entity stands behind it."""
 
 _ADD_ASPECT = (
-    "INSERT INTO aspects (entity, name, value, time_millis, actor, system, run) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO aspects (id, entity, name, value, time_millis, actor, system, run) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ADD_EDGE = (
     "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?)"
 )
 _ADD_LOG = (
-    "INSERT INTO log (urn, aspect, change, value, previous, time_millis, actor, system) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO log "
+    "(offset, entity, aspect, change, previous, before, digest, time_millis, actor, system) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -94,6 +97,7 @@ class SqliteTransaction(SqliteSnapshot):
         self._new: dict[int, NewEntity] = {}
         # Entities that this transaction removed, which are listed until it ends.
         self._removed: set[int] = set()
+        self._last_offset: int | None = None
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         return {urn for urn in urns if self._known(urn)[1]}
@@ -141,6 +145,7 @@ class SqliteTransaction(SqliteSnapshot):
             rows.clear()
         for known in (self._urns, self._runs, self._notes, self._read, self._new):
             known.clear()
+        self._last_offset = None
         # An entity that is only said to be removed is looked up; that does no harm.
         self._folders.forget()
 
@@ -152,31 +157,37 @@ class SqliteTransaction(SqliteSnapshot):
             return True
         self._touch(entity, write.urn)
         old = self._run(
-            "SELECT id, value, superseded, time_millis, actor, system, run "
+            "SELECT id, expand(value), superseded, time_millis, actor, system, run "
             "FROM aspects WHERE entity = ? AND name = ?",
             (entity, write.aspect),
         ).fetchone()
         if old is None:
             self._put_first(entity, write, self._last_version(entity, write.aspect), None)
             return True
-        if same_value(old[1], write.value):
-            seen = seen_again(old[5], write.system)
-            self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, old[0]))
+        row, value, superseded, *stamp = old
+        if same_value(value, write.value):
+            seen = seen_again(stamp[2], write.system)
+            # The log tells what it was when it was written.
+            self._run(
+                "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL", (stamp[2], row)
+            )
+            self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, row))
             return False
         run = self._run_id(write.run)
-        row, value, superseded, *stamp = old
         system = counted(write.system, version_of(stamp[2], superseded) + 1)
         self._run(
             "INSERT INTO versions "
-            "(entity, name, version, value, time_millis, actor, system, run) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (entity, write.aspect, superseded + 1, value, *stamp),
+            "(id, entity, name, version, value, time_millis, actor, system, run) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (row, entity, write.aspect, superseded + 1, compress(value), *stamp),
         )
+        offset = self._log(entity, write.aspect, write.value, before=row)
         self._run(
-            "UPDATE aspects SET value = ?, superseded = ?, time_millis = ?, actor = ?, "
+            "UPDATE aspects SET id = ?, value = ?, superseded = ?, time_millis = ?, actor = ?, "
             "system = ?, run = ? WHERE id = ?",
             (
-                write.value,
+                offset,
+                compress(write.value),
                 superseded + 1,
                 write.time_millis,
                 write.actor,
@@ -186,10 +197,6 @@ class SqliteTransaction(SqliteSnapshot):
             ),
         )
         self._set_edges(entity, write.aspect, write.edges)
-        self._log(
-            (write.urn, write.aspect, "UPSERT", write.value, value),
-            (write.time_millis, write.actor, system),
-        )
         self.changes.touched.add(write.urn)
         return True
 
@@ -200,12 +207,13 @@ class SqliteTransaction(SqliteSnapshot):
         system = counted(write.system, last_version + 1)
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
-        self._aspect_rows.append((entity, write.aspect, write.value, *stamp, run))
+        offset = self._log(entity, write.aspect, write.value)
+        kept = compress(write.value)
+        self._aspect_rows.append((offset, entity, write.aspect, kept, *stamp, run))
         for edge in write.edges:
             target = self._target_id(edge.target)
             self._edge_rows.append((entity, edge.relationship, target, write.aspect, edge.flow))
             self.changes.rewired = self.changes.rewired or edge.flow != 0
-        self._log((write.urn, write.aspect, "UPSERT", write.value, None), stamp)
         if new is not None:
             new.aspects[write.aspect] = StoredAspect(write.aspect, 0, write.value, *stamp)
             new.contents[write.aspect] = write.content
@@ -216,20 +224,32 @@ class SqliteTransaction(SqliteSnapshot):
         self._touch(entity, document.urn)
         place = (entity, document.aspect, document.at_millis, document.series)
         old = self._run(
-            "SELECT value FROM points "
+            "SELECT id, expand(value) FROM points "
             "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
             place,
         ).fetchone()
-        if old is not None and same_value(old[0], document.value):
+        if old is not None and same_value(old[1], document.value):
             return False
+        if old is not None:
+            self._keep_logged("points", "t.id = ?", (old[0],))
+        offset = self._log(
+            entity,
+            document.aspect,
+            document.value,
+            previous=old[1] if old else None,
+            stamp=(document.time_millis, document.actor, None),
+        )
         self._run(
             "INSERT OR REPLACE INTO points "
-            "(entity, aspect, at_millis, series, value, system, run) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*place, document.value, document.system, self._run_id(document.run)),
-        )
-        self._log(
-            (document.urn, document.aspect, "UPSERT", document.value, old[0] if old else None),
-            (document.time_millis, document.actor, document.system),
+            "(id, entity, aspect, at_millis, series, value, system, run) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                offset,
+                *place,
+                compress(document.value),
+                document.system,
+                self._run_id(document.run),
+            ),
         )
         self.changes.measured.add((document.urn, document.aspect))
         return True
@@ -244,7 +264,9 @@ class SqliteTransaction(SqliteSnapshot):
         self._keep_last_versions(entity)
         rows = 0
         for table in ("versions", "aspects"):
+            self._keep_logged(table, "t.entity = ?", (entity,))
             rows += self._run(f"DELETE FROM {table} WHERE entity = ?", (entity,)).rowcount
+        self._keep_logged("points", "t.entity = ?", (entity,))
         documents = self._run("DELETE FROM points WHERE entity = ?", (entity,)).rowcount
         lineage = self._run(
             "SELECT 1 FROM edges WHERE source = ? AND flow > 0 LIMIT 1", (entity,)
@@ -254,7 +276,7 @@ class SqliteTransaction(SqliteSnapshot):
         self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
         self._urns[urn] = (entity, False)
         self._read.pop(urn, None)
-        self._log_removal(urn, key_aspect, key, time_millis, actor)
+        self._log_removal(entity, key_aspect, key, time_millis, actor)
         self.changes.touched.add(urn)
         return rows, documents
 
@@ -265,12 +287,14 @@ class SqliteTransaction(SqliteSnapshot):
         entity = self._id(urn)
         self._touch(entity, urn)
         self._keep_last_versions(entity, aspect)
+        for table in ("versions", "aspects"):
+            self._keep_logged(table, "t.entity = ? AND t.name = ?", (entity, aspect))
         gone = self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
         ).rowcount
         self._run("DELETE FROM aspects WHERE entity = ? AND name = ?", (entity, aspect))
         self._set_edges(entity, aspect, ())
-        self._log_removal(urn, aspect, current, time_millis, actor)
+        self._log_removal(entity, aspect, current, time_millis, actor)
         self.changes.touched.add(urn)
         return gone + 1
 
@@ -299,17 +323,32 @@ class SqliteTransaction(SqliteSnapshot):
             "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?",
             (entity, aspect, earlier.version),
         ).fetchone()
+        self._keep_logged("aspects", "t.entity = ? AND t.name = ?", (entity, aspect))
+        offset = self._log(
+            entity,
+            aspect,
+            earlier.value,
+            previous=latest.value,
+            stamp=(time_millis, actor, system),
+        )
+        self._write_rows()
         self._run(
-            "UPDATE aspects SET value = ?, time_millis = ?, actor = ?, system = ?, run = ? "
-            "WHERE entity = ? AND name = ?",
-            (earlier.value, earlier.time_millis, earlier.actor, system, run, entity, aspect),
+            "UPDATE aspects SET id = ?, value = ?, time_millis = ?, actor = ?, system = ?, "
+            "run = ? WHERE entity = ? AND name = ?",
+            (
+                offset,
+                compress(earlier.value),
+                earlier.time_millis,
+                earlier.actor,
+                system,
+                run,
+                entity,
+                aspect,
+            ),
         )
         self._drop_superseded(entity, aspect, earlier.version)
         self._read.pop(urn, None)
         self._set_edges(entity, aspect, edges)
-        self._log(
-            (urn, aspect, "UPSERT", earlier.value, latest.value), (time_millis, actor, system)
-        )
         self.changes.touched.add(urn)
 
     def remove_documents(
@@ -322,17 +361,19 @@ class SqliteTransaction(SqliteSnapshot):
         run: str | None = None,
     ) -> int:
         where = (
-            "entity = ? AND aspect = ? "
-            "AND at_millis >= coalesce(?, at_millis) AND at_millis <= coalesce(?, at_millis)"
+            "t.entity = ? AND t.aspect = ? AND t.at_millis >= coalesce(?, t.at_millis) "
+            "AND t.at_millis <= coalesce(?, t.at_millis)"
         )
-        given = [self._id(urn), aspect, *bounds]
-        self._touch(self._id(urn), urn)
+        entity = self._id(urn)
+        given = [entity, aspect, *bounds]
+        self._touch(entity, urn)
         if run is not None:
-            where += " AND +run = (SELECT id FROM runs WHERE name = ?)"
+            where += " AND +t.run = (SELECT id FROM runs WHERE name = ?)"
             given.append(run)
-        gone = self._run(f"DELETE FROM points WHERE {where}", given).rowcount
+        self._keep_logged("points", where, given)
+        gone = self._run(f"DELETE FROM points AS t WHERE {where}", given).rowcount
         if gone:
-            self._log_removal(urn, aspect, None, time_millis, actor)
+            self._log_removal(entity, aspect, None, time_millis, actor)
             self.changes.measured.add((urn, aspect))
         return gone
 
@@ -347,7 +388,9 @@ class SqliteTransaction(SqliteSnapshot):
         self._write_rows()
         (last,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
         rows = self._run(
-            "SELECT offset, time_millis FROM log WHERE offset <= ? ORDER BY offset LIMIT ?",
+            "SELECT l.offset, coalesce(l.time_millis, a.time_millis, v.time_millis, 0) FROM log l "
+            "LEFT JOIN aspects a ON a.id = l.offset LEFT JOIN versions v ON v.id = l.offset "
+            "WHERE l.offset <= ? ORDER BY l.offset LIMIT ?",
             (min(through, last - 1), most),
         ).fetchall()
         cut = 0
@@ -487,6 +530,8 @@ class SqliteTransaction(SqliteSnapshot):
             )
 
     def _drop_superseded(self, entity: int, aspect: str, version: int) -> None:
+        where = "t.entity = ? AND t.name = ? AND t.version = ?"
+        self._keep_logged("versions", where, (entity, aspect, version))
         self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ? AND version = ?",
             (entity, aspect, version),
@@ -498,15 +543,55 @@ class SqliteTransaction(SqliteSnapshot):
             (entity, aspect),
         )
 
+    def _keep_logged(self, table: str, where: str, given: Sequence[object]) -> None:
+        """Copy the values of rows `t` of a table, which are about to go, to the rows of the log
+        that tell of them."""
+        stamps = ("system",) if table == "points" else ("time_millis", "actor", "system")
+        copied = ", ".join(f"{one} = coalesce(log.{one}, t.{one})" for one in stamps)
+        self._run(
+            f"UPDATE log SET value = t.value, {copied} FROM {table} t "
+            f"WHERE log.offset = t.id AND {where}",
+            given,
+        )
+        if table == "versions":
+            self._run(
+                "UPDATE log SET previous = t.value, before = NULL FROM versions t "
+                f"WHERE log.before = t.id AND {where}",
+                given,
+            )
+
     def _log_removal(
-        self, urn: str, aspect: str, removed: StoredAspect | None, time_millis: int, actor: str
+        self, entity: int, aspect: str, removed: StoredAspect | None, time_millis: int, actor: str
     ) -> None:
-        previous = removed.value if removed else None
-        self._log((urn, aspect, "DELETE", None, previous), (time_millis, actor, _NO_SYSTEM))
+        previous = compress(removed.value) if removed else None
+        offset = self._next_offset()
+        self._log_rows.append(
+            (offset, entity, aspect, "DELETE", previous, None, None, time_millis, actor, _NO_SYSTEM)
+        )
 
     def _log(
         self,
-        change: tuple[str, str, str, bytes | None, bytes | None],
-        stamp: tuple[int, str, bytes],
-    ) -> None:
-        self._log_rows.append((*change, *stamp))
+        entity: int,
+        aspect: str,
+        value: bytes,
+        *,
+        before: int | None = None,
+        previous: bytes | None = None,
+        stamp: tuple[int | None, str | None, bytes | None] = (None, None, None),
+    ) -> int:
+        """Log that a value was written, and return the offset, which is to be the id of its row.
+
+        The value before is in the row `before` of the older versions, or `previous`. The stamp is
+        that of the value's row where it names none.
+        """
+        offset = self._next_offset()
+        was = None if previous is None else compress(previous)
+        row = (offset, entity, aspect, None, was, before, digest(value), *stamp)
+        self._log_rows.append(row)
+        return offset
+
+    def _next_offset(self) -> int:
+        if self._last_offset is None:
+            (self._last_offset,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
+        self._last_offset += 1
+        return self._last_offset

@@ -11,7 +11,6 @@ import pytest
 from explorer.errors import Unusable
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import open_catalog
-from explorer.server.store import Write
 from explorer.server.store.sqlite import SqliteStore
 from explorer.server.store.sqlite.schema import open_file
 
@@ -134,50 +133,9 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert read(path, "SELECT id FROM later") == [(7,)]
 
 
-def test_entities_placed_by_an_older_release_come_in_the_order_people_expect(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "catalog.db"
-    open_file(path).close()
-    for at, name in enumerate(("t_10", "T_2", "t_1"), 1):
-        values = f"(1, '{name.casefold()}', 'urn:{at}', {at}, '{name}')"
-        rewrite(path, f"INSERT INTO placements (folder, sort, urn, entity, name) VALUES {values}")
-    rewrite(path, "UPDATE meta SET value = '2' WHERE key = 'format'")
-    open_file(path).close()
-    assert read(path, "SELECT name FROM placements ORDER BY sort") == [
-        ("t_1",),
-        ("T_2",),
-        ("t_10",),
-    ]
-
-
 def test_a_format_with_a_step_missing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     older(path)
     with pytest.raises(Unusable, match="unknown format 5"):
         open_file(path, target=7, migrations={6: fill_table})
     assert not (tmp_path / "catalog.db.format-5").exists()
-
-
-def test_a_catalog_of_the_first_format_learns_the_versions_of_what_is_gone(tmp_path: Path) -> None:
-    def written(store: SqliteStore, urn: str, value: bytes) -> bytes:
-        write = Write(urn, "tag", "tagProperties", value, 1, "urn:li:corpuser:x", b"{}")
-        store.write(lambda tx: tx.put(write)).result()
-        found = store.aspect(urn, "tagProperties")
-        assert found is not None
-        return found.system
-
-    gone, kept = "urn:li:tag:gone", "urn:li:tag:kept"
-    path = tmp_path / "catalog.db"
-    store = SqliteStore(path)
-    for value in (b'{"name":"1"}', b'{"name":"2"}'):
-        written(store, gone, value)
-        written(store, kept, value)
-    store.write(lambda tx: tx.remove_entity(gone, "tagKey", 2, "urn:li:corpuser:x")).result()
-    store.close()
-    rewrite(path, "DROP TABLE last_versions", "UPDATE meta SET value = '1' WHERE key = 'format'")
-    store = SqliteStore(path)
-    assert written(store, gone, b'{"name":"3"}') == b'{"version":"3"}'
-    assert written(store, kept, b'{"name":"3"}') == b'{"version":"3"}'
-    store.close()
-    assert read(path, "SELECT name, version FROM last_versions") == [("tagProperties", 2)]

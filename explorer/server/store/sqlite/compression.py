@@ -1,0 +1,73 @@
+"""Values as they are kept: a long one compressed, with a dictionary of what aspects are made of.
+
+A kept value that begins with the byte 1 is compressed (raw deflate); any other is the JSON itself,
+which begins with a bracket. The dictionary is part of the format: a value can only be read with the
+one it was written with, so it is never changed. Another one takes another first byte.
+"""
+
+import zlib
+from typing import Any
+
+__all__ = ["compress", "expand"]
+
+_MARK = b"\1"
+# A shorter value gains less than a tenth of a page. Below it `status`, which SQL looks into, and
+# most of what people write stays readable to whoever opens the file with another program.
+_LEAST_BYTES = 512
+_RAW = -15
+
+_DICTIONARY = (
+    b'{"upstreams":[{"auditStamp":{"time":0,"actor":"urn:li:corpuser:unknown"},"created":{"time":'
+    b'0,"actor":"urn:li:corpuser:datahub"},"dataset":"urn:li:dataset:(urn:li:dataPlatform:",PROD)"'
+    b',"type":"TRANSFORMED"}],"fineGrainedLineages":[{"confidenceScore":1.0,"downstreamType":"FIEL'
+    b'D","downstreams":["urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:"],"upstreamType"'
+    b':"FIELD_SET","transformOperation":"","upstreams":["urn:li:schemaField:(urn:li:dataset:(urn:l'
+    b'i:dataPlatform:"]}]{"owners":[{"owner":"urn:li:corpuser:","type":"TECHNICAL_OWNER"},{"owner"'
+    b':"urn:li:corpGroup:","type":"BUSINESS_OWNER"}],"ownerTypes":{},"lastModified":{"time":0,"act'
+    b'or":"urn:li:corpuser:unknown"}}{"customProperties":{},"externalUrl":"https://","name":"","qu'
+    b'alifiedName":"","description":"","tags":[],"timestampMillis":0,"eventGranularity":{"unit":"D'
+    b'AY","multiple":1},"partitionSpec":{"type":"FULL_TABLE","partition":"FULL_TABLE_SNAPSHOT"},"r'
+    b'owCount":0,"columnCount":0,"fieldProfiles":[{"fieldPath":"","uniqueCount":0,"uniqueProportio'
+    b'n":0.0,"nullCount":0,"nullProportion":0.0,"min":"","max":"","mean":"","median":"","stdev":""'
+    b',"sampleValues":[""]}],"totalSqlQueries":0,"uniqueUserCount":0,"userCounts":[{"user":"urn:li'
+    b':corpuser:","count":0}],"fieldCounts":[{"fieldPath":"","count":0}],"topSqlQueries":["SELECT '
+    b'FROM WHERE"]}{"editableSchemaFieldInfo":[{"fieldPath":"","description":"","globalTags":{"tag'
+    b's":[{"tag":"urn:li:tag:"}]},"glossaryTerms":{"terms":[{"urn":"urn:li:glossaryTerm:"}],"audit'
+    b'Stamp":{"time":0,"actor":"urn:li:corpuser:"}}}]}{"schemaName":"","platform":"urn:li:dataPlat'
+    b'form:","version":0,"hash":"","platformSchema":{"com.linkedin.schema.OtherSchema":{"rawSchema'
+    b'":""}},"com.linkedin.schema.MySqlDDL":{"tableSchema":""}"primaryKeys":[],"foreignKeys":[],"f'
+    b'ields":[{"fieldPath":"[version=2.0].[type=struct].[type=string].","jsonPath":null,"nullable"'
+    b':false,"label":null,"description":"","type":{"type":{"com.linkedin.schema.ArrayType":{"neste'
+    b'dType":["string"]}}},"com.linkedin.schema.RecordType":{}"com.linkedin.schema.EnumType":{}"co'
+    b'm.linkedin.schema.BytesType":{}"com.linkedin.schema.DateType":{}}},"nativeDataType":"TIMESTA'
+    b'MP_NTZ(9)","recursive":false,"isPartOfKey":true},{"fieldPath":"","nullable":true,"descriptio'
+    b'n":"","type":{"type":{"com.linkedin.schema.BooleanType":{}}},"nativeDataType":"BOOLEAN","rec'
+    b'ursive":false,"isPartOfKey":false},{"fieldPath":"","nullable":true,"description":"","type":{'
+    b'"type":{"com.linkedin.schema.TimeType":{}}},"nativeDataType":"timestamp","recursive":false,"'
+    b'isPartOfKey":false},{"fieldPath":"","nullable":true,"description":"","type":{"type":{"com.li'
+    b'nkedin.schema.NumberType":{}}},"nativeDataType":"NUMBER(38,0)","recursive":false,"isPartOfKe'
+    b'y":false},{"fieldPath":"","nullable":true,"description":"","type":{"type":{"com.linkedin.sch'
+    b'ema.StringType":{}}},"nativeDataType":"varchar(255)","recursive":false,"isPartOfKey":false},'
+)
+
+
+def compress(value: bytes) -> bytes:
+    """Return a value as it is to be kept; about 20 µs for one of 4 kB, which becomes a fifth."""
+    if len(value) < _LEAST_BYTES:
+        return value
+    # The fastest level: a schema gets 10 % smaller with the next ones, in twice the time.
+    pressing = zlib.compressobj(1, zlib.DEFLATED, _RAW, zdict=_DICTIONARY)
+    short = _MARK + pressing.compress(value) + pressing.flush()
+    return short if len(short) < len(value) else value
+
+
+def expand(kept: Any) -> Any:
+    """Return the value that is kept so; what is damaged comes back as it is, and is no JSON."""
+    if not isinstance(kept, bytes) or not kept.startswith(_MARK):
+        return kept
+    expanding = zlib.decompressobj(_RAW, _DICTIONARY)
+    try:
+        value = expanding.decompress(kept[1:])
+    except zlib.error:
+        return kept
+    return value if expanding.eof else kept
