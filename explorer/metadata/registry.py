@@ -361,14 +361,18 @@ def reach(value: Any, path: str) -> list[Any]:
     found = [value]
     for step in _steps(path):
         if step == "*":
-            found = [inner for one in found for inner in _inside(one)]
+            found = [inner for one in found for inner in _inside(one) if inner is not None]
         elif step == "$key":
             found = [key for one in found if isinstance(one, dict) for key in one]
         else:
-            found = [one.get(step) for one in found if isinstance(one, dict)]
+            found = [
+                inner
+                for one in found
+                if isinstance(one, dict) and (inner := one.get(step)) is not None
+            ]
         if not found:
-            return found
-    return [one for one in found if one is not None]
+            break
+    return found
 
 
 def places(value: Any, path: str) -> Iterator[str]:

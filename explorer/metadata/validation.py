@@ -6,7 +6,8 @@ registry, and fields and enum symbols it does not name are kept; open too for wh
 so that a schema without a hash or a chart without a title is taken.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 from explorer.errors import InvalidAspect, InvalidUrn
@@ -82,11 +83,9 @@ class Validator:
         if not isinstance(target, str):
             return f"expected a URN, found {_kind(target)}"
         try:
-            urn = Urn.parse(target)
-            urn.check_characters()
+            found = _read_urn(target).entity_type
         except InvalidUrn as error:
             return f"expected a URN; {error}"
-        found = urn.entity_type
         if not types or found in types or found not in self._registry.entities:
             return ""
         return f"expected the URN of a {' or '.join(types)}, found {target!r:.80}"
@@ -108,6 +107,12 @@ class Validator:
     def _fields(self, full_name: str, record: Record) -> _Check:
         required = required_fields(full_name, record)
         urns = urn_fields(full_name)
+        # A value of exactly this type fits the field; what else may fit, its check tells.
+        exact = {
+            name: _EXACT[field.base]
+            for name, field in record.fields.items()
+            if field.base in _EXACT and name not in urns
+        }
         checks: dict[str, _Check] = {}
 
         def check(value: Any) -> None:
@@ -116,23 +121,29 @@ class Validator:
             for name in required:
                 if value.get(name) is None:
                     raise _Misfit(f"the field '{name}' is required")
-            for name, part in value.items():
-                if part is None or name not in record.fields:
-                    continue
-                inner = checks.get(name)
-                if inner is None:
-                    inner = self._type(record.fields[name].base)
-                    if name in urns:
-                        inner = _urns(inner)
-                    if name == "platform" and name in urns:
-                        inner = _platform(inner)
-                    checks[name] = inner
-                try:
+            name = ""
+            try:
+                for name, part in value.items():
+                    if part is None or type(part) is exact.get(name):
+                        continue
+                    inner = checks.get(name)
+                    if inner is None:
+                        if name not in record.fields:
+                            continue
+                        inner = checks[name] = self._field(record, name, urns)
                     inner(part)
-                except _Misfit as misfit:
-                    misfit.path.append(f".{name}")
-                    raise
+            except _Misfit as misfit:
+                misfit.path.append(f".{name}")
+                raise
 
+        return check
+
+    def _field(self, record: Record, name: str, urns: Collection[str]) -> _Check:
+        check = self._type(record.fields[name].base)
+        if name in urns:
+            check = _urns(check)
+        if name == "platform" and name in urns:
+            check = _platform(check)
         return check
 
     def _type(self, expression: str) -> _Check:
@@ -181,6 +192,8 @@ def _integer(bound: int) -> _Check:
     return check
 
 
+_EXACT: dict[str, type] = {"string": str, "bytes": str, "boolean": bool, "double": float}
+
 _SCALARS: dict[str, _Check] = {
     "string": _text,
     "bytes": _text,
@@ -210,9 +223,16 @@ def _urns(inner: _Check) -> _Check:
     return check
 
 
+@lru_cache(maxsize=8192)
+def _read_urn(text: str) -> Urn:
+    urn = Urn.parse(text)
+    urn.check_characters()
+    return urn
+
+
 def _urn(value: Any) -> None:
     try:
-        Urn.parse(value).check_characters()
+        _read_urn(value)
     except InvalidUrn as error:
         raise _Misfit(f"expected a URN; {error}") from None
 

@@ -10,6 +10,7 @@ from explorer.server.store.interface import (
     StoredAspect,
     StoredDocument,
     StoredEdge,
+    StoredFolderPage,
     TimeseriesDocument,
     TransactionChanges,
     Write,
@@ -133,6 +134,17 @@ class SqliteTransaction(SqliteSnapshot):
         if self._id(urn) in self._new:
             return iter(())
         return super().documents(urn, aspect, start_millis, end_millis, limit)
+
+    def browse(
+        self,
+        entity_type: str,
+        path: tuple[str, ...],
+        start: int,
+        limit: int,
+        among: Collection[str] | None = None,
+    ) -> StoredFolderPage:
+        self._folders.write_rows()
+        return super().browse(entity_type, path, start, limit, among)
 
     def note(self, key: str) -> str | None:
         if key not in self._notes:
@@ -429,7 +441,6 @@ class SqliteTransaction(SqliteSnapshot):
             if rows:
                 self._run_many(statement, rows)
                 rows.clear()
-        self._folders.write_rows()
 
     def _touch(self, entity: int, urn: str) -> None:
         """Have everything of an entity in the database, and look it up from now on."""
