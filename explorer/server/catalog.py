@@ -281,6 +281,8 @@ class CatalogEngine:
         batch = named_in(change for element in elements.values() for change in element)
 
         def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
+            # Looked up together.
+            transaction.existing([change.text for part in parts.values() for change in part])
             for place, changes in parts.items():
                 for change in changes:
                     try:

@@ -6,21 +6,41 @@ from collections.abc import Collection
 from explorer.metadata.names import natural_key
 from explorer.server.store.interface import Placement, StoredFolderPage
 
-__all__ = ["BrowseFolders", "browse"]
+__all__ = ["BrowseFolders", "FolderCache", "browse"]
 
 _Keys = tuple[str, ...]
 _ALL = 1 << 40
+
+
+_MOST_FOLDERS = 10_000
+
+
+class FolderCache:
+    """The rows of folders by their type and path, and the rows of their parents; from one
+    transaction to the next."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, _Keys], int] = {}
+        self.parents: dict[int, int] = {}
+
+    def clear(self) -> None:
+        self.rows.clear()
+        self.parents.clear()
+
+    def trim(self) -> None:
+        """Let go of what became too large."""
+        if len(self.parents) > _MOST_FOLDERS:
+            self.clear()
 
 
 class BrowseFolders:
     """Changes to the tree within one transaction. Paths compare without regard to case; a folder
     keeps the case it was first seen in. `finish` before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, cache: FolderCache) -> None:
         self._run = connection.execute
         self._run_many = connection.executemany
-        self._known: dict[tuple[str, _Keys], int] = {}
-        self._parents: dict[int, int] = {}
+        self._cache = cache
         self._deltas: dict[int, int] = {}
         self._placement_rows: list[tuple[object, ...]] = []
         self._leaf_rows: list[tuple[object, ...]] = []
@@ -94,24 +114,25 @@ class BrowseFolders:
         """Write the rows and the counts that changed and drop the folders that became empty."""
         self.write_rows()
         changed = [(delta, folder) for folder, delta in self._deltas.items() if delta]
-        for delta, folder in changed:
-            self._run("UPDATE folders SET entities = entities + ? WHERE id = ?", (delta, folder))
-        for folder in self._deltas:
-            self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
-        self.forget()
+        if changed:
+            self._run_many("UPDATE folders SET entities = entities + ? WHERE id = ?", changed)
+        for folder in [folder for folder, delta in self._deltas.items() if delta <= 0]:
+            gone = self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
+            if gone.rowcount:
+                self._cache.clear()
+        self._deltas.clear()
 
     def forget(self) -> None:
-        """Know nothing of what was changed: it was written, or undone."""
+        """Know nothing of what was changed: it was undone."""
         self._deltas.clear()
-        self._known.clear()
-        self._parents.clear()
+        self._cache.clear()
         self._placement_rows.clear()
         self._leaf_rows.clear()
         self._unwritten.clear()
 
     def _folder(self, entity_type: str, names: _Keys) -> int:
         keys = tuple(name.casefold() for name in names)
-        known = self._known.get((entity_type, keys))
+        known = self._cache.rows.get((entity_type, keys))
         if known is not None:
             return known
         if not names:
@@ -128,8 +149,8 @@ class BrowseFolders:
                 (entity_type, parent, key, name),
             ).fetchone()
         found: int = row[0]
-        self._known[entity_type, keys] = found
-        self._parents[found] = parent
+        self._cache.rows[entity_type, keys] = found
+        self._cache.parents[found] = parent
         # A folder made for nothing must go again, so every folder looked at is settled at the end.
         self._deltas.setdefault(found, 0)
         return found
@@ -147,10 +168,10 @@ class BrowseFolders:
             at = folder
             while at and at not in found:
                 found.add(at)
-                parent = self._parents.get(at)
+                parent = self._cache.parents.get(at)
                 if parent is None:
                     row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
-                    parent = self._parents[at] = row[0] if row else 0
+                    parent = self._cache.parents[at] = row[0] if row else 0
                 at = parent
         return found
 

@@ -29,14 +29,12 @@ from explorer.server.store.sqlite.schema import (
     read_id,
 )
 from explorer.server.store.sqlite.survey import SqliteSurvey
-from explorer.server.store.sqlite.transaction import KnownUrns, SqliteSnapshot, SqliteTransaction
+from explorer.server.store.sqlite.transaction import SqliteSnapshot, SqliteTransaction, WriterCache
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 _MAX_GROUP = 256
-# A URN takes about 300 bytes.
-_MOST_KNOWN = 50_000
 _log = logging.getLogger("explorer.server")
 
 
@@ -74,7 +72,7 @@ class Writer:
         self._connection = connection
         self._damage = damage
         self._group: list[_Queued] = []
-        self._known: KnownUrns = {}
+        self._cache = WriterCache()
         self.has_died = False
         self._observer: Observer | None = None
         self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
@@ -155,7 +153,7 @@ class Writer:
             self._damage.check()
             offset = self._transact(group)
         except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
-            self._known.clear()
+            self._cache.clear()
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             self._note(error)
@@ -179,9 +177,8 @@ class Writer:
         """Run and commit the jobs; the log's last offset if anything changed."""
         run = self._connection.execute
         run("BEGIN IMMEDIATE")
-        if len(self._known) > _MOST_KNOWN:
-            self._known.clear()
-        transaction = SqliteTransaction(self._connection, self._known)
+        self._cache.trim()
+        transaction = SqliteTransaction(self._connection, self._cache)
         changes = TransactionChanges()
         for queued in group:
             queued.error = None

@@ -20,23 +20,31 @@ from explorer.server.store.interface import (
     seen_again,
     version_of,
 )
-from explorer.server.store.sqlite.browse import BrowseFolders
+from explorer.server.store.sqlite.browse import BrowseFolders, FolderCache
 from explorer.server.store.sqlite.compression import compress
 from explorer.server.store.sqlite.reads import SqliteReads
 
-__all__ = ["KnownUrns", "SqliteSnapshot", "SqliteTransaction"]
+__all__ = ["SqliteSnapshot", "SqliteTransaction", "WriterCache"]
 
 _NO_SYSTEM = b"{}"
-# Of so many entities what was read of them is kept within a transaction.
+_AT_ONCE = 500
+# A URN takes about 300 bytes.
+_MOST_URNS = 50_000
 _MOST_READ = 1_000
+_LARGEST_READ_BYTES = 1_024
 
-KnownUrns = dict[str, tuple[int, bool]]
-"""The row of a URN, -1 when there is none, and whether an entity stands behind it."""
-
+_URNS = """
+SELECT u.urn, u.id, u.live, NOT u.live AND (
+    EXISTS (SELECT 1 FROM last_versions l WHERE l.entity = u.id)
+    OR EXISTS (SELECT 1 FROM aspects a WHERE a.entity = u.id))
+FROM urns u WHERE u.urn IN
+"""
 _ADD_ASPECT = (
     "INSERT INTO aspects (id, entity, name, value, time_millis, actor, system, run) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_ADD_URN = "INSERT INTO urns (id, urn, type, live) VALUES (?, ?, ?, ?)"
+_REVIVE = "UPDATE urns SET live = 1 WHERE id = ?"
 _ADD_EDGE = (
     "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?)"
 )
@@ -45,6 +53,37 @@ _ADD_LOG = (
     "(offset, entity, aspect, change, previous, before, digest, time_millis, actor, system) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+
+
+class WriterCache:
+    """What the writer knows of rows, from one transaction to the next: nobody else writes.
+
+    Cleared when a transaction or a job of one is undone. Of aspects only small ones are kept, those
+    of some entities.
+    """
+
+    def __init__(self) -> None:
+        # The row, -1 when there is none; whether an entity stands behind it; whether something is
+        # kept of one that did before.
+        self.urns: dict[str, tuple[int, bool, bool]] = {}
+        self.runs: dict[str, int] = {}
+        self.notes: dict[str, str | None] = {}
+        self.aspects: dict[str, dict[str, StoredAspect | None]] = {}
+        self.folders = FolderCache()
+
+    def clear(self) -> None:
+        for known in (self.urns, self.runs, self.notes, self.aspects):
+            known.clear()
+        self.folders.clear()
+
+    def trim(self) -> None:
+        """Let go of what became too large."""
+        if len(self.urns) > _MOST_URNS:
+            self.urns.clear()
+        for known in (self.runs, self.notes, self.aspects):
+            if len(known) > _MOST_READ:
+                known.clear()
+        self.folders.trim()
 
 
 class SqliteSnapshot(SqliteReads):
@@ -59,6 +98,9 @@ class SqliteSnapshot(SqliteReads):
 
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
         return self._connection
+
+
+_UNKNOWN = (-1, False, False)
 
 
 class NewEntity:
@@ -81,27 +123,33 @@ class SqliteTransaction(SqliteSnapshot):
     looked up.
     """
 
-    def __init__(self, connection: sqlite3.Connection, known: KnownUrns | None = None) -> None:
-        """`known` outlives the transaction: the next one gets it, unless this one is undone."""
+    def __init__(self, connection: sqlite3.Connection, cache: WriterCache) -> None:
         super().__init__(connection)
         self.changes = TransactionChanges()
-        self._folders = BrowseFolders(connection)
+        self._cache = cache
+        self._folders = BrowseFolders(connection, cache.folders)
         self._run_many = connection.executemany
+        self._urn_rows: list[tuple[object, ...]] = []
+        self._live_rows: list[tuple[object, ...]] = []
         self._aspect_rows: list[tuple[object, ...]] = []
-        self._edge_rows: list[tuple[object, ...]] = []
+        # With the URN that an edge leads to.
+        self._edge_rows: list[tuple[int, str, str, str, int]] = []
         self._log_rows: list[tuple[object, ...]] = []
-        # What rows are known by here; see `forget`.
-        self._urns: KnownUrns = {} if known is None else known
-        self._runs: dict[str, int] = {}
-        self._notes: dict[str, str | None] = {}
-        self._read: dict[str, dict[str, StoredAspect | None]] = {}
         self._new: dict[int, NewEntity] = {}
         # Entities that this transaction removed, which are listed until it ends.
         self._removed: set[int] = set()
         self._last_offset: int | None = None
+        self._last_urn: int | None = None
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        return {urn for urn in urns if self._known(urn)[1]}
+        known = self._cache.urns
+        unknown = [urn for urn in dict.fromkeys(urns) if urn not in known]
+        for begin in range(0, len(unknown), _AT_ONCE):
+            chunk = unknown[begin : begin + _AT_ONCE]
+            rows = self._run(f"{_URNS} ({','.join('?' * len(chunk))})", chunk)
+            known.update((urn, (row, bool(live), bool(past))) for urn, row, live, past in rows)
+            known.update((urn, _UNKNOWN) for urn in chunk if urn not in known)
+        return {urn for urn in urns if known[urn][1]}
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         if version:
@@ -109,14 +157,13 @@ class SqliteTransaction(SqliteSnapshot):
         new = self._new.get(self._id(urn))
         if new is not None:
             return new.aspects.get(name)
-        known = self._read.get(urn)
-        if known is None:
-            if len(self._read) >= _MOST_READ:
-                self._read.clear()
-            known = self._read[urn] = {}
-        if name not in known:
-            known[name] = super().aspect(urn, name)
-        return known[name]
+        known = self._cache.aspects.setdefault(urn, {})
+        if name in known:
+            return known[name]
+        found = super().aspect(urn, name)
+        if found is None or len(found.value) <= _LARGEST_READ_BYTES:
+            known[name] = found
+        return found
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
         new = self._new.get(self._id(urn))
@@ -147,16 +194,21 @@ class SqliteTransaction(SqliteSnapshot):
         return super().browse(entity_type, path, start, limit, among)
 
     def note(self, key: str) -> str | None:
-        if key not in self._notes:
-            self._notes[key] = super().note(key)
-        return self._notes[key]
+        notes = self._cache.notes
+        if key not in notes:
+            notes[key] = super().note(key)
+        return notes[key]
 
     def forget(self) -> None:
         """Look everything up again: a job was undone, and with it rows that it made."""
-        for rows in (self._aspect_rows, self._edge_rows, self._log_rows):
-            rows.clear()
-        for known in (self._urns, self._runs, self._notes, self._read, self._new):
-            known.clear()
+        self._urn_rows.clear()
+        self._live_rows.clear()
+        self._aspect_rows.clear()
+        self._edge_rows.clear()
+        self._log_rows.clear()
+        self._new.clear()
+        self._cache.clear()
+        self._last_urn = None
         self._last_offset = None
         # An entity that is only said to be removed is looked up; that does no harm.
         self._folders.forget()
@@ -223,8 +275,8 @@ class SqliteTransaction(SqliteSnapshot):
         kept = compress(write.value)
         self._aspect_rows.append((offset, entity, write.aspect, kept, *stamp, run))
         for edge in write.edges:
-            target = self._target_id(edge.target)
-            self._edge_rows.append((entity, edge.relationship, target, write.aspect, edge.flow))
+            row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
+            self._edge_rows.append(row)
             self.changes.rewired = self.changes.rewired or edge.flow != 0
         if new is not None:
             new.aspects[write.aspect] = StoredAspect(write.aspect, 0, write.value, *stamp)
@@ -286,8 +338,8 @@ class SqliteTransaction(SqliteSnapshot):
         self.changes.rewired = self.changes.rewired or lineage is not None
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
-        self._urns[urn] = (entity, False)
-        self._read.pop(urn, None)
+        self._cache.urns[urn] = (entity, False, True)
+        self._cache.aspects.pop(urn, None)
         self._log_removal(entity, key_aspect, key, time_millis, actor)
         self.changes.touched.add(urn)
         return rows, documents
@@ -359,7 +411,7 @@ class SqliteTransaction(SqliteSnapshot):
             ),
         )
         self._drop_superseded(entity, aspect, earlier.version)
-        self._read.pop(urn, None)
+        self._cache.aspects.pop(urn, None)
         self._set_edges(entity, aspect, edges)
         self.changes.touched.add(urn)
 
@@ -413,7 +465,7 @@ class SqliteTransaction(SqliteSnapshot):
         return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
 
     def set_note(self, key: str, value: str | None) -> None:
-        self._notes[key] = value
+        self._cache.notes[key] = value
         if value is None:
             self._run("DELETE FROM meta WHERE key = ?", (f"note.{key}",))
         else:
@@ -433,9 +485,16 @@ class SqliteTransaction(SqliteSnapshot):
         return super()._snapshot()
 
     def _write_rows(self) -> None:
+        edges = self._edge_rows
+        if edges:
+            self.existing([target for _, _, target, _, _ in edges])
+        linked = [(source, kind, self._target_id(to), *rest) for source, kind, to, *rest in edges]
+        edges.clear()
         for statement, rows in (
+            (_ADD_URN, self._urn_rows),
+            (_REVIVE, self._live_rows),
             (_ADD_ASPECT, self._aspect_rows),
-            (_ADD_EDGE, self._edge_rows),
+            (_ADD_EDGE, linked),
             (_ADD_LOG, self._log_rows),
         ):
             if rows:
@@ -446,44 +505,49 @@ class SqliteTransaction(SqliteSnapshot):
         """Have everything of an entity in the database, and look it up from now on."""
         self._write_rows()
         self._new.pop(entity, None)
-        self._read.pop(urn, None)
+        self._cache.aspects.pop(urn, None)
 
-    def _known(self, urn: str) -> tuple[int, bool]:
-        """The row of a URN, and whether an entity stands behind it; see `KnownUrns`."""
-        known = self._urns.get(urn)
+    def _known(self, urn: str) -> tuple[int, bool, bool]:
+        """What is known of a URN; see `WriterCache`."""
+        known = self._cache.urns.get(urn)
         if known is None:
-            row = self._run("SELECT id, live FROM urns WHERE urn = ?", (urn,)).fetchone()
-            known = (row[0], bool(row[1])) if row else (-1, False)
-            self._urns[urn] = known
+            self.existing([urn])
+            known = self._cache.urns[urn]
         return known
 
     def _id(self, urn: str) -> int:
         return self._known(urn)[0]
 
     def _live_id(self, urn: str, entity_type: str) -> int:
-        found, live = self._known(urn)
+        found, live, past = self._known(urn)
         if live:
             return found
-        self._read.pop(urn, None)
+        self._cache.aspects.pop(urn, None)
         if found == -1:
             found = self._new_id(urn, entity_type, live=True)
             self._new[found] = NewEntity({})
             return found
-        self._run("UPDATE urns SET live = 1 WHERE id = ?", (found,))
-        self._urns[urn] = (found, True)
-        rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (found,))
-        last_versions = dict(rows.fetchall())
-        # There are none, unless somebody else changed the file.
-        if self._run("SELECT 1 FROM aspects WHERE entity = ?", (found,)).fetchone() is None:
-            self._new[found] = NewEntity(last_versions)
+        self._live_rows.append((found,))
+        self._cache.urns[urn] = (found, True, False)
+        last_versions: dict[str, int] = {}
+        if past:
+            self._write_rows()
+            rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (found,))
+            last_versions = dict(rows.fetchall())
+            stored = self._run("SELECT 1 FROM aspects WHERE entity = ?", (found,)).fetchone()
+            # There is none, unless another program changed the file.
+            if stored is not None:
+                return found
+        self._new[found] = NewEntity(last_versions)
         return found
 
     def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
-        made = self._run(
-            "INSERT INTO urns (urn, type, live) VALUES (?, ?, ?)", (urn, entity_type, int(live))
-        ).lastrowid
-        self._urns[urn] = (made or 0, live)
-        return made or 0
+        if self._last_urn is None:
+            (self._last_urn,) = self._run("SELECT coalesce(max(id), 0) FROM urns").fetchone()
+        self._last_urn += 1
+        self._urn_rows.append((self._last_urn, urn, entity_type, int(live)))
+        self._cache.urns[urn] = (self._last_urn, live, False)
+        return self._last_urn
 
     def _target_id(self, urn: str) -> int:
         found = self._id(urn)
@@ -492,12 +556,12 @@ class SqliteTransaction(SqliteSnapshot):
     def _run_id(self, run: str | None) -> int | None:
         if run is None:
             return None
-        known = self._runs.get(run)
+        known = self._cache.runs.get(run)
         if known is None:
             row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
             if row is None:
                 row = (self._run("INSERT INTO runs (name) VALUES (?)", (run,)).lastrowid,)
-            known = self._runs[run] = int(row[0])
+            known = self._cache.runs[run] = int(row[0])
         return known
 
     def _last_version(self, entity: int, aspect: str) -> int:
