@@ -68,6 +68,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "backup": "Copy the catalog, as it is at one moment, to the new directory DEST.",
         "check": "Prove that a catalog on this machine's disk agrees with itself.",
         "reindex": "Make the search index anew from what is stored.",
+        "compact": "Give back the disk that what was removed from a catalog took.",
         "sample": "A made-up company's catalog, to try things on.",
     },
     "In the shell": {
@@ -85,7 +86,7 @@ _FAMILIES: Final = {
     "commands.labels": ("tag", "term", "own", "domain", "deprecate"),
     "commands.governance": ("new", "rename", "move", "glossary"),
     "commands.undo": ("delete", "restore", "undo", "redo"),
-    "commands.maintenance": ("load", "export", "backup", "check", "reindex", "sample"),
+    "commands.maintenance": ("load", "export", "backup", "check", "reindex", "compact", "sample"),
     "commands.profile": ("profile",),
     "commands.server": ("serve", "token"),
     "shell_completion": ("completion",),

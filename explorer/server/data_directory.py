@@ -30,6 +30,7 @@ __all__ = [
     "INDEX",
     "back_up",
     "bootstrap_proposals",
+    "compact",
     "find_damage",
     "is_read_only",
     "open_catalog",
@@ -215,6 +216,23 @@ def back_up(data_dir: Path, target: Path) -> int:
         why = getattr(error, "strerror", None) or error
         raise StorageFault(f"{data_dir} cannot be copied to {target}: {why}") from error
     return (target / FILE).stat().st_size
+
+
+def compact(data_dir: Path) -> tuple[int, int]:
+    """Write the catalog of a directory anew without the room that removed rows left; how many bytes
+    it took, and takes now.
+
+    It needs as much room again meanwhile; ended at any moment, it leaves the catalog whole. Raises
+    `Unusable` when there is no catalog, somebody has it open, or there is no room.
+    """
+    _require_catalog(data_dir)
+    try:
+        with hold(data_dir):
+            return engine.compact_file(data_dir / FILE)
+    except DirectoryInUse as error:
+        raise DirectoryInUse(_in_use(data_dir, "compact")) from error
+    except StoreFault as error:
+        raise StorageFault(f"{data_dir} cannot be compacted, and is as it was: {error}") from error
 
 
 def restore(data_dir: Path, source: Path) -> RestoreResult:

@@ -1,8 +1,8 @@
 """Checking proposals against a registry, and applying them in a transaction."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -38,6 +38,8 @@ __all__ = ["Intake", "may_need_definition", "named_in", "remove_property_values"
 
 _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
+_MOST_URNS = 1_024
+_MOST_DECLARED = 4_096
 # Where the columns are listed.
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
@@ -51,6 +53,9 @@ class Intake:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._validator = Validator(registry)
+        # Every aspect of an entity names it, and the same few aspects come again and again.
+        self._key = lru_cache(maxsize=_MOST_URNS)(self._read_key)
+        self._declared = lru_cache(maxsize=_MOST_DECLARED)(self._find_declared)
         self.find_actor: Callable[[], str | None] = lambda: None
         """Returns the URN of the actor of a change that names none; None where it is not known."""
 
@@ -65,13 +70,7 @@ class Intake:
         Raises `UnknownName` for an entity type that is none, `InvalidUrn` for a URN that is not
         of its shape or has a character that no URN may have.
         """
-        urn.check_characters()
-        fields = self._registry.key_fields(urn.entity_type)
-        key = key_value(urn, fields)
-        platform = key.get("platform")
-        if platform is not None and not _is_platform(platform):
-            raise InvalidUrn(f"expected {_PLATFORM}<platform> as the platform in {urn}")
-        return key
+        return dict(self._key(urn))
 
     def read_urn(self, text: str) -> Urn:
         """Return the URN that a text is, of whatever entity type.
@@ -101,7 +100,7 @@ class Intake:
         """
         urn, name, value = proposal.urn, proposal.aspect, proposal.value
         dialect = dialect_of_write(proposal.system, dialect)
-        key = self.check_urn(urn)
+        key = self._key(urn)
         declared = self._declared(urn.entity_type, name)
         if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
             raise InvalidInput(f"{name} is a timeseries aspect, which takes UPSERT and DELETE only")
@@ -210,7 +209,16 @@ class Intake:
         """The edges that a value declares."""
         return edges_to_store(self._registry, aspect, value)
 
-    def _declared(self, entity_type: str, name: str) -> Aspect:
+    def _read_key(self, urn: Urn) -> Mapping[str, str]:
+        urn.check_characters()
+        fields = self._registry.key_fields(urn.entity_type)
+        key = key_value(urn, fields)
+        platform = key.get("platform")
+        if platform is not None and not _is_platform(platform):
+            raise InvalidUrn(f"expected {_PLATFORM}<platform> as the platform in {urn}")
+        return key
+
+    def _find_declared(self, entity_type: str, name: str) -> Aspect:
         names = self._registry.aspects_of(entity_type)
         if name not in names:
             near = get_close_matches(name, names, n=3)
@@ -219,7 +227,7 @@ class Intake:
         return self._registry.aspect(name)
 
     def _check_value(
-        self, urn: Urn, name: str, value: Any, key: dict[str, str], dialect: Dialect
+        self, urn: Urn, name: str, value: Any, key: Mapping[str, str], dialect: Dialect
     ) -> None:
         self._validator.check(name, value)
         _check_field_paths(name, value)
@@ -270,7 +278,7 @@ class Intake:
             return None
         start = orjson.loads(stored.value) if stored else self._patcher.start(name, stamp)
         value = self._patcher.apply(name, start, patch, stamp)
-        self._check_value(change.urn, name, value, self.check_urn(change.urn), change.dialect)
+        self._check_value(change.urn, name, value, self._key(change.urn), change.dialect)
         return value
 
     def _begin(
@@ -355,7 +363,7 @@ def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
         seen.add(path)
 
 
-def _check_key(aspect: str, value: dict[str, Any], key: dict[str, str]) -> None:
+def _check_key(aspect: str, value: dict[str, Any], key: Mapping[str, str]) -> None:
     for field, part in key.items():
         if value.get(field) != part:
             raise InvalidAspect(aspect, field, f"expected {part!r}, as the URN has it")

@@ -266,6 +266,32 @@ def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
     note(f"the search index of {directory} is made anew: {entities:,} entities")
 
 
+_COMPACT_EPILOG = """
+\b
+Examples
+  catalog compact
+  catalog compact --data-dir /var/lib/catalog
+"""
+
+
+@click.command(epilog=_COMPACT_EPILOG)
+@kept_in
+def compact(data_dir: Path | None) -> None:
+    """Give back the disk that what was removed from a catalog took.
+
+    What is written later takes that room too, so this is of use after much was removed for good, or
+    after a new release brought the catalog to its format. Nobody may serve the catalog meanwhile.
+    The database is written anew and needs as much room again until that is done.
+    """
+    from explorer import config
+    from explorer.cli.output import note
+    from explorer.server.data_directory import compact as write_anew
+
+    directory = data_dir or config.data_dir()
+    before, now = write_anew(directory)
+    note(f"the database of {directory} takes {now:,} bytes; it took {before:,}")
+
+
 _SAMPLE_EPILOG = """
 \b
 Examples

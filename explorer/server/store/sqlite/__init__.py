@@ -2,6 +2,7 @@
 
 from explorer.server.store.sqlite.files import (
     back_up_file,
+    compact_file,
     copy_whole,
     draft_restored_file,
     find_file_damage,
@@ -13,6 +14,7 @@ from explorer.server.store.sqlite.store import SqliteStore
 __all__ = [
     "SqliteStore",
     "back_up_file",
+    "compact_file",
     "copy_whole",
     "draft_restored_file",
     "find_file_damage",

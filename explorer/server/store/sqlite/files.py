@@ -18,10 +18,18 @@ from explorer.server.store.sqlite.schema import (
     copy_database,
     find_damage,
     flush_directory,
+    open_file,
     renew_id,
 )
 
-__all__ = ["back_up_file", "copy_whole", "draft_restored_file", "find_file_damage", "replace_file"]
+__all__ = [
+    "back_up_file",
+    "compact_file",
+    "copy_whole",
+    "draft_restored_file",
+    "find_file_damage",
+    "replace_file",
+]
 
 
 def find_file_damage(path: Path) -> list[str]:
@@ -43,6 +51,19 @@ def back_up_file(source: Path, target: Path) -> None:
         with closing(connect_read_only(source)) as connection:
             copy_database(connection, target)
         _prove(target)
+
+
+def compact_file(path: Path) -> tuple[int, int]:
+    """Write a catalog anew without the room that removed rows left; how many bytes it took, and
+    takes now. The caller holds the directory, and it needs as much room again meanwhile. Ended at
+    any moment, the catalog is whole. Raises `StoreFault` and `Unusable`."""
+    with _faults(), closing(open_file(path)) as connection:
+        # The log beside it counts too: first into the file with it.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        before = path.stat().st_size
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return before, path.stat().st_size
 
 
 def draft_restored_file(backup: Path, draft: Path) -> int:
