@@ -43,6 +43,9 @@ _MOST_DECLARED = 4_096
 # Where the columns are listed.
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
+_EDITED_COLUMNS = "editableSchemaMetadata"
+_FOLLOWING = DERIVED | {ASSIGNMENTS, DEFINITION, _EDITED_COLUMNS}
+
 Batch = Collection[tuple[str, str]]
 """What the changes of a batch write, as pairs of URN and aspect."""
 
@@ -140,7 +143,9 @@ class Intake:
         `check_assignments` and `check_definition` for structured properties.
         """
         exists = bool(transaction.existing([change.text]))
-        stored = transaction.aspect(change.text, change.aspect) if exists else None
+        stored = None
+        if exists and _follows_stored(change):
+            stored = transaction.aspect(change.text, change.aspect)
         if not self._may(change, stored, exists=exists):
             return
         if change.kind == "DELETE":
@@ -169,7 +174,7 @@ class Intake:
         if change.declared.timeseries:
             transaction.append(change.point(now_millis))
             return
-        if stored and change.aspect == "editableSchemaMetadata" and change.kind != "PATCH":
+        if stored and change.aspect == _EDITED_COLUMNS and change.kind != "PATCH":
             value = keep_descriptions(orjson.loads(stored.value), value)
         before = orjson.loads(stored.value) if stored and change.aspect in DERIVED else {}
         value = fill_derived(change.aspect, before, value, adds=change.dialect == "datahub")
@@ -302,6 +307,11 @@ class Intake:
         now_millis: int,
     ) -> None:
         transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
+
+
+def _follows_stored(change: CheckedProposal) -> bool:
+    """Return whether what is stored decides if a change is made, or what it writes."""
+    return change.kind != "UPSERT" or change.condition is not None or change.aspect in _FOLLOWING
 
 
 def named_in(changes: Iterable[CheckedProposal]) -> Batch:

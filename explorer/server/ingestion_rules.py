@@ -101,13 +101,16 @@ class CheckedProposal(Struct, frozen=True):
 
 def edges_to_store(registry: Registry, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
     """Return the edges that the value of an aspect declares."""
+    declared = registry.aspect(aspect)
+    if not declared.relationships:
+        return ()
     return tuple(
         StoredEdge(
             relationship.name,
             target,
             (2 if relationship.source_is_upstream else 1) if relationship.lineage else 0,
         )
-        for relationship, target in edges_of(registry.aspect(aspect), value)
+        for relationship, target in edges_of(declared, value)
     )
 
 

@@ -100,6 +100,8 @@ class SqliteSnapshot(SqliteReads):
         return self._connection
 
 
+_KEEP_SYSTEM = "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL"
+_SET_SYSTEM = "UPDATE aspects SET system = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
 
 
@@ -135,6 +137,11 @@ class SqliteTransaction(SqliteSnapshot):
         # With the URN that an edge leads to.
         self._edge_rows: list[tuple[int, str, str, str, int]] = []
         self._log_rows: list[tuple[object, ...]] = []
+        # System metadata of values that were seen again, and what it was before, each with the row.
+        self._seen_rows: list[tuple[bytes, int]] = []
+        self._unseen_rows: list[tuple[bytes, int]] = []
+        # The aspects, by entity and name, of which something is gathered.
+        self._gathered: set[tuple[int, str]] = set()
         self._new: dict[int, NewEntity] = {}
         # Entities that this transaction removed, which are listed until it ends.
         self._removed: set[int] = set()
@@ -206,6 +213,9 @@ class SqliteTransaction(SqliteSnapshot):
         self._aspect_rows.clear()
         self._edge_rows.clear()
         self._log_rows.clear()
+        self._seen_rows.clear()
+        self._unseen_rows.clear()
+        self._gathered.clear()
         self._new.clear()
         self._cache.clear()
         self._last_urn = None
@@ -219,7 +229,10 @@ class SqliteTransaction(SqliteSnapshot):
         if new is not None and write.aspect not in new.aspects:
             self._put_first(entity, write, new.last_versions.get(write.aspect, 0), new)
             return True
-        self._touch(entity, write.urn)
+        self._new.pop(entity, None)
+        self._cache.aspects.pop(write.urn, None)
+        if (entity, write.aspect) in self._gathered:
+            self._write_rows()
         old = self._run(
             "SELECT id, expand(value), superseded, time_millis, actor, system, run "
             "FROM aspects WHERE entity = ? AND name = ?",
@@ -232,10 +245,9 @@ class SqliteTransaction(SqliteSnapshot):
         if same_value(value, write.value):
             seen = seen_again(stamp[2], write.system)
             # The log tells what it was when it was written.
-            self._run(
-                "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL", (stamp[2], row)
-            )
-            self._run("UPDATE aspects SET system = ? WHERE id = ?", (seen, row))
+            self._unseen_rows.append((stamp[2], row))
+            self._seen_rows.append((seen, row))
+            self._gathered.add((entity, write.aspect))
             return False
         run = self._run_id(write.run)
         system = counted(write.system, version_of(stamp[2], superseded) + 1)
@@ -273,6 +285,7 @@ class SqliteTransaction(SqliteSnapshot):
         stamp = (write.time_millis, write.actor, system)
         offset = self._log(entity, write.aspect, write.value)
         kept = compress(write.value)
+        self._gathered.add((entity, write.aspect))
         self._aspect_rows.append((offset, entity, write.aspect, kept, *stamp, run))
         for edge in write.edges:
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
@@ -485,6 +498,7 @@ class SqliteTransaction(SqliteSnapshot):
         return super()._snapshot()
 
     def _write_rows(self) -> None:
+        self._gathered.clear()
         edges = self._edge_rows
         if edges:
             self.existing([target for _, _, target, _, _ in edges])
@@ -496,6 +510,8 @@ class SqliteTransaction(SqliteSnapshot):
             (_ADD_ASPECT, self._aspect_rows),
             (_ADD_EDGE, linked),
             (_ADD_LOG, self._log_rows),
+            (_KEEP_SYSTEM, self._unseen_rows),
+            (_SET_SYSTEM, self._seen_rows),
         ):
             if rows:
                 self._run_many(statement, rows)
