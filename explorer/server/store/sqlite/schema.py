@@ -128,17 +128,22 @@ def _refer_log(connection: sqlite3.Connection) -> None:
         "INSERT OR IGNORE INTO urns (urn, type) SELECT DISTINCT l.urn, "
         "substr(l.urn, 8, instr(substr(l.urn, 8), ':') - 1) FROM old_log l"
     )
-    found = "coalesce(a.offset, v.offset, p.offset)"
+    # What a row says of the value that it wrote is left out where the value's row says the same.
+    kept = "coalesce(a.id, v.id, p.id)"
+    stamped = (
+        "l.time_millis IS coalesce(a.time_millis, v.time_millis) "
+        "AND l.actor IS coalesce(a.actor, v.actor)"
+    )
     run(
         "INSERT INTO log SELECT l.offset, u.id, l.aspect, nullif(l.change, 'UPSERT'), "
-        f"CASE WHEN {found} IS NULL THEN compress(l.value) END, "
+        f"CASE WHEN {kept} IS NULL THEN compress(l.value) END, "
         "CASE WHEN b.id IS NULL THEN compress(l.previous) END, b.id, "
         "CASE WHEN l.change = 'UPSERT' THEN digest(l.value) END, "
-        "l.time_millis, l.actor, l.system "
-        "FROM old_log l JOIN urns u ON u.urn = l.urn "
-        "LEFT JOIN found_aspects a ON a.offset = l.offset "
-        "LEFT JOIN found_versions v ON v.offset = l.offset "
-        "LEFT JOIN found_points p ON p.offset = l.offset "
+        f"CASE WHEN {stamped} THEN NULL ELSE l.time_millis END, "
+        f"CASE WHEN {stamped} THEN NULL ELSE l.actor END, "
+        "CASE WHEN l.system IS coalesce(a.system, v.system, p.system) THEN NULL ELSE l.system END "
+        "FROM old_log l JOIN urns u ON u.urn = l.urn LEFT JOIN aspects a ON a.id = l.offset "
+        "LEFT JOIN versions v ON v.id = l.offset LEFT JOIN points p ON p.id = l.offset "
         "LEFT JOIN found_before b ON b.offset = l.offset ORDER BY l.offset"
     )
     run("DROP TABLE old_log")
