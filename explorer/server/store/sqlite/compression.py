@@ -11,8 +11,8 @@ from typing import Any
 __all__ = ["compress", "expand"]
 
 _MARK = b"\1"
-# A shorter value gains less than a tenth of a page. Below it `status`, which SQL looks into, and
-# most of what people write stays readable to whoever opens the file with another program.
+# Shorter ones, most of what people write, stay readable to whoever opens the file with another
+# program.
 _LEAST_BYTES = 512
 _RAW = -15
 
@@ -52,10 +52,10 @@ _DICTIONARY = (
 
 
 def compress(value: bytes) -> bytes:
-    """Return a value as it is to be kept; about 20 µs for one of 4 kB, which becomes a fifth."""
+    """Return a value as it is to be kept: a schema of 15 columns, 3.7 kB, becomes 0.7 kB."""
     if len(value) < _LEAST_BYTES:
         return value
-    # The fastest level: a schema gets 10 % smaller with the next ones, in twice the time.
+    # The fastest level: with level 6 the schema gets 11 % smaller, in twice the time.
     pressing = zlib.compressobj(1, zlib.DEFLATED, _RAW, zdict=_DICTIONARY)
     short = _MARK + pressing.compress(value) + pressing.flush()
     return short if len(short) < len(value) else value

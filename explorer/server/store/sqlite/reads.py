@@ -23,7 +23,7 @@ from explorer.server.store.sqlite.browse import browse
 
 __all__ = ["SqliteReads"]
 
-_LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, a.system"
+_LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, coalesce(a.seen, a.system)"
 _OLDER = "v.name, v.version, expand(v.value), v.time_millis, v.actor, v.system"
 _REMOVED = """
 WITH removed (id) AS MATERIALIZED (
@@ -291,12 +291,14 @@ class SqliteReads(ABC):
         of_run = f"WHERE t.run = {_RUN}" if urn is None else f"WHERE +t.run = {_RUN}{_OF_ENTITY}"
         of_run += narrowed
         columns = (
-            "t.name, {0} AS version, t.time_millis AS at, expand(t.value) AS value, t.system, "
-            "NULL AS moment"
+            "t.name, {0} AS version, t.time_millis AS at, expand(t.value) AS value, "
+            "{1} AS system, NULL AS moment"
         )
+        latest = columns.format("0", "coalesce(t.seen, t.system)")
+        older = columns.format("t.version", "t.system")
         parts = (
-            f"SELECT t.entity, {columns.format('0')}, 0 AS age FROM aspects t {of_run}",
-            f"SELECT t.entity, {columns.format('t.version')}, -t.version FROM versions t {of_run}",
+            f"SELECT t.entity, {latest}, 0 AS age FROM aspects t {of_run}",
+            f"SELECT t.entity, {older}, -t.version FROM versions t {of_run}",
             f"SELECT t.entity, t.aspect, 0, coalesce({_SEEN.format('t')}, t.at_millis), "
             f"expand(t.value), t.system, t.at_millis, -t.at_millis FROM points t {of_run}",
         )

@@ -120,6 +120,7 @@ def _refer_log(connection: sqlite3.Connection) -> None:
     run("DROP INDEX log_of")
     for table, columns in _VALUES.items():
         _renumber(connection, table, columns)
+    run("ALTER TABLE aspects ADD COLUMN seen BLOB")
     run("ALTER TABLE log RENAME TO old_log")
     for statement in LOG:
         run(statement)
@@ -439,6 +440,8 @@ CREATE TABLE aspects (
     actor TEXT NOT NULL,
     system BLOB NOT NULL,
     run INTEGER,
+    -- The system metadata since the value was written again as it is; NULL before.
+    seen BLOB,
     UNIQUE (entity, name)
 );
 CREATE INDEX aspects_by_run ON aspects (run) WHERE run IS NOT NULL;

@@ -22,7 +22,8 @@ __all__ = ["SqliteSurvey"]
 _T = TypeVar("_T")
 
 _ASPECTS = """
-SELECT a.entity, a.name, expand(CAST(a.value AS BLOB)), a.superseded, CAST(a.system AS BLOB), r.name
+SELECT a.entity, a.name, expand(CAST(a.value AS BLOB)), a.superseded,
+       CAST(coalesce(a.seen, a.system) AS BLOB), r.name
 FROM aspects a LEFT JOIN runs r ON r.id = a.run ORDER BY a.entity, a.name
 """
 _VERSIONS = "SELECT entity, name, version FROM versions ORDER BY entity, name, version"

@@ -100,8 +100,7 @@ class SqliteSnapshot(SqliteReads):
         return self._connection
 
 
-_KEEP_SYSTEM = "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL"
-_SET_SYSTEM = "UPDATE aspects SET system = ? WHERE id = ?"
+_SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
 
 
@@ -137,9 +136,8 @@ class SqliteTransaction(SqliteSnapshot):
         # With the URN that an edge leads to.
         self._edge_rows: list[tuple[int, str, str, str, int]] = []
         self._log_rows: list[tuple[object, ...]] = []
-        # System metadata of values that were seen again, and what it was before, each with the row.
+        # System metadata of values that were seen again, with their rows.
         self._seen_rows: list[tuple[bytes, int]] = []
-        self._unseen_rows: list[tuple[bytes, int]] = []
         # The aspects, by entity and name, of which something is gathered.
         self._gathered: set[tuple[int, str]] = set()
         self._new: dict[int, NewEntity] = {}
@@ -214,7 +212,6 @@ class SqliteTransaction(SqliteSnapshot):
         self._edge_rows.clear()
         self._log_rows.clear()
         self._seen_rows.clear()
-        self._unseen_rows.clear()
         self._gathered.clear()
         self._new.clear()
         self._cache.clear()
@@ -234,23 +231,28 @@ class SqliteTransaction(SqliteSnapshot):
         if (entity, write.aspect) in self._gathered:
             self._write_rows()
         old = self._run(
-            "SELECT id, expand(value), superseded, time_millis, actor, system, run "
+            "SELECT id, expand(value), superseded, seen, time_millis, actor, system, run "
             "FROM aspects WHERE entity = ? AND name = ?",
             (entity, write.aspect),
         ).fetchone()
         if old is None:
             self._put_first(entity, write, self._last_version(entity, write.aspect), None)
             return True
-        row, value, superseded, *stamp = old
+        row, value, superseded, seen, *stamp = old
+        written, now = stamp[2], seen or stamp[2]
         if same_value(value, write.value):
-            seen = seen_again(stamp[2], write.system)
-            # The log tells what it was when it was written.
-            self._unseen_rows.append((stamp[2], row))
-            self._seen_rows.append((seen, row))
+            self._seen_rows.append((seen_again(now, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
         run = self._run_id(write.run)
-        system = counted(write.system, version_of(stamp[2], superseded) + 1)
+        system = counted(write.system, version_of(now, superseded) + 1)
+        if seen is not None:
+            # The log tells what it was when it was written.
+            self._write_rows()
+            self._run(
+                "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL", (written, row)
+            )
+            stamp[2] = seen
         self._run(
             "INSERT INTO versions "
             "(id, entity, name, version, value, time_millis, actor, system, run) "
@@ -260,7 +262,7 @@ class SqliteTransaction(SqliteSnapshot):
         offset = self._log(entity, write.aspect, write.value, before=row)
         self._run(
             "UPDATE aspects SET id = ?, value = ?, superseded = ?, time_millis = ?, actor = ?, "
-            "system = ?, run = ? WHERE id = ?",
+            "system = ?, run = ?, seen = NULL WHERE id = ?",
             (
                 offset,
                 compress(write.value),
@@ -411,7 +413,7 @@ class SqliteTransaction(SqliteSnapshot):
         self._write_rows()
         self._run(
             "UPDATE aspects SET id = ?, value = ?, time_millis = ?, actor = ?, system = ?, "
-            "run = ? WHERE entity = ? AND name = ?",
+            "run = ?, seen = NULL WHERE entity = ? AND name = ?",
             (
                 offset,
                 compress(earlier.value),
@@ -510,8 +512,7 @@ class SqliteTransaction(SqliteSnapshot):
             (_ADD_ASPECT, self._aspect_rows),
             (_ADD_EDGE, linked),
             (_ADD_LOG, self._log_rows),
-            (_KEEP_SYSTEM, self._unseen_rows),
-            (_SET_SYSTEM, self._seen_rows),
+            (_SET_SEEN, self._seen_rows),
         ):
             if rows:
                 self._run_many(statement, rows)
