@@ -13,7 +13,6 @@ from typing import Any, TypeAlias, TypeVar
 
 import tantivy
 
-from explorer.metadata.structured_properties import PREFIX
 from explorer.server.search.analysis import as_number, order_key
 from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
@@ -568,7 +567,7 @@ class SortedIndexResult(IndexResult):
     def _by_column(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
-        if field.name.startswith(PREFIX):
+        if not self._terms.has_sort_column(field.name):
             return self._by_values(query, field, limit)
         return self._searcher.search(
             query,
@@ -581,8 +580,8 @@ class SortedIndexResult(IndexResult):
     def _by_values(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
-        """As `_by_column`, for a structured property: its first values are counted in order, then
-        the documents are read that have them."""
+        """As `_by_column`, for a field without a column of its own: its first values are counted in
+        order, then the documents are read that have them."""
         limit = self._at_most(limit)
         terms = {
             "field": self._terms.sort_column(field.name),

@@ -15,8 +15,9 @@ name, strong*, any, weak
            only fields below the common weight have
 facet      the values of the facet fields, as columns
 number*    the values of the fields compared as numbers, as columns
-sort*      for each field the value to sort by, in order as texts are, as columns
-own        the same for structured properties, as columns within a JSON field
+sort*      for each field that is often sorted by the value to do so, in order as texts are, as
+           columns
+sorts      the same for the other fields, as columns within a JSON field
 under      every folder the document is found below, from the top, by their ids
 folders    the same as columns, the folders at each depth
 
@@ -34,7 +35,6 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import tantivy
 
-from explorer.metadata.structured_properties import PREFIX
 from explorer.server.cache import cached_short
 from explorer.server.search.analysis import (
     CUT,
@@ -48,7 +48,7 @@ from explorer.server.search.analysis import (
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
-from explorer.server.search.fields import VIRTUAL, Vocabulary
+from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Vocabulary
 from explorer.server.search.query import How
 from explorer.server.search.sort_keys import sort_code
 
@@ -396,9 +396,13 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 9
+FORMAT = 10
 MAX_START = 3
 MAX_NAME_START = 16
+
+# What front ends offer to sort by, and scrolls go on by. An empty column costs about as much time
+# with every commit as a full one.
+_SORTED_OFTEN = (URN, DISPLAY, USE, "lastModifiedAt")
 
 _NEVER = "\x00"
 
@@ -421,7 +425,7 @@ class Terms:
         self._vocabulary = vocabulary
         self._numbers = {name: f"number{at}" for at, name in enumerate(vocabulary.numbers)}
         self._codes = {name: f"{at:x}" for at, name in enumerate(sorted(vocabulary.traits))}
-        self._sorts = {name: f"sort{at}" for at, name in enumerate(sorted(vocabulary.traits))}
+        self._sorts = {name: f"sort{at}" for at, name in enumerate(_SORTED_OFTEN)}
         self.strong = tuple(f"strong{at}" for at in range(len(vocabulary.strong)))
         self.schema = self._schema()
         # An index for nothing but to read ranges of keys with.
@@ -441,10 +445,14 @@ class Terms:
         end = "]" if to_is_in else "}"
         return self._ranges.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
 
+    def has_sort_column(self, field: str) -> bool:
+        """Whether tantivy can sort by a field; the others are sorted by their values."""
+        return field in self._sorts
+
     def sort_column(self, field: str) -> str:
-        """The column of a field by which documents are sorted; that of a structured property is
-        within a JSON field, and tantivy sorts by none of those."""
-        return self._sorts.get(field) or f"own.{_column_of(field)}"
+        """The column of a field by which documents are sorted; that of a field that is rarely
+        sorted by is within a JSON field, and tantivy sorts by none of those."""
+        return self._sorts.get(field) or f"sorts.{_column_of(field)}"
 
     def sorted_as(self, field: str, code: str) -> tantivy.Query:
         """The documents whose value of a field has this code, see `sort_keys`."""
@@ -507,16 +515,13 @@ class Terms:
             if column := self._numbers.get(name):
                 values = values_of(document, name)
                 kept[column] = [value for value in values if isinstance(value, float)]
-        for name in ({*names, *VIRTUAL} - {"name"}) & self._sorts.keys():
+        kept["sorts"] = sorts = {}
+        for name in {*names, *VIRTUAL} - {"name"}:
             if code := sort_code(self._vocabulary.trait(name), document):
-                kept[self._sorts[name]] = code
-        own = {
-            _column_of(name): sort_code(self._vocabulary.trait(name), document)
-            for name in names
-            if name.startswith(PREFIX)
-        }
-        if own:
-            kept["own"] = own
+                if column := self._sorts.get(name):
+                    kept[column] = code
+                else:
+                    sorts[_column_of(name)] = code
         return tantivy.Document.from_dict(kept, self.schema)
 
     def kept(self, document: Document) -> Document:
@@ -587,9 +592,8 @@ class Terms:
             builder.add_text_field(f"{name}.starts", tokenizer_name="words", index_option="basic")
         builder.add_text_field("any.words", tokenizer_name="lines", index_option="position")
         builder.add_text_field("any.starts", tokenizer_name="words", index_option="basic")
-        builder.add_json_field("facet", fast=True, tokenizer_name="raw", index_option="basic")
-        builder.add_json_field("folders", fast=True, tokenizer_name="raw", index_option="basic")
-        builder.add_json_field("own", fast=True, tokenizer_name="raw", index_option="basic")
+        for name in ("facet", "folders", "sorts"):
+            builder.add_json_field(name, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._sorts.values():
             builder.add_text_field(column, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._numbers.values():
