@@ -119,9 +119,9 @@ class Searcher:
 class IndexWriter:
     """The writer of an index. Every method raises `EngineFailed`; after that it is of no use."""
 
-    def __init__(self, index: tantivy.Index) -> None:
+    def __init__(self, index: tantivy.Index, heap_bytes: int = _HEAP_BYTES) -> None:
         with boundary:
-            self._writer = index.writer(_HEAP_BYTES, 1)
+            self._writer = index.writer(heap_bytes, 1)
 
     def replace(self, urn: str, entry: tantivy.Document | None) -> None:
         """Put an entry in the place of those of a URN, or nothing, with the next commit."""

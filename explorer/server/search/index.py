@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import tantivy
@@ -27,7 +26,7 @@ from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search.analysis import (
     USED_MOST,
-    AnalysedDocument,
+    analyse,
     chunks,
     join_names,
     names_of,
@@ -41,7 +40,7 @@ from explorer.server.search.evaluator import called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.search.layers import STATE, IndexSnapshot, Layers
-from explorer.server.search.plan import FoundDocument, MergedResult, Plan
+from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
     FacetCounts,
@@ -59,7 +58,7 @@ from explorer.server.search.query import (
 )
 from explorer.server.search.relevance import ResolvedSearch, read_text, read_typed, reason
 from explorer.server.search.sort_keys import SortField, check_key, resolve_sort, urn_of
-from explorer.server.search.terms import Terms, read_lines
+from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
 __all__ = ["SearchIndex"]
@@ -86,11 +85,12 @@ _RUN = re.compile(r"[^\W_]+")
 
 
 class Spelling:
-    """Corrects words by those of one state of the index and of what is newer."""
+    """Corrects words by those of one moment of the indexes."""
 
-    def __init__(self, view: IndexSnapshot, terms: Terms) -> None:
+    def __init__(self, view: IndexSnapshot, terms: Terms, vocabulary: Vocabulary) -> None:
         self._view = view
         self._terms = terms
+        self._vocabulary = vocabulary
 
     def corrected(self, text: str, asked: Node, is_found: Callable[[Word], bool]) -> str | None:
         """Return a text with the words in it that nothing has, `is_found` says which, corrected;
@@ -129,27 +129,24 @@ class Spelling:
 
     def _near(self, word: str, most: int) -> Iterator[Iterable[str]]:
         """The words of documents that may have one near a word."""
-        for change in self._view.pending:
-            if change.new is not None:
-                yield set(change.new.words.split())
         query = tantivy.Query.fuzzy_term_query(
             self._terms.schema, "any.words", word, distance=most, transposition_cost_one=True
         )
-        limit = max(1, min(_MOST_DOCUMENTS, self._view.searcher.num_docs))
-        hits = self._view.searcher.search(
-            query, limit, count=False, order_by_field="order", order=tantivy.Order.Asc
-        ).hits
-        for _, address in hits:
-            lines = read_lines(self._view.searcher, address)
-            yield {one for line in lines for one in line.split()}
+        for part in self._view.parts:
+            limit = max(1, min(_MOST_DOCUMENTS, part.searcher.num_docs))
+            hits = part.searcher.search(
+                query, limit, count=False, order_by_field="order", order=tantivy.Order.Asc
+            ).hits
+            for _, address in hits:
+                document = read_document(part.searcher, address)
+                yield analyse(self._vocabulary, document).words.split()
 
     def _has(self, word: str) -> bool:
         return self._count(word) > 0
 
     def _count(self, word: str) -> int:
         """About how many documents have a word."""
-        pending = sum(_holds(change.new, word) for change in self._view.pending)
-        return self._view.searcher.doc_freq("any.words", word) + pending
+        return sum(part.searcher.doc_freq("any.words", word) for part in self._view.parts)
 
 
 def typed_parts(run: str) -> tuple[str, ...]:
@@ -171,10 +168,6 @@ def distance(one: str, other: str, most: int) -> int:
         if min(row) > most + 1:
             return most + 1
     return min(row[-1], most + 1)
-
-
-def _holds(document: AnalysedDocument | None, word: str) -> bool:
-    return document is not None and f" {word} " in document.words
 
 
 def _words(node: Node) -> Iterator[Word]:
@@ -270,12 +263,7 @@ class SearchIndex:
     def document(self, urn: str) -> Document | None:
         """What the index holds of an entity, whichever layer has it. Raises as `search`."""
         with self._reading() as layers:
-            view = layers.view()
-            for change in view.pending:
-                if change.urn == urn:
-                    return change.new.document if change.new else None
-            found = layers.read(view, urn)
-            return found.document if found else None
+            return layers.document(urn)
 
     def found_urns(self, query: SearchQuery) -> set[str]:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
@@ -293,7 +281,7 @@ class SearchIndex:
 
     def _urns(self, resolved: ResolvedSearch) -> set[str]:
         with self._reading() as layers:
-            merged = self._merged(resolved, layers)[1]
+            merged = self._plan(resolved, layers.view(), layers).merged
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
@@ -310,8 +298,8 @@ class SearchIndex:
             node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),)
         )
         with self._reading() as layers:
-            plan, merged = self._merged(resolved, layers)
-            documents = (self._document(one, plan) for one in merged.page(0, _MOST_NAMED))
+            plan = self._plan(resolved, layers.view(), layers)
+            documents = map(plan.document, plan.merged.page(0, _MOST_NAMED))
             return tuple(
                 one.urn for one in documents if is_called(kept, how, text, one, self._vocabulary)
             )
@@ -344,10 +332,9 @@ class SearchIndex:
         with self._reading() as layers:
             view = layers.view()
             plan = self._plan(resolved, view, layers)
-            weighed = plan.weigh(view.pending, partial(layers.read, view))
-            found = plan.folders(weighed, len(query.path))
+            found = plan.folders(len(query.path))
             self._keep(plan, view)
-            return FolderListing(plan.merged(weighed).total(), tuple(listed(found)))
+            return FolderListing(plan.merged.total(), tuple(listed(found)))
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
@@ -355,9 +342,9 @@ class SearchIndex:
         path = (*query.path, folder)
         resolved = self._resolved_below(query, path)
         with self._reading() as layers:
-            plan, merged = self._merged(resolved, layers)
-            for found in merged.page(0, 1):
-                return self._document(found, plan).folders[len(path) - 1][1] or None
+            plan = self._plan(resolved, layers.view(), layers)
+            for found in plan.merged.page(0, 1):
+                return plan.document(found).folders[len(path) - 1][1] or None
         return None
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
@@ -366,7 +353,7 @@ class SearchIndex:
             "", entity_types or None, Filter(), self._vocabulary, include_removed=False
         )
         with self._reading() as layers:
-            return self._merged(resolved, layers)[1].total()
+            return self._plan(resolved, layers.view(), layers).merged.total()
 
     def holds(self, document: Document) -> bool:
         """Whether exactly this is held under its URN, once; about 0.2 ms. Raises as `search`."""
@@ -496,10 +483,11 @@ class SearchIndex:
 
         def is_found(word: Word) -> bool:
             alone = ResolvedSearch(word, word, (), None, include_removed=True)
-            plan = self._plan(alone, view, layers)
-            return plan.merged(plan.weigh(view.pending, partial(layers.read, view))).total() > 0
+            return self._plan(alone, view, layers).merged.total() > 0
 
-        return Spelling(view, layers.terms).corrected(query.text, resolved.asked, is_found)
+        return Spelling(view, layers.terms, self._vocabulary).corrected(
+            query.text, resolved.asked, is_found
+        )
 
     def _searched(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
@@ -509,8 +497,7 @@ class SearchIndex:
             counting = self._counters.submit(plan.count_facets)
         else:
             counting = None
-        weighed = plan.weigh(view.pending, partial(layers.read, view))
-        merged = plan.merged(weighed)
+        merged = plan.merged
         if query.after is None:
             found = merged.page(max(query.start, 0), max(query.count, 0))
         else:
@@ -518,7 +505,7 @@ class SearchIndex:
         hits = tuple(self._hit(one, plan) for one in found)
         if counting is not None:
             counting.result()
-        facets = plan.facets(weighed) if query.facets else {}
+        facets = plan.facets() if query.facets else {}
         if query.facets:
             self._keep(plan, view)
         last = found[-1].key if found and resolved.sorted_by else None
@@ -527,13 +514,13 @@ class SearchIndex:
     def _suggested(
         self, resolved: ResolvedSearch, count: int, layers: Layers
     ) -> list[NameCompletion]:
-        plan, merged = self._merged(resolved, layers)
+        plan = self._plan(resolved, layers.view(), layers)
         found: dict[str, NameCompletion] = {}
         start, size = 0, min(count + 10, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
-            page = merged.page(start, size)
+            page = plan.merged.page(start, size)
             for one in page:
-                document = self._document(one, plan)
+                document = plan.document(one)
                 name = suggested_name(resolved.asked, document, self._vocabulary)
                 found.setdefault(name, NameCompletion(name, document.urn))
             if len(page) < size:
@@ -542,28 +529,25 @@ class SearchIndex:
             size = min(size * 4, 500)
         return list(found.values())[:count]
 
-    def _merged(self, resolved: ResolvedSearch, layers: Layers) -> tuple[Plan, MergedResult]:
-        """Return the plan of a search over the layers as they are now, and its result."""
-        view = layers.view()
-        plan = self._plan(resolved, view, layers)
-        return plan, plan.merged(plan.weigh(view.pending, partial(layers.read, view)))
-
     def _plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
-        """Return the plan of a search over one state of the index; a query of more than 64 kB is
+        """Return the plan of a search over one moment of the indexes; a query of more than 64 kB is
         planned each time."""
-        state = (view.commit, self._vocabulary.generation)
+        state = (view.number, self._vocabulary.generation)
         with self._plans_lock:
             if self._planned_for != state:
-                # What was counted in another state of the index is not true of this one.
+                # What was counted at another moment is not true of this one.
                 self._plans.clear()
                 self._planned_for = state
             plan = self._plans.get(resolved)
         if plan is not None:
             return plan
         kind = SortedIndexResult if resolved.sorted_by else IndexResult
-        index_result = kind(view.searcher, layers.terms, self._vocabulary, resolved)
+        results = [
+            kind(part.searcher, layers.terms, self._vocabulary, resolved, part.hidden)
+            for part in view.parts
+        ]
         facets = (*self._vocabulary.facets(resolved.types), *resolved.also_counted)
-        plan = Plan(resolved, index_result, tuple(dict.fromkeys(facets)), self._vocabulary)
+        plan = Plan(resolved, results, tuple(dict.fromkeys(facets)), self._vocabulary)
         self._keep(plan, view)
         return plan
 
@@ -573,11 +557,11 @@ class SearchIndex:
             return
         size = plan.size_bytes()
         with self._plans_lock:
-            if self._planned_for == (view.commit, self._vocabulary.generation):
+            if self._planned_for == (view.number, self._vocabulary.generation):
                 self._plans.put(plan.resolved, plan, size)
 
     def _hit(self, found: FoundDocument, plan: Plan) -> SearchHit:
-        document = self._document(found, plan)
+        document = plan.document(found)
         resolved = plan.resolved
         used = usage_step(document.usage) / (USED_MOST + 1)
         score = 1.0 + resolved.last_step - found.step + used
@@ -590,11 +574,6 @@ class SearchIndex:
             reason(resolved.steps, found.step, self._vocabulary.strong),
             used,
         )
-
-    def _document(self, found: FoundDocument, plan: Plan) -> Document:
-        if isinstance(found.place, AnalysedDocument):
-            return found.place.document
-        return plan.index_result.document(found.place)
 
     def _labelled(
         self, counts: dict[str, tuple[dict[str, int], bool]], resolved: ResolvedSearch

@@ -273,7 +273,6 @@ class Translator:
 _ASCENDING = tantivy.Order.Asc
 # More than are shown, since pending changes may bring the least of those shown below others.
 LISTED_VALUES = 200
-_VALUES_A_SEGMENT = 500
 
 # A place in the order, as `explorer.server.search.analysis.order_key` makes it.
 Key: TypeAlias = str
@@ -290,8 +289,11 @@ class IndexResult:
         terms: Terms,
         vocabulary: Vocabulary,
         resolved: ResolvedSearch,
+        hidden: Sequence[str] = (),
     ) -> None:
+        """`hidden` are the URNs that are not looked for."""
         self._searcher = searcher
+        self._hidden = hidden
         self._terms = terms
         self._vocabulary = vocabulary
         self._translator = Translator(terms, vocabulary, searcher)
@@ -344,6 +346,10 @@ class IndexResult:
             self._counts[step] = counted(result)
         return result.hits
 
+    def whole(self, step: int) -> list[tuple[Key, tantivy.DocAddress]]:
+        """All documents of a step, in order; for an index of few."""
+        return self.read(step, None, self._searcher.num_docs)
+
     def _at_most(self, limit: int) -> int:
         """A limit that the index can be asked for: it makes room for as many before it looks."""
         return max(1, min(limit, self._searcher.num_docs))
@@ -362,15 +368,15 @@ class IndexResult:
         """The document at an address; about 0.05 ms."""
         return read_document(self._searcher, address)
 
-    def facets(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    def facets(
+        self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500
+    ) -> dict[str, dict[str, int]]:
         """How many documents have each value of the fields, by field: the most frequent values.
 
         Exact up to 500 different values in a part of the index. Beyond them a count can be low by
         how often a value occurs in parts where 500 others are more frequent.
         """
-        found = self._aggregate(
-            {name: _terms(name, LISTED_VALUES, _VALUES_A_SEGMENT) for name in names}
-        )
+        found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
         counts = {name: _buckets(found[name]) for name in names}
         if ENTITY_TYPE in counts:
             # Every document has one type, and there are fewer than a facet shows.
@@ -428,10 +434,13 @@ class IndexResult:
         query = translate.query(resolved.node)
         if resolved.types is not None:
             query = both([query, either([translate.type(one) for one in resolved.types])])
-        if resolved.include_removed:
-            return query
-        removed = tantivy.Query.term_query(self._terms.schema, "is", is_term(REMOVED, "true"))
-        return all_but(query, [removed])
+        schema = self._terms.schema
+        others: list[tantivy.Query] = []
+        if not resolved.include_removed:
+            others.append(_Query.term_query(schema, "is", is_term(REMOVED, "true")))
+        if self._hidden:
+            others.append(_Query.term_set_query(schema, "urn", self._hidden))
+        return all_but(query, others)
 
     def _may_have(self, step: int) -> bool:
         steps = self._resolved.steps

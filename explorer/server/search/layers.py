@@ -1,15 +1,17 @@
 """The index on disk and the newer documents in memory, as one.
 
-A commit of the index costs several disk flushes and so happens in the background; until then a
-changed document is kept in memory and stands in front of its older self. A plain dictionary looked
-through document by document was chosen over a second engine (SQLite FTS5 in memory, or a tantivy
-index): there are a few hundred documents at most times, one answers in microseconds, and since one
-evaluator defines what every query means, nothing can be found here and not there. The older self is
-not masked out inside the index, where every pending document costs several look-ups a query, but
-weighed the same way and taken off the result.
+A commit of the index costs several disk flushes and so happens in the background. Until then the
+documents that changed are in a second index of the same schema, in memory, and the index on disk is
+searched without their URNs. So one query, translated once for each index, answers for both, and
+nothing can be found in one and not in the other.
+
+The index in memory is committed by the first search after a change, for even that takes some
+milliseconds: a bulk load makes one commit for each search that happens meanwhile, and while nobody
+searches it puts nothing into that index at all.
 """
 
 import logging
+import math
 import re
 import threading
 import time
@@ -26,7 +28,7 @@ import tantivy
 
 from explorer.errors import InUse, StorageFault, Unusable
 from explorer.files import replace_file
-from explorer.server.search.analysis import AnalysedDocument, analyse
+from explorer.server.search.analysis import analyse
 from explorer.server.search.document import Document
 from explorer.server.search.engine import (
     EngineFailed,
@@ -36,10 +38,10 @@ from explorer.server.search.engine import (
     find_index_damage,
 )
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.terms import FORMAT, Terms, is_term, read_analysed, read_document
+from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, log_mark
 
-__all__ = ["STATE", "IndexSnapshot", "Layers", "Pending", "read_problems"]
+__all__ = ["STATE", "IndexPart", "IndexSnapshot", "Layers", "read_problems"]
 
 STATE = "index.json"
 
@@ -240,90 +242,68 @@ def _clear(directory: Path) -> None:
             path.unlink()
 
 
-Read = Callable[[str], AnalysedDocument | None]
+class MemoryIndex:
+    """The documents of changes that the index on disk lacks, None for those that are gone. Not
+    guarded: its owner holds a lock around every call."""
 
-
-class _Unread:
-    """Stands for a document that was not read yet."""
-
-
-_UNREAD = _Unread()
-
-
-class Pending:
-    """A change that the index on disk lacks: the document as it is now, None for one that is gone,
-    and as the index still has it, read when first asked for."""
-
-    __slots__ = ("_old", "new", "number", "urn")
-
-    def __init__(
-        self,
-        number: int,
-        urn: str,
-        new: AnalysedDocument | None,
-        old: "AnalysedDocument | _Unread | None" = _UNREAD,
-    ) -> None:
-        self.number = number
-        self.urn = urn
-        self.new = new
-        self._old = old
-
-    def old(self, read: Read) -> AnalysedDocument | None:
-        """What the index has under the URN, if anything. `read` reads the state of the index that
-        this change is pending for; all states until the change is in it have the same."""
-        if isinstance(self._old, _Unread):
-            self._old = read(self.urn)
-        return self._old
-
-    def followed_by(self, number: int, new: AnalysedDocument | None) -> "Pending":
-        """The next change of the document: the index still has what it had."""
-        return Pending(number, self.urn, new, self._old)
-
-    def rebased(self, old: AnalysedDocument | None) -> "Pending":
-        """This change once the index has another document."""
-        return Pending(self.number, self.urn, self.new, old)
-
-
-class Overlay:
-    """The pending changes by URN. Not guarded: its owner holds a lock around every call."""
-
-    def __init__(self) -> None:
-        self._by_urn: dict[str, Pending] = {}
-        self._listed: tuple[Pending, ...] | None = ()
-        self._last_number = 0
+    def __init__(self, terms: Terms) -> None:
+        self.documents: dict[str, Document | None] = {}
+        self._terms = terms
+        self._entries: dict[str, tantivy.Document | None] = {}
+        self._missing: set[str] = set()
+        self._is_committed = True
+        self._opened: tuple[tantivy.Index, IndexWriter] | None = None
+        self._searcher: Searcher | None = None
 
     def __len__(self) -> int:
-        return len(self._by_urn)
+        return len(self.documents)
 
-    def put(self, urn: str, new: AnalysedDocument | None) -> Pending:
+    def put(self, urn: str, document: Document | None, entry: tantivy.Document | None) -> None:
         """Add a change; it stands for all before it of the same document."""
-        self._last_number += 1
-        before = self._by_urn.get(urn)
-        if before is None:
-            change = Pending(self._last_number, urn, new)
-        else:
-            change = before.followed_by(self._last_number, new)
-        self._by_urn[urn] = change
-        self._listed = None
-        return change
+        self.documents[urn] = document
+        self._entries[urn] = entry
+        self._missing.add(urn)
 
-    def listed(self) -> tuple[Pending, ...]:
-        """All pending changes, as they are now."""
-        if self._listed is None:
-            self._listed = tuple(self._by_urn.values())
-        return self._listed
+    def prepare(self) -> None:
+        """Begin to bring what was put into the index, in its own thread; `searcher` ends it."""
+        try:
+            self._write()
+        except EngineFailed:
+            self._begin_anew()
+            _log.exception("changes could not be indexed in memory; the next search tries again")
 
-    def settle(self, written: Iterable[Pending]) -> None:
-        """Take out what the index has by now, in the order it was written."""
-        for change in written:
-            now = self._by_urn.get(change.urn)
-            if now is None:
-                continue
-            if now.number == change.number:
-                del self._by_urn[change.urn]
-            else:
-                self._by_urn[change.urn] = now.rebased(change.new)
-        self._listed = None
+    def searcher(self) -> Searcher | None:
+        """The state with all changes in it; None where there are none but of documents that are
+        gone. Raises `EngineFailed`; the next call begins anew."""
+        try:
+            self._write()
+            if self._opened is not None and not self._is_committed:
+                index, writer = self._opened
+                writer.commit()
+                self._searcher = Searcher(index)
+                self._is_committed = True
+        except EngineFailed:
+            self._begin_anew()
+            raise
+        return self._searcher
+
+    def _write(self) -> None:
+        if not self._missing:
+            return
+        if self._opened is None:
+            if not any(self._entries.values()):
+                return
+            with boundary:
+                index = self._terms.open(None)
+            self._opened = index, IndexWriter(index, _MEMORY_HEAP_BYTES)
+        for urn in self._missing:
+            self._opened[1].replace(urn, self._entries[urn])
+        self._missing.clear()
+        self._is_committed = False
+
+    def _begin_anew(self) -> None:
+        self._opened = self._searcher = None
+        self._missing = {*self._entries}
 
 
 _DRAIN_DOCUMENTS = 1_000
@@ -331,28 +311,43 @@ _DRAIN_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
-_commits = count(1)
+_MEMORY_HEAP_BYTES = 15_000_000
+# So long after a search changes are indexed in memory before the next one asks for it.
+_SEARCHED_SECONDS = 5.0
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPart:
+    """A state of one of the indexes, without the documents of some URNs, which a newer one has."""
+
+    searcher: Searcher
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSnapshot:
-    """One moment of both layers: a state of the index, with the number of its commit, which no
-    other state in this process has, and all that it lacks."""
+    """One moment of all that can be searched, with a number that no other moment in this process
+    has: the index on disk, then those in memory."""
 
-    commit: int
-    searcher: Searcher
-    pending: tuple[Pending, ...]
+    number: int
+    parts: tuple[IndexPart, ...]
+
+    @property
+    def searcher(self) -> Searcher:
+        """The state of the index on disk."""
+        return self.parts[0].searcher
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
     urn: str
-    new: AnalysedDocument | None = None
+    document: Document | None = None
     entry: tantivy.Document | None = None
 
 
-# A change with its entry for the index, or an offset of the change log that was reached.
-_Step: TypeAlias = tuple[Pending, tantivy.Document | None] | tuple[None, int]
+# A URN with its entry for the index, or an offset of the change log that was reached.
+_Step: TypeAlias = tuple[str, tantivy.Document | None] | tuple[None, int]
 
 
 class Layers:
@@ -372,14 +367,16 @@ class Layers:
         self._vocabulary = vocabulary
         self._on_failure = on_failure
         self._base = DiskIndex(directory, vocabulary, source)
-        self._overlay = Overlay()
+        # What changed since the last drain began, and what that one is bringing to disk.
+        self._pending = MemoryIndex(self._base.terms)
+        self._draining: MemoryIndex | None = None
+        self._snapshot: IndexSnapshot | None = None
+        self._viewed_at = -math.inf
         # What is to be written, and what was since the last commit, each with what the change log
         # reached.
         self._queued: deque[_Step] = deque()
         self._written: list[_Step] = []
         self._written_offset = self._base.offset
-        self._commit = next(_commits)
-        self._searcher = self._base.searcher
         self._waiting_since: float | None = None
         self._retry_at = 0.0
         self._is_closing = False
@@ -414,42 +411,52 @@ class Layers:
         return self._base.find_damage()
 
     def view(self) -> IndexSnapshot:
-        """Both layers as they are now."""
+        """All that can be searched, as it is now; about 5 ms for the first one after a change."""
         with self._lock:
-            return IndexSnapshot(self._commit, self._searcher, self._overlay.listed())
+            self._viewed_at = time.monotonic()
+            if self._snapshot is None:
+                parts: list[IndexPart] = []
+                hidden: tuple[str, ...] = ()
+                for memory in filter(None, (self._pending, self._draining)):
+                    if (searcher := memory.searcher()) is not None:
+                        parts.append(IndexPart(searcher, hidden))
+                    hidden = tuple({*hidden, *memory.documents})
+                base = IndexPart(self._base.searcher, hidden)
+                self._snapshot = IndexSnapshot(next(_numbers), (base, *parts))
+            return self._snapshot
 
-    def read(self, view: IndexSnapshot, urn: str) -> AnalysedDocument | None:
-        """The document that the index has of a URN; about 0.1 ms."""
-        query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
-        for _, address in view.searcher.search(query, 1, count=False).hits:
-            return read_analysed(self._vocabulary, view.searcher, address)
-        return None
+    def document(self, urn: str) -> Document | None:
+        """What is held of a URN; about 0.1 ms."""
+        kept = self._kept(urn)
+        return kept[0] if kept else None
 
     def holds(self, document: Document) -> bool:
         """Whether exactly this document is kept under its URN, and no other."""
-        view = self.view()
         terms = self._base.terms
-        for change in view.pending:
-            if change.urn == document.urn:
-                kept = [] if change.new is None else [change.new.document]
-                break
-        else:
-            query = tantivy.Query.term_query(terms.schema, "urn", document.urn)
-            hits = view.searcher.search(query, 2, count=False).hits
-            kept = [read_document(view.searcher, address) for _, address in hits]
-        return [terms.kept(one) for one in kept] == [terms.kept(document)]
+        return [terms.kept(one) for one in self._kept(document.urn)] == [terms.kept(document)]
+
+    def _kept(self, urn: str) -> list[Document]:
+        with self._lock:
+            for memory in filter(None, (self._pending, self._draining)):
+                if urn in memory.documents:
+                    return [one for one in (memory.documents[urn],) if one is not None]
+            searcher = self._base.searcher
+        query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
+        hits = searcher.search(query, 2, count=False).hits
+        return [read_document(searcher, address) for _, address in hits]
 
     def urns(self) -> Iterator[str]:
         """The URN of every document of both layers."""
-        view = self.view()
-        changed = {change.urn for change in view.pending}
-        yield from (change.urn for change in view.pending if change.new is not None)
-        for begin in range(0, view.searcher.num_docs, _PAGE):
-            hits = view.searcher.search(
-                tantivy.Query.all_query(), _PAGE, count=False, offset=begin
-            ).hits
+        with self._lock:
+            changed: dict[str, Document | None] = {}
+            for memory in filter(None, (self._draining, self._pending)):
+                changed |= memory.documents
+            searcher = self._base.searcher
+        yield from (urn for urn, document in changed.items() if document is not None)
+        for begin in range(0, searcher.num_docs, _PAGE):
+            hits = searcher.search(tantivy.Query.all_query(), _PAGE, count=False, offset=begin).hits
             for _, address in hits:
-                urn = read_document(view.searcher, address).urn
+                urn = read_document(searcher, address).urn
                 if urn not in changed:
                     yield urn
 
@@ -457,20 +464,21 @@ class Layers:
         """Bring all that is pending into the index and commit. Raises `Unusable` when the index
         cannot be written; what was pending stays so."""
         with self._writing:
+            with self._lock:
+                if self._draining is None:
+                    self._draining = self._pending
+                    self._pending = MemoryIndex(self._base.terms)
             try:
                 self._write_queued()
-                if not self._written and self._written_offset <= self._base.offset:
-                    return
-                self._base.commit(self._written_offset)
+                if self._written or self._written_offset > self._base.offset:
+                    self._base.commit(self._written_offset)
             except BaseException:
                 self._requeue()
                 raise
             with self._lock:
-                self._overlay.settle(change for change, _ in self._written if change is not None)
                 self._written.clear()
-                self._commit = next(_commits)
-                self._searcher = self._base.searcher
-                self._waiting_since = time.monotonic() if len(self._overlay) else None
+                self._draining = self._snapshot = None
+                self._waiting_since = time.monotonic() if len(self._pending) else None
 
     def close(self) -> None:
         """Stop the drainer and let go of the directory. What is pending is not committed."""
@@ -482,19 +490,21 @@ class Layers:
             self._base.close()
 
     def _prepared(self, document: Document) -> "_Change":
-        analysed = analyse(self._vocabulary, document)
         try:
-            entry = self._base.terms.make(analysed)
+            entry = self._base.terms.make(analyse(self._vocabulary, document))
         except (ValueError, TypeError):
             _log.exception("%s cannot be indexed and will not be found", document.urn)
-            entry = None
-        return _Change(document.urn, analysed, entry)
+            return _Change(document.urn)
+        return _Change(document.urn, document, entry)
 
     def _queue(self, changes: list["_Change"], offset: int | None = None) -> None:
         with self._changed:
             for change in changes:
-                pending = self._overlay.put(change.urn, change.new)
-                self._queued.append((pending, change.entry))
+                self._pending.put(change.urn, change.document, change.entry)
+                self._queued.append((change.urn, change.entry))
+                self._snapshot = None
+            if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
+                self._pending.prepare()
             if offset is not None:
                 self._queued.append((None, offset))
             self._note_waiting()
@@ -519,8 +529,8 @@ class Layers:
                 step = self._queued.popleft()
             self._written.append(step)
             match step:
-                case Pending() as change, entry if not isinstance(entry, int):
-                    self._base.put(change.urn, entry)
+                case str() as urn, entry if not isinstance(entry, int):
+                    self._base.put(urn, entry)
                 case _, int() as offset:
                     self._written_offset = max(self._written_offset, offset)
 
@@ -533,10 +543,10 @@ class Layers:
             self._retry_at = time.monotonic() + _RETRY_SECONDS
 
     def _note_waiting(self) -> None:
-        if self._waiting_since is None and len(self._overlay):
+        if self._waiting_since is None and len(self._pending):
             self._waiting_since = time.monotonic()
             self._changed.notify()
-        elif len(self._overlay) >= _DRAIN_DOCUMENTS:
+        elif len(self._pending) >= _DRAIN_DOCUMENTS:
             self._changed.notify()
 
     def _drain_when_due(self) -> None:
@@ -561,6 +571,6 @@ class Layers:
         if self._waiting_since is None:
             return None
         now = time.monotonic()
-        is_much = len(self._overlay) >= _DRAIN_DOCUMENTS
+        is_much = len(self._pending) >= _DRAIN_DOCUMENTS
         due_at = self._waiting_since + (0 if is_much else _DRAIN_SECONDS)
         return max(due_at, self._retry_at) - now

@@ -1,15 +1,14 @@
-"""One search carried out, over the index and what is pending: exact totals and pages.
+"""One search carried out, over the index on disk and those in memory: exact totals and pages.
 
-Let B be what the index has of a step, R what of that is out of date and A what is newer, each in
-the order of keys. The step is then B without R with A. R and A are small and known in full; B is
-read from a key on. The position of a key follows from counting: those of B up to it, less those of
-R, and those of A. So a page is found by coming near its position with keys picked at random, and
-then reading on. Keys that were reached are remembered, which makes reading page after page cheap.
+The documents of a step are those that each index has of it, put together in the order of keys. The
+indexes in memory are small, and what they have of a step is known in full; that on disk is read
+from a key on. The position of a key follows from counting. So a page is found by coming near its
+position with keys picked at random, and then reading on. Keys that were reached are remembered,
+which makes reading page after page cheap.
 """
 
-from bisect import bisect_left, bisect_right, insort
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -18,14 +17,13 @@ import tantivy
 
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
-from explorer.server.search.analysis import AnalysedDocument, needle
+from explorer.server.search.analysis import needle
+from explorer.server.search.document import Document
 from explorer.server.search.evaluator import Evidence
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import LISTED_VALUES, IndexResult, Key
-from explorer.server.search.layers import Pending
 from explorer.server.search.query import size_bytes
 from explorer.server.search.relevance import ResolvedSearch
-from explorer.server.search.sort_keys import sort_key
 
 __all__ = ["FoundDocument", "Plan"]
 
@@ -37,16 +35,16 @@ _MOST_ANCHORS = 2_000
 
 # How many documents of the index come up to and with a key; the empty key is before them all.
 _Anchor: TypeAlias = tuple[int, Key]
-Place: TypeAlias = AnalysedDocument | tantivy.DocAddress
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document of the result: in memory, or at an address in the index."""
+    """A document of the result: at an address in the index of a part, 0 for that on disk."""
 
     step: int
     key: Key
-    place: Place
+    address: tantivy.DocAddress
+    part: int = 0
 
 
 class Anchors:
@@ -66,33 +64,23 @@ class Anchors:
 
 
 class MergedResult:
-    """The documents a search wants, of both layers."""
+    """The documents a search wants, of all indexes."""
 
-    def __init__(
-        self,
-        index_result: IndexResult,
-        anchors: Sequence[Anchors],
-        old: Sequence[Iterable[Key]],
-        new: Sequence[Iterable[FoundDocument]],
-    ) -> None:
-        """`old` and `new` are, by step, what the index has no more and not yet."""
-        self._index_result = index_result
-        self._anchors = anchors
-        self._old = [sorted(keys) for keys in old]
-        self._new = [sorted(found, key=_key_of) for found in new]
+    def __init__(self, results: Sequence[IndexResult], steps: int) -> None:
+        """`results` begins with that of the index on disk."""
+        self._results = results
+        self._indexed, *self._others = results
+        self._anchors = [Anchors() for _ in range(steps)]
+        self._listed: dict[int, list[FoundDocument]] = {}
 
     def total(self) -> int:
         """How many documents there are."""
-        return (
-            self._index_result.total()
-            - sum(map(len, self._old))
-            + sum(len(found) for found in self._new)
-        )
+        return sum(result.total() for result in self._results)
 
     def page(self, start: int, count: int) -> list[FoundDocument]:
         """The documents from a position on, in order, `count` at most."""
         page: list[FoundDocument] = []
-        for step in range(len(self._new)):
+        for step in range(len(self._anchors)):
             if len(page) >= count:
                 break
             if start:
@@ -110,7 +98,18 @@ class MergedResult:
         return self._from(0, 0, after, count, remember=False)
 
     def _size(self, step: int) -> int:
-        return self._index_result.count(step) - len(self._old[step]) + len(self._new[step])
+        return sum(result.count(step) for result in self._results)
+
+    def _new(self, step: int) -> list[FoundDocument]:
+        """What the indexes in memory have of a step, in order."""
+        if step not in self._listed:
+            found = [
+                FoundDocument(step, key, address, part)
+                for part, result in enumerate(self._others, 1)
+                for key, address in result.whole(step)
+            ]
+            self._listed[step] = sorted(found, key=_key_of)
+        return self._listed[step]
 
     def _window(self, step: int, start: int, count: int) -> list[FoundDocument]:
         position, key = self._come_near(step, start)
@@ -125,7 +124,7 @@ class MergedResult:
         found: list[FoundDocument] = []
         while len(found) < needed:
             limit = needed - len(found)
-            hits = self._index_result.read(step, key or None, limit)
+            hits = self._indexed.read(step, key or None, limit)
             is_end = len(hits) < limit
             end = None if is_end else hits[-1][0]
             found += self._put_together(step, key, end, hits)
@@ -139,17 +138,16 @@ class MergedResult:
     def _put_together(
         self, step: int, after: Key, end: Key | None, hits: list[tuple[Key, tantivy.DocAddress]]
     ) -> list[FoundDocument]:
-        """What was read, without what is out of date, and what is newer up to the same end."""
-        old, new = self._old[step], self._new[step]
-        found = [FoundDocument(step, key, address) for key, address in hits if not _holds(old, key)]
+        """What was read of the index on disk, and what the others have up to the same end."""
+        new = self._new(step)
+        found = [FoundDocument(step, key, address) for key, address in hits]
         begin = bisect_right(new, after, key=_key_of)
         newer = new[begin:] if end is None else new[begin : bisect_right(new, end, key=_key_of)]
         return sorted([*found, *newer], key=_key_of) if newer else found
 
     def _position(self, step: int, position: int, key: Key) -> int:
         """How many documents of the step come up to a key that `position` of the index do."""
-        gone = bisect_right(self._old[step], key)
-        return position - gone + bisect_right(self._new[step], key, key=_key_of)
+        return position + bisect_right(self._new(step), key, key=_key_of)
 
     def _come_near(self, step: int, start: int) -> _Anchor:
         """A key with few documents between it and a position, none of them before it."""
@@ -164,18 +162,18 @@ class MergedResult:
         if start - self._position(step, *lower) <= _NEAR:
             return lower
         if upper is None:
-            upper = (self._index_result.count(step), None)
+            upper = (self._indexed.count(step), None)
         for _ in range(_MOST_ROUNDS):
             near = self._position(step, *lower)
             if start - near <= _NEAR or upper[0] - lower[0] <= _NEAR:
                 break
-            keys = self._index_result.sample(step, lower[1] or None, upper[1], _SAMPLE)
+            keys = self._indexed.sample(step, lower[1] or None, upper[1], _SAMPLE)
             if not keys:
                 break
             far = self._size(step) if upper[1] is None else self._position(step, upper[0], upper[1])
             share = (start - near) / max(far - near, 1)
             key = keys[min(max(int(share * len(keys)) - 1, 0), len(keys) - 1)]
-            position = lower[0] + self._index_result.between(step, lower[1] or None, key)
+            position = lower[0] + self._indexed.between(step, lower[1] or None, key)
             anchors.add(position, key)
             if self._position(step, position, key) <= start:
                 lower = (position, key)
@@ -188,104 +186,62 @@ def _key_of(found: FoundDocument) -> Key:
     return found.key
 
 
-def _holds(keys: list[Key], key: Key) -> bool:
-    at = bisect_left(keys, key)
-    return at < len(keys) and keys[at] == key
-
-
 _FACET_VALUES = 100
 _COUNT_BYTES = 150
-
-
-@dataclass(frozen=True, slots=True)
-class PendingMatches:
-    """What pending changes do to one search: the documents that no longer stand for it in the
-    index, and those that do now, each with its step."""
-
-    old: tuple[tuple[int, AnalysedDocument], ...]
-    new: tuple[tuple[int, AnalysedDocument], ...]
+# Of a facet field in an index in memory, which has fewer documents.
+_MOST_NEWER = 10_000
 
 
 class Plan:
-    """A search over one state of the index, kept while pages of it are asked for. What the index
-    has is counted once, what is pending anew each time."""
+    """A search over one moment of the indexes, kept while pages of it are asked for."""
 
     def __init__(
         self,
         resolved: ResolvedSearch,
-        index_result: IndexResult,
+        results: Sequence[IndexResult],
         facets: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
+        """`results` begins with that of the index on disk."""
         self.resolved = resolved
-        self.index_result = index_result
+        self.merged = MergedResult(results, resolved.last_step + 1)
         self.evidence = Evidence(resolved.asked, vocabulary)
+        self._results = results
+        self._indexed, *self._others = results
         self._vocabulary = vocabulary
         self._facets = facets
         self._folders: dict[int, dict[str, tuple[int, int]]] = {}
-        self._step_of = resolved.grader()
-        self._anchors = [Anchors() for _ in range(resolved.last_step + 1)]
 
     def size_bytes(self) -> int:
         """Return about how much memory the plan takes, with what was counted for it so far."""
-        counted = sum(map(len, self.__dict__.get("_indexed", {}).values()))
+        counted = sum(map(len, self.__dict__.get("_counted", {}).values()))
         folders = sum(map(len, self._folders.values()))
         return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
 
-    def weigh(
-        self, pending: Iterable[Pending], read: Callable[[str], AnalysedDocument | None]
-    ) -> PendingMatches:
-        """Which pending changes matter here; a few microseconds each."""
-        old: list[tuple[int, AnalysedDocument]] = []
-        new: list[tuple[int, AnalysedDocument]] = []
-        for change in pending:
-            for document, steps in ((change.old(read), old), (change.new, new)):
-                if document is not None:
-                    step = self._step_of(document)
-                    if step is not None:
-                        steps.append((step, document))
-        return PendingMatches(tuple(old), tuple(new))
-
-    def merged(self, weighed: PendingMatches) -> MergedResult:
-        """The result of both layers."""
-        old: list[list[str]] = [[] for _ in self._anchors]
-        new: list[list[FoundDocument]] = [[] for _ in self._anchors]
-        for step, document in weighed.old:
-            old[step].append(self._key(document))
-        for step, document in weighed.new:
-            new[step].append(FoundDocument(step, self._key(document), document))
-        return MergedResult(self.index_result, self._anchors, old, new)
-
-    def _key(self, analysed: AnalysedDocument) -> str:
-        fields = self.resolved.sorted_by
-        if not fields:
-            return analysed.key
-        return sort_key(fields, analysed.document, self._vocabulary)
+    def document(self, found: FoundDocument) -> Document:
+        """The document that was found; about 0.05 ms."""
+        return self._results[found.part].document(found.address)
 
     def count_facets(self) -> None:
-        """Count what the index has of the facets, for `facets` to go on with."""
-        _ = self._indexed
+        """Count what there is of the facets, for `facets` to go on with."""
+        _ = self._counted
 
     @cached_property
-    def _indexed(self) -> dict[str, dict[str, int]]:
-        return self.index_result.facets(self._facets)
+    def _counted(self) -> dict[str, dict[str, int]]:
+        counts = self._indexed.facets(self._facets)
+        for result in self._others:
+            newer = result.facets(self._facets, _MOST_NEWER, _MOST_NEWER)
+            for name, found in newer.items():
+                if found:
+                    counts[name] = self._added(name, counts[name], found)
+        return counts
 
-    def facets(self, weighed: PendingMatches) -> dict[str, tuple[dict[str, int], bool]]:
+    def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
         """The counts of every facet field that has any, most frequent values first, and whether
         there are more values than these."""
-        change: Counter[tuple[str, str]] = Counter()
-        for _, document in weighed.new:
-            change.update(document.facets)
-        for _, document in weighed.old:
-            change.subtract(document.facets)
-        changes: dict[str, dict[str, int]] = {}
-        for (name, value), by in change.items():
-            changes.setdefault(name, {})[value] = by
         found: dict[str, tuple[dict[str, int], bool]] = {}
-        for name, indexed in self._indexed.items():
-            counts = self._changed(name, indexed, changes[name]) if name in changes else indexed
-            counts = self._together(name, counts)
-            best = sorted(counts.items(), key=_by_count_and_name)
+        for name, counted in self._counted.items():
+            best = sorted(self._together(name, counted).items(), key=_by_count_and_name)
             if best:
                 found[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
         return found
@@ -300,34 +256,26 @@ class Plan:
             found[key] = (shown, before + count)
         return dict(found.values())
 
-    def folders(self, weighed: PendingMatches, depth: int) -> dict[str, tuple[int, int]]:
+    def folders(self, depth: int) -> dict[str, tuple[int, int]]:
         """The folders at a depth with what is below them, as `IndexResult.folders` tells it."""
-        found = dict(self._indexed_folders(depth))
-        for documents, by in ((weighed.new, 1), (weighed.old, -1)):
-            for _, document in documents:
-                if len(document.folders) > depth:
-                    key = document.folders[depth]
-                    count, deeper = found.get(key, (0, 0))
-                    is_deeper = len(document.folders) > depth + 1
-                    found[key] = (count + by, deeper + by * is_deeper)
-        return found
-
-    def _indexed_folders(self, depth: int) -> dict[str, tuple[int, int]]:
         if depth not in self._folders:
-            self._folders[depth] = self.index_result.folders(depth)
+            found: dict[str, tuple[int, int]] = {}
+            for result in self._results:
+                for key, (count, deeper) in result.folders(depth).items():
+                    before = found.get(key, (0, 0))
+                    found[key] = (before[0] + count, before[1] + deeper)
+            self._folders[depth] = found
         return self._folders[depth]
 
-    def _changed(
-        self, name: str, indexed: dict[str, int], change: dict[str, int]
-    ) -> dict[str, int]:
+    def _added(self, name: str, indexed: dict[str, int], newer: dict[str, int]) -> dict[str, int]:
         counts = dict(indexed)
-        missing = [value for value in change if value not in counts]
+        missing = [value for value in newer if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:
-            # Values that changed may be in the index without being among its most frequent.
-            counts |= self.index_result.counts_of({name: missing})[name]
-        for value, by in change.items():
-            counts[value] = counts.get(value, 0) + by
-        return {value: count for value, count in counts.items() if count > 0}
+            # They may be in the index on disk without being among its most frequent.
+            counts |= self._indexed.counts_of({name: missing})[name]
+        for value, count in newer.items():
+            counts[value] = counts.get(value, 0) + count
+        return counts
 
 
 def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:

@@ -30,7 +30,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 import tantivy
@@ -66,9 +66,7 @@ __all__ = [
     "is_term",
     "like",
     "literal",
-    "read_analysed",
     "read_document",
-    "read_lines",
     "within",
 ]
 
@@ -396,7 +394,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 10
+FORMAT = 11
 MAX_START = 3
 MAX_NAME_START = 16
 
@@ -406,16 +404,11 @@ _SORTED_OFTEN = (URN, DISPLAY, USE, "lastModifiedAt")
 
 _NEVER = "\x00"
 
-_T = TypeVar("_T")
-
 _Stored = tuple[
     str, str, str, bool, float, dict[str, tuple[Scalar, ...]], tuple[tuple[str, str], ...]
 ]
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Stored)
-_analysis_decoder = msgspec.msgpack.Decoder(
-    tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-)
 
 
 class Terms:
@@ -496,9 +489,6 @@ class Terms:
             "order": analysed.key,
             "shuffle": zlib.crc32(document.urn.encode()),
             "document": _write(document, names),
-            "analysis": _encoder.encode(
-                (analysed.lines, analysed.joined_names, analysed.references)
-            ),
             "is": found,
             "has": " ".join(names),
             "refers": [fold(urn) for urn in analysed.references],
@@ -583,7 +573,6 @@ class Terms:
         builder.add_text_field("order", fast=True, tokenizer_name="column", index_option="basic")
         builder.add_unsigned_field("shuffle", fast=True)
         builder.add_bytes_field("document", stored=True)
-        builder.add_bytes_field("analysis", stored=True)
         for name in ("has", "calling"):
             builder.add_text_field(name, tokenizer_name="words", index_option="basic")
         builder.add_text_field("pieces", tokenizer_name="pieces", index_option="position")
@@ -632,33 +621,15 @@ def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
     return _document(searcher.doc(address))
 
 
-def read_analysed(
-    vocabulary: Vocabulary, searcher: Searcher, address: tantivy.DocAddress
-) -> AnalysedDocument:
-    """The document kept at an address with what is asked of it; about 0.06 ms."""
-    entry = searcher.doc(address)
-    lines, joined_names, references = _decoded(_analysis_decoder, entry, "analysis")
-    return AnalysedDocument(_document(entry), lines, joined_names, references, vocabulary)
-
-
-def read_lines(searcher: Searcher, address: tantivy.DocAddress) -> tuple[str, ...]:
-    """The lines of words of the document kept at an address; about 0.03 ms."""
-    return _decoded(_analysis_decoder, searcher.doc(address), "analysis")[0]
-
-
 def _document(entry: tantivy.Document) -> Document:
-    urn, entity_type, name, removed, usage, fields, folders = _decoded(_decoder, entry, "document")
-    return Document(urn, entity_type, name, removed, fields, usage, folders)
-
-
-def _decoded(decoder: msgspec.msgpack.Decoder[_T], entry: tantivy.Document, name: str) -> _T:
-    stored = entry.get_first(name)
+    stored = entry.get_first("document")
     if not isinstance(stored, bytes):
-        raise EngineFailed(f"an entry has no {name}")
+        raise EngineFailed("an entry has no document")
     try:
-        return decoder.decode(stored)
+        urn, entity_type, name, removed, usage, fields, folders = _decoder.decode(stored)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise EngineFailed(f"the {name} of an entry cannot be read: {error}") from error
+        raise EngineFailed(f"the document of an entry cannot be read: {error}") from error
+    return Document(urn, entity_type, name, removed, fields, usage, folders)
 
 
 def _write(document: Document, names: Iterable[str]) -> bytes:
