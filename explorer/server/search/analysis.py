@@ -37,7 +37,6 @@ __all__ = [
     "MAX_WORD",
     "NAME_CUT",
     "SEAM",
-    "USED_MOST",
     "AnalysedDocument",
     "analyse",
     "as_number",
@@ -58,7 +57,8 @@ __all__ = [
     "readable",
     "singulars",
     "split",
-    "usage_step",
+    "urn_in_order",
+    "use_of",
     "values_of",
     "word_line",
 ]
@@ -471,6 +471,11 @@ def order_key(document: Document) -> str:
     return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
 
 
+def urn_in_order(key: str) -> str:
+    """The URN in a key that `order_key` made."""
+    return bytes.fromhex(key).decode()[1:]
+
+
 def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """The values of a field as a facet counts them, each of those that a filter takes for one
     once; far too long ones are not counted."""
@@ -522,3 +527,8 @@ def join_names(names: Iterable[str]) -> tuple[str, ...]:
 def usage_step(usage: float) -> int:
     """Usage in doublings, at most 15, so that only a clear difference changes the order."""
     return min(int(math.log2(1 + usage)), USED_MOST) if usage > 0 else 0
+
+
+def use_of(usage: float) -> float:
+    """The part of a score that comes from usage, below 1."""
+    return usage_step(usage) / (USED_MOST + 1)

@@ -9,6 +9,7 @@ errors. Both leave here as `EngineFailed`.
 import json
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, cast
@@ -100,6 +101,11 @@ class Searcher:
         """Return what is stored of a document."""
         with boundary:
             return self._searcher.doc(address)
+
+    def values(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
+        """Return the first number that each document has in a column, 0 for one without."""
+        with boundary:
+            return [value or 0.0 for value in self._searcher.fast_field_values(field, [*addresses])]
 
     def doc_freq(self, field: str, text: str) -> int:
         """Return in how many documents a term occurs."""

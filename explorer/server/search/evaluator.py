@@ -232,11 +232,15 @@ class Evidence:
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
         self._refers = any(isinstance(leaf, PointedAt) for leaf in leaves)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no document shows why it was found, as where everything was asked for."""
+        return not self._compared and not self._searched
+
     def of(self, document: Document) -> tuple[tuple[str, str], ...]:
         """The fields of a document with their values, heavier fields first; at most 3 values a
         field and 20 in all."""
-        if not self._compared and not self._searched:
-            # Everything was asked for: a page of a scroll need not look at each field.
+        if self.is_empty:
             return ()
         weights = self._weights(document) if self._searched else {}
         naming = self._vocabulary.naming(document.entity_type)

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import tantivy
 
@@ -25,18 +26,17 @@ from explorer.metadata.registry import Registry
 from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search.analysis import (
-    USED_MOST,
     analyse,
     chunks,
     join_names,
     names_of,
     split,
-    usage_step,
+    use_of,
     word_line,
 )
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
-from explorer.server.search.evaluator import called, has_word, is_called
+from explorer.server.search.evaluator import Evidence, called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.search.layers import STATE, IndexSnapshot, Layers
@@ -82,6 +82,8 @@ _SHORTEST_OF_TWO = 8
 # So many documents, the most used ones first, are looked at for words.
 _MOST_DOCUMENTS = 60
 _RUN = re.compile(r"[^\W_]+")
+# The URN of a hit, its part of the score that comes from use, what matched, and what that weighs.
+_Told: TypeAlias = tuple[str, float, tuple[tuple[str, str], ...], tuple[float, ...]]
 
 
 class Spelling:
@@ -285,7 +287,7 @@ class SearchIndex:
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
-                found.update(urn_of(one.key) for one in page)
+                found.update(urn_of(resolved.sorted_by, one.key) for one in page)
                 after = page[-1].key
         return found
 
@@ -502,7 +504,7 @@ class SearchIndex:
             found = merged.page(max(query.start, 0), max(query.count, 0))
         else:
             found = merged.following(query.after, max(query.count, 0))
-        hits = tuple(self._hit(one, plan) for one in found)
+        hits = self._hits(found, plan)
         if counting is not None:
             counting.result()
         facets = plan.facets() if query.facets else {}
@@ -560,20 +562,30 @@ class SearchIndex:
             if self._planned_for == (view.number, self._vocabulary.generation):
                 self._plans.put(plan.resolved, plan, size)
 
-    def _hit(self, found: FoundDocument, plan: Plan) -> SearchHit:
-        document = plan.document(found)
+    def _hits(self, found: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
+        told: list[_Told]
+        if plan.evidence.is_empty:
+            # Nothing tells why they were found: their documents need not be read.
+            uses = zip(plan.urns(found), plan.uses(found), strict=True)
+            told = [(urn, use, (), ()) for urn, use in uses]
+        else:
+            told = [self._told(plan.document(one), plan.evidence) for one in found]
         resolved = plan.resolved
-        used = usage_step(document.usage) / (USED_MOST + 1)
-        score = 1.0 + resolved.last_step - found.step + used
-        matched = plan.evidence.of(document)
-        return SearchHit(
-            document.urn,
-            score,
-            matched,
-            plan.evidence.weights(document, matched),
-            reason(resolved.steps, found.step, self._vocabulary.strong),
-            used,
+        return tuple(
+            SearchHit(
+                urn,
+                1.0 + resolved.last_step - one.step + use,
+                matched,
+                weights,
+                reason(resolved.steps, one.step, self._vocabulary.strong),
+                use,
+            )
+            for one, (urn, use, matched, weights) in zip(found, told, strict=True)
         )
+
+    def _told(self, document: Document, evidence: Evidence) -> _Told:
+        matched = evidence.of(document)
+        return document.urn, use_of(document.usage), matched, evidence.weights(document, matched)
 
     def _labelled(
         self, counts: dict[str, tuple[dict[str, int], bool]], resolved: ResolvedSearch

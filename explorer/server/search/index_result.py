@@ -16,7 +16,7 @@ import tantivy
 from explorer.server.search.analysis import as_number, order_key
 from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
-from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, USE, Vocabulary
 from explorer.server.search.query import (
     And,
     Below,
@@ -315,7 +315,7 @@ class IndexResult:
     def count(self, step: int) -> int:
         """How many documents a step has."""
         if step not in self._counts:
-            has_any = self._may_have(step)
+            has_any = self._total != 0 and self._may_have(step)
             self._counts[step] = self._count(lambda: self._step(step)) if has_any else 0
         return self._counts[step]
 
@@ -328,7 +328,7 @@ class IndexResult:
         self, step: int, after: Key | None, limit: int
     ) -> list[tuple[Key, tantivy.DocAddress]]:
         """The documents of a step that come next after a key, in order."""
-        if not self._may_have(step):
+        if self._total == 0 or not self._may_have(step):
             self._counts[step] = 0
         if self._counts.get(step) == 0:
             return []
@@ -367,6 +367,10 @@ class IndexResult:
     def document(self, address: tantivy.DocAddress) -> Document:
         """The document at an address; about 0.05 ms."""
         return read_document(self._searcher, address)
+
+    def usages(self, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
+        """How often the documents at some addresses are used, from a column."""
+        return self._searcher.values(self._terms.number_column(USE), addresses)
 
     def facets(
         self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500

@@ -17,13 +17,14 @@ import tantivy
 
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
-from explorer.server.search.analysis import needle
+from explorer.server.search.analysis import needle, urn_in_order, use_of
 from explorer.server.search.document import Document
 from explorer.server.search.evaluator import Evidence
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import LISTED_VALUES, IndexResult, Key
 from explorer.server.search.query import size_bytes
 from explorer.server.search.relevance import ResolvedSearch
+from explorer.server.search.sort_keys import urn_of
 
 __all__ = ["FoundDocument", "Plan"]
 
@@ -80,16 +81,17 @@ class MergedResult:
     def page(self, start: int, count: int) -> list[FoundDocument]:
         """The documents from a position on, in order, `count` at most."""
         page: list[FoundDocument] = []
+        passed = 0
         for step in range(len(self._anchors)):
-            if len(page) >= count:
+            # Most searches find all they find in the first steps.
+            if len(page) >= count or (step and passed >= self.total()):
                 break
-            if start:
-                size = self._size(step)
-                if start >= size:
-                    start -= size
-                    continue
-            page += self._window(step, start, count - len(page))
-            start = 0
+            if start and start >= self._size(step):
+                start -= self._size(step)
+            else:
+                page += self._window(step, start, count - len(page))
+                start = 0
+            passed += self._size(step)
         return page
 
     def following(self, after: Key, count: int) -> list[FoundDocument]:
@@ -221,6 +223,21 @@ class Plan:
     def document(self, found: FoundDocument) -> Document:
         """The document that was found; about 0.05 ms."""
         return self._results[found.part].document(found.address)
+
+    def urns(self, found: Sequence[FoundDocument]) -> list[str]:
+        """The URNs of what was found, read from the keys."""
+        fields = self.resolved.sorted_by
+        return [urn_of(fields, one.key) if fields else urn_in_order(one.key) for one in found]
+
+    def uses(self, found: Sequence[FoundDocument]) -> list[float]:
+        """How much each of what was found is used, as a part of its score."""
+        uses = [0.0] * len(found)
+        for part, result in enumerate(self._results):
+            at = [place for place, one in enumerate(found) if one.part == part]
+            usages = result.usages([found[place].address for place in at]) if at else []
+            for place, usage in zip(at, usages, strict=True):
+                uses[place] = use_of(usage)
+        return uses
 
     def count_facets(self) -> None:
         """Count what there is of the facets, for `facets` to go on with."""

@@ -122,9 +122,10 @@ def check_key(fields: Sequence[SortField], key: str) -> None:
     sort_codes(fields, key)
 
 
-def urn_of(key: str) -> str:
-    """The URN in a key of what is sorted by URNs alone."""
-    return bytes.fromhex(key[1:-1].translate(_TO_DIGITS)).decode()
+def urn_of(fields: Sequence[SortField], key: str) -> str:
+    """The URN in a key of documents sorted by these fields, the last of which it is."""
+    code = sort_codes(fields, key)[-1] or _END
+    return bytes.fromhex(code[:-1].translate(_TO_DIGITS)).decode()
 
 
 def sort_code(trait: Trait, document: Document) -> str | None:
