@@ -29,7 +29,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar, folder_keys
-from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
+from explorer.server.search.fields import ENTITY_TYPE, VIRTUAL, Trait, Vocabulary
 
 __all__ = [
     "CUT",
@@ -172,6 +172,11 @@ def word_line(values: Iterable[str]) -> str:
     text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
     if text.isascii():
         found = text.translate(_RUNS_AND_GAPS).split()
+        if text == text.lower():
+            # Nothing is cut where the case changes.
+            if max(map(len, found), default=0) > MAX_WORD:
+                found = [word[:MAX_WORD] for word in found]
+            return f" {' '.join(found)} "
     else:
         found = _WORD_OR_GAP.findall(plain_letters(text))
     parts_of = list(map(split, found))
@@ -392,9 +397,11 @@ class AnalysedDocument:
         """Every facet field with every value that it counts; structured properties are counted
         whether they are shown as facets or not, for that may change."""
         own = [name for name in self.document.fields if name.startswith(PREFIX)]
+        there = self.document.fields.keys() | VIRTUAL
+        counted = (name for field in there for name in self.vocabulary.counting(field))
         return tuple(
             (name, value)
-            for name in (*self.vocabulary.facet_names, *own)
+            for name in dict.fromkeys((*counted, *own))
             for value in facet_values(self.document, name, self.vocabulary)
         )
 

@@ -257,6 +257,19 @@ class Vocabulary:
         """The facet fields of any entity type, without those of structured properties."""
         return frozenset(self._facets(None))
 
+    def counting(self, field: str) -> tuple[str, ...]:
+        """The facet fields that count the values of a field, itself among them if it is one; not
+        those of structured properties."""
+        return self._counting.get(field, ())
+
+    @cached_property
+    def _counting(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for name in sorted(self.facet_names):
+            for field in self.counted_for(name):
+                found[field] = (*found.get(field, ()), name)
+        return found
+
     @cached_property
     def derived(self) -> frozenset[str]:
         """The names of the fields that say whether others have values."""
