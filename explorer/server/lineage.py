@@ -11,6 +11,7 @@ what DataHub calls `via`.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, islice, pairwise, product
@@ -33,11 +34,11 @@ from explorer.server.lineage_walk import (
     list_lineage,
     walk,
 )
-from explorer.server.search.analysis import AnalysedDocument, analyse
-from explorer.server.search.document import build_document
-from explorer.server.search.evaluator import Names
+from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.relevance import read_text
+from explorer.server.search.index import DocumentMatcher
+from explorer.server.search.query import Names
+from explorer.server.search.relevance import ResolvedSearch, read_text
 from explorer.server.store import Store
 from explorer.server.store.interface import is_removed
 
@@ -206,6 +207,8 @@ _AT_ONCE = 500
 
 # Whether each of the alternatives is met; nothing for what search knows nothing of.
 _Verdict: TypeAlias = tuple[bool, ...]
+# What a key begins with, and whether the entity is removed.
+_Alike: TypeAlias = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +223,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """One AND of the filter: the criteria on the degree, and a test for all others."""
+    """One AND of the filter: the criteria on the degree, and a search for all others."""
 
     degree: tuple[Criterion, ...]
-    test: Callable[[AnalysedDocument], int | None]
+    search: ResolvedSearch
     asks: bool
 
     def takes(self, degree: int) -> bool:
@@ -263,7 +266,7 @@ class LineageFilter:
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
         self._told = not text and named <= _TOLD
-        self._verdicts: dict[tuple[str, bool], _Verdict | None] = {}
+        self._verdicts: dict[_Alike, _Verdict | None] = {}
 
     @property
     def furthest(self) -> int:
@@ -316,59 +319,63 @@ class LineageFilter:
             include_removed=True,
             names=self._names,
         )
-        return _Alternative(degree, wanted.grader(), bool(others or text))
+        return _Alternative(degree, wanted, bool(others or text))
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Which alternatives each entity meets, their degrees apart."""
         if not self._told:
             return self._read(store, urns)
         removed = find_removed(store, urns)
+        # A key begins with what tells the platform; reading every URN would take longest.
+        alike = {text: (text.partition(",")[0], text in removed) for text in urns}
+        unknown = {key: text for text, key in alike.items() if key not in self._verdicts}
+        self._verdicts |= self._told_verdicts(unknown)
         found: dict[str, _Verdict] = {}
         unclear: list[str] = []
-        for text in urns:
-            # A key begins with what tells the platform; reading every URN would take longest.
-            alike = text.partition(",")[0], text in removed
-            if alike not in self._verdicts:
-                self._verdicts[alike] = self._told_verdict(text, removed=alike[1])
-            verdict = self._verdicts[alike]
+        for text, key in alike.items():
+            verdict = self._verdicts[key]
             if verdict is None:
                 unclear.append(text)
             else:
                 found[text] = verdict
         return found | self._read(store, unclear)
 
-    def _told_verdict(self, text: str, *, removed: bool) -> _Verdict | None:
-        for urn in Urn.parse_all((text,)):
-            if platform_of(urn) is not None:
-                return self._verdict(urn, {_STATUS: {"removed": True}} if removed else {})
-        return None
+    def _told_verdicts(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
+        """The verdicts that a URN stands for; None where more has to be read."""
+        values: dict[Urn, dict[str, Any]] = {}
+        for (_, removed), text in asked.items():
+            for urn in Urn.parse_all((text,)):
+                if platform_of(urn) is not None:
+                    values[urn] = {_STATUS: {"removed": True}} if removed else {}
+        found = self._verdicts_of(values)
+        return {key: found.get(text) for key, text in asked.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         stored = store.aspects(urns)
+        return self._verdicts_of(
+            {
+                urn: {one.name: orjson.loads(one.value) for one in stored.get(str(urn), ())}
+                for urn in Urn.parse_all(urns)
+            }
+        )
+
+    def _verdicts_of(self, values: Mapping[Urn, dict[str, Any]]) -> dict[str, _Verdict]:
+        """The verdicts on entities with these aspects."""
+        documents: list[Document] = []
+        for urn, aspects in values.items():
+            platform = platform_of(urn)
+            if platform is not None:
+                aspects.setdefault("dataPlatformInstance", {"platform": platform})
+            if urn.entity_type in self._registry.entities:
+                with suppress(InvalidUrn):
+                    documents.append(build_document(self._registry, urn, aspects))
+        known = {document.urn for document in documents}
+        searches = [way.search for way in self._alternatives]
+        passing = _matcher(self._vocabulary).matching(documents, searches)
         return {
-            str(urn): self._verdict(
-                urn, {one.name: orjson.loads(one.value) for one in stored.get(str(urn), ())}
-            )
-            for urn in Urn.parse_all(urns)
+            str(urn): tuple(str(urn) in one for one in passing) if str(urn) in known else ()
+            for urn in values
         }
-
-    def _verdict(self, urn: Urn, values: dict[str, Any]) -> _Verdict:
-        platform = platform_of(urn)
-        if platform is not None:
-            values.setdefault("dataPlatformInstance", {"platform": platform})
-        document = self._analyse(urn, values)
-        if document is None:
-            return ()
-        return tuple(way.test(document) is not None for way in self._alternatives)
-
-    def _analyse(self, urn: Urn, values: Mapping[str, object]) -> AnalysedDocument | None:
-        if urn.entity_type not in self._registry.entities:
-            return None
-        try:
-            document = build_document(self._registry, urn, values)
-        except InvalidUrn:
-            return None
-        return analyse(self._vocabulary, document)
 
 
 def find_removed(store: Store, urns: Sequence[str]) -> set[str]:
@@ -794,6 +801,11 @@ def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Cand
         )
         for node in walked.reached()
     ]
+
+
+@lru_cache(maxsize=4)
+def _matcher(vocabulary: Vocabulary) -> DocumentMatcher:
+    return DocumentMatcher(vocabulary)
 
 
 @lru_cache(maxsize=4)

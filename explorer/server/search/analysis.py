@@ -15,7 +15,7 @@ disk gives the same answers from its own structures (`explorer.server.search.ter
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -28,7 +28,7 @@ from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
-from explorer.server.search.document import Document, Scalar, folder_keys
+from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import ENTITY_TYPE, VIRTUAL, Trait, Vocabulary
 
 __all__ = [
@@ -388,11 +388,6 @@ class AnalysedDocument:
         return order_key(self.document)
 
     @cached_property
-    def folders(self) -> tuple[str, ...]:
-        """Every folder it is in or below, from the top."""
-        return tuple(folder_keys([one for one, _ in self.document.folders]))
-
-    @cached_property
     def facets(self) -> tuple[tuple[str, str], ...]:
         """Every facet field with every value that it counts; structured properties are counted
         whether they are shown as facets or not, for that may change."""
@@ -404,33 +399,6 @@ class AnalysedDocument:
             for name in dict.fromkeys((*counted, *own))
             for value in facet_values(self.document, name, self.vocabulary)
         )
-
-    @cached_property
-    def _forms(self) -> dict[str, tuple[tuple[str, ...], ...]]:
-        return {}
-
-    def each(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """The forms of each value of a field, see `explorer.server.search.analysis`."""
-        found = self._forms.get(name)
-        if found is None:
-            trait = self.vocabulary.trait(name)
-            found = tuple([forms(trait, value) for value in self.values(name)])
-            self._forms[name] = found
-        return found
-
-    def forms(self, name: str) -> Iterator[str]:
-        """The folded texts that a field equals."""
-        return chain.from_iterable(self.each(name))
-
-    def bodies(self, name: str) -> Iterator[str]:
-        """The folded texts that are looked into for a part of a field."""
-        if self.vocabulary.trait(name).nature == "text":
-            return (one[0] for one in self.each(name))
-        return self.forms(name)
-
-    def values(self, name: str) -> tuple[Scalar, ...]:
-        """The values of a field as they are stored."""
-        return values_of(self.document, name)
 
 
 def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:

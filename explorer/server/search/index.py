@@ -31,15 +31,16 @@ from explorer.server.search.analysis import (
     join_names,
     names_of,
     split,
+    urn_in_order,
     use_of,
     word_line,
 )
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
-from explorer.server.search.evaluator import Evidence, called, has_word, is_called
+from explorer.server.search.evidence import Evidence, called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
-from explorer.server.search.layers import STATE, IndexSnapshot, Layers
+from explorer.server.search.layers import STATE, IndexSnapshot, Layers, MemoryIndex, make_entry
 from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
@@ -61,7 +62,7 @@ from explorer.server.search.sort_keys import SortField, check_key, resolve_sort,
 from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
-__all__ = ["SearchIndex"]
+__all__ = ["DocumentMatcher", "SearchIndex"]
 
 
 def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
@@ -73,6 +74,33 @@ def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> s
         if all(test(line) for test in tests):
             return name
     return document.name
+
+
+class DocumentMatcher:
+    """Tells which of some documents answer searches, without any index that holds them."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._terms = Terms(vocabulary)
+
+    def matching(
+        self, documents: Iterable[Document], searches: Sequence[ResolvedSearch]
+    ) -> list[set[str]]:
+        """The URNs of the documents that answer each search. They are put into an index in memory
+        for it; about 10 ms, and 0.3 ms a document."""
+        memory = MemoryIndex(self._terms)
+        for document in documents:
+            entry = make_entry(self._terms, self._vocabulary, document)
+            memory.put(document.urn, document, entry)
+        searcher = memory.searcher()
+        if searcher is None:
+            return [set() for _ in searches]
+        found: list[set[str]] = []
+        for one in searches:
+            unranked = replace(one, steps=(), sorted_by=())
+            result = IndexResult(searcher, self._terms, self._vocabulary, unranked)
+            found.append({urn_in_order(key) for key, _ in result.whole(0)})
+        return found
 
 
 # A shorter word has too many neighbours; one slip is a letter too many, one too few, another one,

@@ -41,7 +41,15 @@ from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, log_mark
 
-__all__ = ["STATE", "IndexPart", "IndexSnapshot", "Layers", "read_problems"]
+__all__ = [
+    "STATE",
+    "IndexPart",
+    "IndexSnapshot",
+    "Layers",
+    "MemoryIndex",
+    "make_entry",
+    "read_problems",
+]
 
 STATE = "index.json"
 
@@ -240,6 +248,15 @@ def _clear(directory: Path) -> None:
     for path in directory.iterdir():
         if _OURS.fullmatch(path.name) and path.is_file():
             path.unlink()
+
+
+def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tantivy.Document | None:
+    """A document in the form of an index; None, and a line in the log, for one that cannot be."""
+    try:
+        return terms.make(analyse(vocabulary, document))
+    except (ValueError, TypeError):
+        _log.exception("%s cannot be indexed and will not be found", document.urn)
+        return None
 
 
 class MemoryIndex:
@@ -490,12 +507,8 @@ class Layers:
             self._base.close()
 
     def _prepared(self, document: Document) -> "_Change":
-        try:
-            entry = self._base.terms.make(analyse(self._vocabulary, document))
-        except (ValueError, TypeError):
-            _log.exception("%s cannot be indexed and will not be found", document.urn)
-            return _Change(document.urn)
-        return _Change(document.urn, document, entry)
+        entry = make_entry(self._base.terms, self._vocabulary, document)
+        return _Change(document.urn, None if entry is None else document, entry)
 
     def _queue(self, changes: list["_Change"], offset: int | None = None) -> None:
         with self._changed:

@@ -20,12 +20,12 @@ from explorer.server.search.analysis import (
     singulars,
     split,
 )
-from explorer.server.search.evaluator import Names
 from explorer.server.search.fields import Trait, Vocabulary
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
     How,
+    Names,
     Node,
     Not,
     NumberRange,

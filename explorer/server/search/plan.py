@@ -19,7 +19,7 @@ from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
 from explorer.server.search.analysis import needle, urn_in_order, use_of
 from explorer.server.search.document import Document
-from explorer.server.search.evaluator import Evidence
+from explorer.server.search.evidence import Evidence
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import LISTED_VALUES, IndexResult, Key
 from explorer.server.search.query import size_bytes

@@ -1,5 +1,6 @@
 """What is asked of search, as a tree with an order and a page, and what it answers."""
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -16,6 +17,7 @@ __all__ = [
     "FoundPage",
     "How",
     "NameCompletion",
+    "Names",
     "Node",
     "Not",
     "NumberRange",
@@ -121,6 +123,9 @@ class NameCompletion:
 
 
 How = Literal["equal", "prefix", "suffix", "infix", "words"]
+
+Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
+"""Gives the URNs of the entities of some types whose name compares so with a text."""
 
 
 @dataclass(frozen=True, slots=True)

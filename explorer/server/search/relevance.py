@@ -1,19 +1,19 @@
 """What one search wants, and how well a document fits: in steps, the best first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from explorer.query.filters import Filter
-from explorer.server.search.analysis import NAME_CUT, AnalysedDocument, fold
+from explorer.server.search.analysis import NAME_CUT
 from explorer.server.search.document import folder_key
-from explorer.server.search.evaluator import Names, Test, has_word, test_of
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.parser import filter_query, names_field, parse, typed_words
 from explorer.server.search.query import (
     EVERYTHING,
     And,
     Below,
+    Names,
     Node,
     Or,
     Phrase,
@@ -102,19 +102,6 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     return tuple(found)
 
 
-def grader(found: tuple[Step, ...]) -> Callable[[AnalysedDocument], int]:
-    """The function that tells the first step a document meets; the number of steps for none."""
-    tests = [_test_of(step) for step in found]
-
-    def grade(document: AnalysedDocument) -> int:
-        for at, test in enumerate(tests):
-            if test(document):
-                return at
-        return len(tests)
-
-    return grade
-
-
 def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
     """Return why a document is in a step, in words; `strong` are the weights above the common one,
     best first. Empty where no words were searched for."""
@@ -152,26 +139,6 @@ def covers(wide: Step, narrow: Step) -> bool:
     return False
 
 
-def _test_of(step: Step) -> Test:
-    match step:
-        case NameIs():
-            return lambda document: (
-                step.joined in document.joined_names
-                or (bool(step.urns) and fold(document.document.urn) in step.urns)
-            )
-        case NameBegins():
-            return lambda document: any(
-                name.startswith(step.joined) for name in document.joined_names
-            )
-        case InName():
-            named = [has_word(word, exact=step.exact) for word in step.words]
-            return lambda document: sum(test(document.lines[:1]) for test in named) >= step.least
-        case InFields():
-            found = [has_word(word, exact=step.exact) for word in step.words]
-            end = 1 + step.ranks
-            return lambda document: all(test(document.lines[:end]) for test in found)
-
-
 def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
     """The words asked for, in the order typed; what is negated is not asked for."""
     match node:
@@ -207,20 +174,6 @@ class ResolvedSearch:
     def last_step(self) -> int:
         """The step of what answers the query and meets no other."""
         return len(self.steps)
-
-    def grader(self) -> Callable[[AnalysedDocument], int | None]:
-        """The function that tells the step of a document; None for one that is not wanted."""
-        answers, grade = test_of(self.node), grader(self.steps)
-
-        def step_of(analysed: AnalysedDocument) -> int | None:
-            document = analysed.document
-            if document.removed and not self.include_removed:
-                return None
-            if self.types is not None and document.entity_type not in self.types:
-                return None
-            return grade(analysed) if answers(analysed) else None
-
-        return step_of
 
 
 def read_text(

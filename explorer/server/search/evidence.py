@@ -1,15 +1,12 @@
-"""Whether one document answers a query, in plain Python, and why it was found."""
+"""Why documents were found: the values that have what was asked for."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from itertools import islice
-from typing import TypeAlias
 
 from explorer.server.cache import cached_short
 from explorer.server.search.analysis import (
-    AnalysedDocument,
-    as_number,
     as_text,
     chunks,
     fold,
@@ -27,60 +24,18 @@ from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabular
 from explorer.server.search.query import (
     NOTHING,
     And,
-    Below,
-    Everything,
     How,
     Node,
-    Not,
-    NumberRange,
     Or,
     Phrase,
     PointedAt,
-    Present,
-    TextRange,
     Value,
     Wildcard,
     Word,
     all_of,
 )
 
-__all__ = ["Evidence", "Names", "Test", "called", "has_word", "is_called", "test_of"]
-
-Test: TypeAlias = Callable[[AnalysedDocument], bool]
-
-
-def test_of(node: Node) -> Test:
-    """The function that tells whether a document answers a query."""
-    match node:
-        case Word():
-            return _word(node)
-        case Wildcard():
-            is_like = like(node)
-            return lambda document: is_like(document.words)
-        case And():
-            return _joined(_and, map(test_of, node.nodes))
-        case Or():
-            return _joined(_or, map(test_of, node.nodes))
-        case Not():
-            inner = test_of(node.node)
-            return lambda document: not inner(document)
-        case Everything():
-            return lambda _: True
-        case Value():
-            return _value(node)
-        case Phrase():
-            found = {f" {' '.join(words)} " for words in (node.words, node.wholes)}
-            return lambda document: any(phrase in document.words for phrase in found)
-        case PointedAt():
-            return lambda document: _refers(document, node.urn)
-        case Present():
-            return lambda document: bool(document.values(node.field))
-        case NumberRange():
-            return _number_range(node)
-        case TextRange():
-            return lambda document: _has_text(node, document)
-        case Below():
-            return lambda document: node.folder in document.folders
+__all__ = ["Evidence", "called", "has_word", "is_called"]
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
@@ -105,73 +60,11 @@ def like(node: Wildcard) -> Callable[[str], bool]:
     return lambda line: any(map(match, line.split()))
 
 
-def _word(word: Word) -> Test:
-    whole, parts = _needles(word, exact=False)
-    if word.named:
-        test = has_word(word, exact=False)
-        return lambda document: test(document.lines[:1])
-    if not parts:
-        return lambda document: whole in document.words
-    return lambda document: whole in document.words or all(part in document.words for part in parts)
-
-
 def _needles(word: Word, *, exact: bool) -> tuple[str, tuple[str, ...]]:
     end = " " if exact else ""
     parts = tuple(f" {part}{end}" for part in word.parts) if len(word.parts) > 1 else ()
     return f" {word.whole}{end}", parts
 
-
-def _joined(join: Callable[[Test, Test], Test], tests: Iterable[Test]) -> Test:
-    """One test of many, in their order, by halves: however many there are, it is not deep."""
-    left = list(tests)
-    while len(left) > 1:
-        pairs = [join(one, other) for one, other in zip(left[::2], left[1::2], strict=False)]
-        left = pairs if len(left) % 2 == 0 else [*pairs, left[-1]]
-    return left[0]
-
-
-def _and(one: Test, other: Test) -> Test:
-    return lambda document: one(document) and other(document)
-
-
-def _or(one: Test, other: Test) -> Test:
-    return lambda document: one(document) or other(document)
-
-
-def _refers(document: AnalysedDocument, urn: str) -> bool:
-    return fold(document.document.urn).startswith(urn) or any(
-        fold(one) == urn for one in document.references
-    )
-
-
-def _value(node: Value) -> Test:
-    def test(document: AnalysedDocument) -> bool:
-        is_whole = node.how in ("equal", "prefix") and document.vocabulary.trait(
-            node.field
-        ).is_whole(node.text)
-        texts = document.forms(node.field) if is_whole else document.bodies(node.field)
-        return any(map(node.holds, texts))
-
-    return test
-
-
-def _number_range(node: NumberRange) -> Test:
-    def test(document: AnalysedDocument) -> bool:
-        if document.vocabulary.trait(node.field).mixed:
-            return any(node.holds(as_number(form)) for form in document.forms(node.field))
-        values = document.values(node.field)
-        return any(isinstance(value, float) and node.holds(value) for value in values)
-
-    return test
-
-
-def _has_text(node: TextRange, document: AnalysedDocument) -> bool:
-    longest = document.vocabulary.trait(node.field).order_cut
-    return any(node.holds(form[:longest]) for form in document.forms(node.field))
-
-
-Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
-"""Gives the URNs of the entities of some types whose name compares so with a text."""
 
 # People are asked for by a part of their name; of anything else the whole name is meant.
 _PEOPLE = frozenset({"corpuser", "corpGroup"})
