@@ -204,6 +204,7 @@ _TOLD = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
 # The first part of their key is a name of their own choice.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey"})
 _AT_ONCE = 500
+_MOST_TOLD = 5_000
 
 # Whether each of the alternatives is met; nothing for what search knows nothing of.
 _Verdict: TypeAlias = tuple[bool, ...]
@@ -266,7 +267,8 @@ class LineageFilter:
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
         self._told = not text and named <= _TOLD
-        self._verdicts: dict[_Alike, _Verdict | None] = {}
+        searches = tuple(one.search for one in self._alternatives)
+        self._verdicts = _told_verdicts(vocabulary, searches) if self._told else {}
 
     @property
     def furthest(self) -> int:
@@ -328,19 +330,23 @@ class LineageFilter:
         removed = find_removed(store, urns)
         # A key begins with what tells the platform; reading every URN would take longest.
         alike = {text: (text.partition(",")[0], text in removed) for text in urns}
-        unknown = {key: text for text, key in alike.items() if key not in self._verdicts}
-        self._verdicts |= self._told_verdicts(unknown)
+        told = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
+        unknown = {key: text for text, key in alike.items() if key not in told}
+        if unknown:
+            told |= self._told_of(unknown)
+            if len(self._verdicts) < _MOST_TOLD:
+                self._verdicts |= told
         found: dict[str, _Verdict] = {}
         unclear: list[str] = []
         for text, key in alike.items():
-            verdict = self._verdicts[key]
+            verdict = told[key]
             if verdict is None:
                 unclear.append(text)
             else:
                 found[text] = verdict
         return found | self._read(store, unclear)
 
-    def _told_verdicts(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
+    def _told_of(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
         """The verdicts that a URN stands for; None where more has to be read."""
         values: dict[Urn, dict[str, Any]] = {}
         for (_, removed), text in asked.items():
@@ -806,6 +812,15 @@ def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Cand
 @lru_cache(maxsize=4)
 def _matcher(vocabulary: Vocabulary) -> DocumentMatcher:
     return DocumentMatcher(vocabulary)
+
+
+@lru_cache(maxsize=64)
+def _told_verdicts(
+    vocabulary: Vocabulary, searches: tuple[ResolvedSearch, ...]
+) -> dict[_Alike, _Verdict | None]:
+    """What is known of how alike entities meet these searches, for whoever asks the same again."""
+    del vocabulary, searches
+    return {}
 
 
 @lru_cache(maxsize=4)
