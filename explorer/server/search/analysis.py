@@ -8,8 +8,7 @@
 Words are runs of letters and digits, cut again where the case says so, lower-cased, without
 accents. Scripts written without spaces (Han, kana) give one word a character.
 
-What a document answers to a query is defined one document at a time, in plain Python. The index on
-disk gives the same answers from its own structures (`explorer.server.search.terms`).
+What an index keeps of a document that was made ready so is in `explorer.server.search.terms`.
 """
 
 import hashlib
