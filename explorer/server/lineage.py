@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import orjson
 
-from explorer.errors import InvalidInput, InvalidUrn
+from explorer.errors import Busy, InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -36,8 +36,8 @@ from explorer.server.lineage_walk import (
 )
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.index import DocumentMatcher
-from explorer.server.search.query import Names
+from explorer.server.search.index import DocumentMatcher, SearchIndex
+from explorer.server.search.query import EVERYTHING
 from explorer.server.search.relevance import ResolvedSearch, read_text
 from explorer.server.store import Store
 from explorer.server.store.interface import is_removed
@@ -205,6 +205,7 @@ _TOLD = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey"})
 _AT_ONCE = 500
 _MOST_TOLD = 5_000
+_EVERYTHING = ResolvedSearch(EVERYTHING, EVERYTHING, (), None, include_removed=True)
 
 # Whether each of the alternatives is met; nothing for what search knows nothing of.
 _Verdict: TypeAlias = tuple[bool, ...]
@@ -250,19 +251,18 @@ class LineageFilter:
     def __init__(
         self,
         registry: Registry,
-        vocabulary: Vocabulary,
+        index: SearchIndex,
         *,
         types: Sequence[str] = (),
         text: str = "",
         narrowed_by: Filter | None = None,
-        names: Names | None = None,
     ) -> None:
         self._registry = registry
-        self._vocabulary = vocabulary
+        self._index = index
+        self._vocabulary = vocabulary = index.vocabulary
         self._types = frozenset(types)
         for entity_type in types:
             registry.entity(entity_type)
-        self._names = names
         groups = (narrowed_by or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
@@ -281,7 +281,8 @@ class LineageFilter:
         """Which of the candidates are wanted, and whether all could be looked at in the time.
 
         What was not looked at is not wanted. Free where types and degrees alone decide; about
-        10 µs an entity where its platform and its status tell, 0.2 ms where all is read.
+        10 µs an entity where its platform and its status tell, 0.1 ms where the search index
+        does, 0.7 ms where the index lacks it.
         """
         deadline = time.monotonic() + seconds
         wanted = [False] * len(candidates)
@@ -319,7 +320,7 @@ class LineageFilter:
             Filter((others,)) if others else Filter(),
             self._vocabulary,
             include_removed=True,
-            names=self._names,
+            names=self._index.names,
         )
         return _Alternative(degree, wanted, bool(others or text))
 
@@ -357,11 +358,22 @@ class LineageFilter:
         return {key: found.get(text) for key, text in asked.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
-        stored = store.aspects(urns)
-        return self._verdicts_of(
+        """As `_judge`, by all that there is of the entities: as the search index has it, and as
+        the store does for those that it lacks, or all while it cannot be searched."""
+        searches = [way.search for way in self._alternatives]
+        try:
+            held, *found = self._index.matching(urns, [_EVERYTHING, *searches])
+        except (Busy, ServerFault):
+            held, found = set(), []
+        verdicts = {urn: tuple(urn in one for one in found) for urn in held}
+        lacking = [urn for urn in urns if urn not in held]
+        if not lacking:
+            return verdicts
+        stored = store.aspects(lacking)
+        return verdicts | self._verdicts_of(
             {
                 urn: {one.name: orjson.loads(one.value) for one in stored.get(str(urn), ())}
-                for urn in Urn.parse_all(urns)
+                for urn in Urn.parse_all(lacking)
             }
         )
 
@@ -505,7 +517,6 @@ class LineageService:
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
         self.registry = registry
-        self.vocabulary = _vocabulary(registry)
 
     def answer(self, question: LineageQuestion) -> LineageResults:
         """Walk, choose, and fill in a page. A URN that nothing knows has no lineage.
@@ -821,11 +832,6 @@ def _told_verdicts(
     """What is known of how alike entities meet these searches, for whoever asks the same again."""
     del vocabulary, searches
     return {}
-
-
-@lru_cache(maxsize=4)
-def _vocabulary(registry: Registry) -> Vocabulary:
-    return Vocabulary(registry)
 
 
 def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:

@@ -348,11 +348,28 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
 
 def test_a_filter_that_ran_out_of_time_says_so(catalog: CatalogEngine, drawn: Any) -> None:
     drawn({"slow": ["slow.a"]})
-    lineage = LineageService(catalog.store, catalog.registry)
-    asked = LineageFilter(catalog.registry, lineage.vocabulary, text="slow")
+    asked = LineageFilter(catalog.registry, catalog.index, text="slow")
     reached = [Candidate(hive("slow.a"), "dataset", 1, exists=True)]
     assert asked.choose(catalog.store, reached, 10.0) == ([True], True)
     assert asked.choose(catalog.store, reached, -1.0) == ([False], False)
+
+
+def test_a_text_narrows_alike_while_the_search_index_is_made_anew(
+    catalog: CatalogEngine, drawn: Any
+) -> None:
+    drawn({"renewed": ["renewed.orders", "renewed.users"]})
+    asked = LineageFilter(catalog.registry, catalog.index, text="orders")
+    reached = [
+        Candidate(hive(name), "dataset", 1, exists=True)
+        for name in ("renewed.orders", "renewed.users", "never.stored.orders")
+    ]
+    expected = [True, False, True], True
+    assert asked.choose(catalog.store, reached, 10.0) == expected
+    catalog.index.suspend()
+    try:
+        assert asked.choose(catalog.store, reached, 10.0) == expected
+    finally:
+        catalog.index.resume()
 
 
 def lists(ask: Any, urn: Any, direction: str = "UPSTREAM", **more: Any) -> Any:

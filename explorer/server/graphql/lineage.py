@@ -168,11 +168,10 @@ async def _across(
         count=count,
         narrowing=LineageFilter(
             catalog.registry,
-            lineage.vocabulary,
+            catalog.index,
             types=types,
             text="" if text == "*" else text,
             narrowed_by=wanted,
-            names=catalog.index.names,
         ),
         candidates=not flags.get("skipAggregates"),
         include_missing=arguments.get("includeGhostEntities") is True,

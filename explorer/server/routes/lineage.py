@@ -320,10 +320,9 @@ class LineageRoutes(Routes):
         criteria = [Criterion("platform", tuple(platforms))] if platforms else []
         narrowing = LineageFilter(
             self._catalog.registry,
-            self._lineage.vocabulary,
+            self._catalog.index,
             types=types,
             narrowed_by=all_of(*criteria),
-            names=self._catalog.index.names,
         )
         return LineageQuestion(
             urn=urn,

@@ -40,7 +40,14 @@ from explorer.server.search.engine import EngineFailed
 from explorer.server.search.evidence import Evidence, called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
-from explorer.server.search.layers import STATE, IndexSnapshot, Layers, MemoryIndex, make_entry
+from explorer.server.search.layers import (
+    STATE,
+    IndexPart,
+    IndexSnapshot,
+    Layers,
+    MemoryIndex,
+    make_entry,
+)
 from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
@@ -95,12 +102,24 @@ class DocumentMatcher:
         searcher = memory.searcher()
         if searcher is None:
             return [set() for _ in searches]
-        found: list[set[str]] = []
-        for one in searches:
-            unranked = replace(one, steps=(), sorted_by=())
-            result = IndexResult(searcher, self._terms, self._vocabulary, unranked)
-            found.append({urn_in_order(key) for key, _ in result.whole(0)})
-        return found
+        parts = (IndexPart(searcher),)
+        return [_matching(parts, self._terms, self._vocabulary, one) for one in searches]
+
+
+def _matching(
+    parts: Iterable[IndexPart],
+    terms: Terms,
+    vocabulary: Vocabulary,
+    search: ResolvedSearch,
+    among: Sequence[str] | None = None,
+) -> set[str]:
+    """The URNs of what a search finds, in no order; among these, None for all."""
+    unranked = replace(search, steps=(), sorted_by=())
+    results = (
+        IndexResult(part.searcher, terms, vocabulary, unranked, part.hidden, among)
+        for part in parts
+    )
+    return {urn_in_order(key) for result in results for key, _ in result.whole(0)}
 
 
 # A shorter word has too many neighbours; one slip is a letter too many, one too few, another one,
@@ -299,6 +318,12 @@ class SearchIndex:
         """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
         `search`."""
         return self._urns(self._resolved(replace(query, sort=(SortBy("urn"),))))
+
+    def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
+        """Which of some URNs each search finds; about 30 µs each. Raises as `search`."""
+        with self._reading() as layers:
+            parts = layers.view().parts
+            return [_matching(parts, layers.terms, self._vocabulary, one, urns) for one in searches]
 
     def urns_with(self, field: str) -> set[str]:
         """The URNs of all that have a value in a field, the removed too, whether the field can be

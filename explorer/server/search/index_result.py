@@ -290,10 +290,12 @@ class IndexResult:
         vocabulary: Vocabulary,
         resolved: ResolvedSearch,
         hidden: Sequence[str] = (),
+        among: Sequence[str] | None = None,
     ) -> None:
-        """`hidden` are the URNs that are not looked for."""
+        """`hidden` are the URNs that are not looked for, `among` those that are; None for all."""
         self._searcher = searcher
         self._hidden = hidden
+        self._among = among
         self._terms = terms
         self._vocabulary = vocabulary
         self._translator = Translator(terms, vocabulary, searcher)
@@ -347,8 +349,8 @@ class IndexResult:
         return result.hits
 
     def whole(self, step: int) -> list[tuple[Key, tantivy.DocAddress]]:
-        """All documents of a step, in order; for an index of few."""
-        return self.read(step, None, self._searcher.num_docs)
+        """All documents of a step, in order; for an index of few, or some among it."""
+        return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
 
     def _at_most(self, limit: int) -> int:
         """A limit that the index can be asked for: it makes room for as many before it looks."""
@@ -439,6 +441,8 @@ class IndexResult:
         if resolved.types is not None:
             query = both([query, either([translate.type(one) for one in resolved.types])])
         schema = self._terms.schema
+        if self._among is not None:
+            query = both([query, _Query.term_set_query(schema, "urn", self._among)])
         others: list[tantivy.Query] = []
         if not resolved.include_removed:
             others.append(_Query.term_query(schema, "is", is_term(REMOVED, "true")))
