@@ -99,7 +99,8 @@ class DocumentMatcher:
         for document in documents:
             entry = make_entry(self._terms, self._vocabulary, document)
             memory.put(document.urn, document, entry)
-        searcher = memory.searcher()
+        memory.add(memory.take())
+        searcher = memory.commit()
         if searcher is None:
             return [set() for _ in searches]
         parts = (IndexPart(searcher),)

@@ -17,7 +17,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -260,14 +260,21 @@ def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tant
 
 
 class MemoryIndex:
-    """The documents of changes that the index on disk lacks, None for those that are gone. Not
-    guarded: its owner holds a lock around every call."""
+    """The documents of changes that the index on disk lacks, None for those that are gone, and an
+    index in memory of them.
+
+    Two locks of the owner guard it: one around `put` and `take`, another around `add` and `commit`,
+    so that changes come in while the index is committed.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self.documents: dict[str, Document | None] = {}
+        self.replacing: set[str] = set()
+        """The URNs among them of which an older index may have something."""
         self._terms = terms
         self._entries: dict[str, tantivy.Document | None] = {}
         self._missing: set[str] = set()
+        self._has_failed = False
         self._is_committed = True
         self._opened: tuple[tantivy.Index, IndexWriter] | None = None
         self._searcher: Searcher | None = None
@@ -281,46 +288,44 @@ class MemoryIndex:
         self._entries[urn] = entry
         self._missing.add(urn)
 
-    def prepare(self) -> None:
-        """Begin to bring what was put into the index, in its own thread; `searcher` ends it."""
-        try:
-            self._write()
-        except EngineFailed:
-            self._begin_anew()
-            _log.exception("changes could not be indexed in memory; the next search tries again")
-
-    def searcher(self) -> Searcher | None:
-        """The state with all changes in it; None where there are none but of documents that are
-        gone. Raises `EngineFailed`; the next call begins anew."""
-        try:
-            self._write()
-            if self._opened is not None and not self._is_committed:
-                index, writer = self._opened
-                writer.commit()
-                self._searcher = Searcher(index)
-                self._is_committed = True
-        except EngineFailed:
-            self._begin_anew()
-            raise
-        return self._searcher
-
-    def _write(self) -> None:
-        if not self._missing:
-            return
-        if self._opened is None:
-            if not any(self._entries.values()):
-                return
-            with boundary:
-                index = self._terms.open(None)
-            self._opened = index, IndexWriter(index, _MEMORY_HEAP_BYTES)
-        for urn in self._missing:
-            self._opened[1].replace(urn, self._entries[urn])
+    def take(self) -> dict[str, tantivy.Document | None]:
+        """Return what was put since the last call, to be added to the index."""
+        if self._has_failed:
+            self._opened = self._searcher = None
+            self._missing, self._has_failed = {*self._entries}, False
+        taken = {urn: self._entries[urn] for urn in self._missing}
         self._missing.clear()
-        self._is_committed = False
+        return taken
 
-    def _begin_anew(self) -> None:
-        self._opened = self._searcher = None
-        self._missing = {*self._entries}
+    def add(self, entries: Mapping[str, tantivy.Document | None]) -> None:
+        """Add what was taken to the index. Raises `EngineFailed`; then `take` gives all anew."""
+        if self._opened is None and not any(entries.values()):
+            return
+        try:
+            if self._opened is None:
+                with boundary:
+                    index = self._terms.open(None)
+                self._opened = index, IndexWriter(index, _MEMORY_HEAP_BYTES)
+            for urn, entry in entries.items():
+                self._opened[1].replace(urn, entry)
+                self._is_committed = False
+        except EngineFailed:
+            self._has_failed = True
+            raise
+
+    def commit(self) -> Searcher | None:
+        """The state with all in it that was added; None where that is nothing. Raises as `add`."""
+        if self._opened is None or self._is_committed:
+            return self._searcher
+        try:
+            index, writer = self._opened
+            writer.commit()
+            self._searcher = Searcher(index)
+        except EngineFailed:
+            self._has_failed = True
+            raise
+        self._is_committed = True
+        return self._searcher
 
 
 _DRAIN_DOCUMENTS = 1_000
@@ -387,7 +392,11 @@ class Layers:
         # What changed since the last drain began, and what that one is bringing to disk.
         self._pending = MemoryIndex(self._base.terms)
         self._draining: MemoryIndex | None = None
+        # The state of the index on disk without what is being drained, as long as that is.
+        self._disk = self._base.searcher
+        # What was viewed last, until something changes.
         self._snapshot: IndexSnapshot | None = None
+        self._changes = 0
         self._viewed_at = -math.inf
         # What is to be written, and what was since the last commit, each with what the change log
         # reached.
@@ -397,10 +406,12 @@ class Layers:
         self._waiting_since: float | None = None
         self._retry_at = 0.0
         self._is_closing = False
-        # Held for moments only; `_writing` is held while the writer is used, commit and all.
+        # Held for moments only. The others are held while the writer of the index on disk is used,
+        # and those of the indexes in memory, commits and all.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._writing = threading.Lock()
+        self._viewing = threading.Lock()
         self._drainer = threading.Thread(
             target=self._drain_when_due, name="search-drainer", daemon=True
         )
@@ -429,18 +440,26 @@ class Layers:
 
     def view(self) -> IndexSnapshot:
         """All that can be searched, as it is now; about 5 ms for the first one after a change."""
-        with self._lock:
-            self._viewed_at = time.monotonic()
-            if self._snapshot is None:
-                parts: list[IndexPart] = []
-                hidden: tuple[str, ...] = ()
-                for memory in filter(None, (self._pending, self._draining)):
-                    if (searcher := memory.searcher()) is not None:
-                        parts.append(IndexPart(searcher, hidden))
-                    hidden = tuple({*hidden, *memory.documents})
-                base = IndexPart(self._base.searcher, hidden)
-                self._snapshot = IndexSnapshot(next(_numbers), (base, *parts))
-            return self._snapshot
+        with self._viewing:
+            with self._lock:
+                self._viewed_at = time.monotonic()
+                if self._snapshot is not None:
+                    return self._snapshot
+                changes, disk = self._changes, self._disk
+                memories = [one for one in (self._pending, self._draining) if one is not None]
+                hidden = [tuple(one.replacing) for one in memories]
+                taken = [one.take() for one in memories]
+            parts: list[IndexPart] = []
+            for at, (memory, entries) in enumerate(zip(memories, taken, strict=True)):
+                memory.add(entries)
+                if (searcher := memory.commit()) is not None:
+                    parts.append(IndexPart(searcher, hidden[0] if at else ()))
+            base = IndexPart(disk, tuple({urn for urns in hidden for urn in urns}))
+            snapshot = IndexSnapshot(next(_numbers), (base, *parts))
+            with self._lock:
+                if changes == self._changes:
+                    self._snapshot = snapshot
+            return snapshot
 
     def document(self, urn: str) -> Document | None:
         """What is held of a URN; about 0.1 ms."""
@@ -457,7 +476,7 @@ class Layers:
             for memory in filter(None, (self._pending, self._draining)):
                 if urn in memory.documents:
                     return [one for one in (memory.documents[urn],) if one is not None]
-            searcher = self._base.searcher
+            searcher = self._disk
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         hits = searcher.search(query, 2, count=False).hits
         return [read_document(searcher, address) for _, address in hits]
@@ -468,7 +487,7 @@ class Layers:
             changed: dict[str, Document | None] = {}
             for memory in filter(None, (self._draining, self._pending)):
                 changed |= memory.documents
-            searcher = self._base.searcher
+            searcher = self._disk
         yield from (urn for urn, document in changed.items() if document is not None)
         for begin in range(0, searcher.num_docs, _PAGE):
             hits = searcher.search(tantivy.Query.all_query(), _PAGE, count=False, offset=begin).hits
@@ -494,7 +513,9 @@ class Layers:
                 raise
             with self._lock:
                 self._written.clear()
-                self._draining = self._snapshot = None
+                self._disk = self._base.searcher
+                self._draining = None
+                self._note_change()
                 self._waiting_since = time.monotonic() if len(self._pending) else None
 
     def close(self) -> None:
@@ -513,14 +534,16 @@ class Layers:
     def _queue(self, changes: list["_Change"], offset: int | None = None) -> None:
         with self._changed:
             for change in changes:
+                if self._is_older(change.urn):
+                    self._pending.replacing.add(change.urn)
                 self._pending.put(change.urn, change.document, change.entry)
                 self._queued.append((change.urn, change.entry))
-                self._snapshot = None
-            if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
-                self._pending.prepare()
+                self._note_change()
             if offset is not None:
                 self._queued.append((None, offset))
             self._note_waiting()
+        if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
+            self._prepare()
         # Whoever applies also writes, unless a commit is under way: handing every entry to another
         # thread makes both wait for the interpreter, entry by entry.
         if time.monotonic() >= self._retry_at and self._writing.acquire(blocking=False):
@@ -532,6 +555,35 @@ class Layers:
                 self._on_failure()
             finally:
                 self._writing.release()
+
+    def _is_older(self, urn: str) -> bool:
+        """Whether an index older than the pending changes may have something of a URN. `_lock` is
+        held."""
+        if self._draining is not None and urn in self._draining.documents:
+            return True
+        try:
+            return self._disk.doc_freq("urn", urn) > 0
+        except EngineFailed:
+            # Whoever searches next meets the same, and is told.
+            return True
+
+    def _note_change(self) -> None:
+        self._snapshot = None
+        self._changes += 1
+
+    def _prepare(self) -> None:
+        """Add what is pending to its index in memory, in the threads of that, for the next view;
+        unless one is being made."""
+        if not self._viewing.acquire(blocking=False):
+            return
+        try:
+            with self._lock:
+                pending, entries = self._pending, self._pending.take()
+            pending.add(entries)
+        except EngineFailed:
+            _log.exception("changes could not be indexed in memory; the next search tries again")
+        finally:
+            self._viewing.release()
 
     def _write_queued(self) -> None:
         """Hand what is queued to the writer, in order. `_writing` is held."""
