@@ -169,20 +169,24 @@ class Projection:
     def rebuild(self, is_over: Callable[[], bool]) -> int:
         """Make the index anew from what is stored while others write; how many entities that were.
 
-        The index is suspended until it is done. Ends early when `is_over` says so, with an index
-        that begins anew when it is opened next. Raises what the store and the index raise; then
-        the index is still suspended, and this is to be tried again.
+        The index is suspended until it is done; searches are told how far that is. Ends early when
+        `is_over` says so, with an index that begins anew when it is opened next. Raises what the
+        store and the index raise; then the index is still suspended, and this is to be tried again.
         """
         with self._feeding:
             self._is_rebuilding = True
         self._index.renew()
         self._define_all()
-        head = self._store.log_bounds().head
+        head, total = self._store.log_bounds().head, self._store.count()
         count = 0
         for chunk in self._everything():
             if is_over():
                 return count
             count += self._feed(chunk, 0)
+            self._index.suspend(
+                f"the search index is being made anew, {count:,} of {total:,} entities are in it; "
+                "try again in a moment"
+            )
         while len(urns := self._changed_since(head)) > _AT_ONCE:
             if is_over():
                 return count

@@ -24,16 +24,19 @@ import pytest
 from explorer.errors import CatalogError
 from explorer.instance import Instance, find
 from explorer.metadata.proposal import Proposal
-from explorer.metadata.registry import load_registry
+from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import open_catalog
+from explorer.server.projection import document_of
+from explorer.server.search.document import Document
 from explorer.server.search.engine import EngineFailed, Searcher
 from explorer.server.search.query import SearchQuery
-from explorer.server.store import SurveyedStore, Transaction
+from explorer.server.search.terms import FORMAT
+from explorer.server.store import Reader, SurveyedStore, Transaction
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -491,6 +494,44 @@ def test_a_large_index_is_made_anew_while_the_catalog_is_used(
     catalog = open_catalog(copy, load_registry())
     assert len(names(catalog)) == TABLES + 1
     catalog.close()
+
+
+def test_an_index_of_an_older_format_is_made_anew_at_the_first_start(
+    copy: Path, serve: Callable[[Service], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is, what needs no search is answered, and searches are told how far it is."""
+    shutil.rmtree(copy / "search")
+    with monkeypatch.context() as older:
+        older.setattr("explorer.server.search.layers.FORMAT", FORMAT - 1)
+        open_catalog(copy, load_registry()).close()
+    reached, may_go_on = threading.Event(), threading.Event()
+    made: list[Urn] = []
+
+    def make(registry: Registry, view: Reader, urn: Urn, *rest: Any) -> Document:
+        made.append(urn)
+        if len(made) > 20:
+            reached.set()
+            assert may_go_on.wait(SECONDS)
+        return document_of(registry, view, urn, *rest)
+
+    monkeypatch.setattr("explorer.server.data_directory._MADE_AT_ONCE", 10)
+    monkeypatch.setattr("explorer.server.projection._AT_ONCE", 10)
+    monkeypatch.setattr("explorer.server.projection.document_of", make)
+    catalog = open_catalog(copy, load_registry())
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+        assert reached.wait(SECONDS)
+        answer = search(http, "zebra002")
+        assert answer.status_code == 503
+        assert f"20 of {catalog.store.count()} entities are in it" in answer.json()["message"]
+        urn = str(table(1))
+        assert http.get("/entitiesV2", params={"ids": f"List({urn})"}).json()["results"][urn]
+        may_go_on.set()
+        assert names(catalog) == {table(at).name for at in range(TABLES)}
+        assert search(http, "zebra002").json()["value"]["numEntities"] == 1
+    catalog.close()
+    made.clear()
+    open_catalog(copy, load_registry()).close()
+    assert not made, "the index is made anew at the second start too"
 
 
 @pytest.mark.parametrize("column", ["value", "system"])
