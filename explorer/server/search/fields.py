@@ -244,15 +244,6 @@ class Vocabulary:
         )
 
     @cached_property
-    def numbers(self) -> tuple[str, ...]:
-        """The names of the fields compared as numbers, sorted."""
-        return tuple(
-            sorted(
-                name for name, trait in self.traits.items() if trait.nature in ("number", "date")
-            )
-        )
-
-    @cached_property
     def facet_names(self) -> frozenset[str]:
         """The facet fields of any entity type, without those of structured properties."""
         return frozenset(self._facets(None))

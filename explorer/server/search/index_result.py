@@ -13,10 +13,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import tantivy
 
-from explorer.server.search.analysis import as_number, order_key
+from explorer.server.search.analysis import order_key
 from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
-from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, USE, Vocabulary
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
 from explorer.server.search.query import (
     And,
     Below,
@@ -111,7 +111,9 @@ class Translator:
             case Value():
                 return self._value(node)
             case NumberRange():
-                return self._number_range(node)
+                return self._terms.number_between(
+                    node.field, node.low, node.high, strict=node.strict
+                )
             case TextRange():
                 return self._text_range(node)
             case Below():
@@ -228,23 +230,6 @@ class Translator:
         elif node.how == "infix":
             found = [term for term in found if node.text in term]
         return self._terms_of("is", found)
-
-    def _number_range(self, node: NumberRange) -> tantivy.Query:
-        if self._vocabulary.trait(node.field).mixed:
-            prefix = is_term(node.field, "")
-            found = self._with_prefix("is", prefix)
-            return self._terms_of(
-                "is", [one for one in found if node.holds(as_number(one.removeprefix(prefix)))]
-            )
-        return _Query.range_query(
-            self._schema,
-            self._terms.number_column(node.field),
-            tantivy.FieldType.Float,
-            node.low,
-            node.high,
-            include_lower=node.low is None or not node.strict,
-            include_upper=node.high is None or not node.strict,
-        )
 
     def _text_range(self, node: TextRange) -> tantivy.Query:
         longest = self._vocabulary.trait(node.field).order_cut
@@ -372,7 +357,7 @@ class IndexResult:
 
     def usages(self, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
         """How often the documents at some addresses are used, from a column."""
-        return self._searcher.values(self._terms.number_column(USE), addresses)
+        return self._searcher.values("used", addresses)
 
     def facets(
         self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500

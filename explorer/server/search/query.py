@@ -218,12 +218,6 @@ class NumberRange:
     high: float | None
     strict: bool = False
 
-    def holds(self, value: float | None) -> bool:
-        """Whether a number is within the bounds; None is not."""
-        if value is None or (self.strict and value in (self.low, self.high)):
-            return False
-        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-
 
 @dataclass(frozen=True, slots=True)
 class TextRange:

@@ -25,6 +25,7 @@ from explorer.server.search.query import SortBy
 __all__ = [
     "SortField",
     "check_key",
+    "number_code",
     "resolve_sort",
     "sort_code",
     "sort_codes",
@@ -145,7 +146,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
         case "removed":
             return _coded(_folded("true" if document.removed else "false"))
         case fields.USE:
-            return _coded(_in_order(document.usage))
+            return number_code(document.usage)
     values = document.fields.get(trait.name, ())
     if trait.derived:
         return _coded(b"true") if True in values else None
@@ -153,9 +154,14 @@ def sort_code(trait: Trait, document: Document) -> str | None:
         return _coded(min(map(_mixed, values))) if values else None
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
-        return _coded(_in_order(min(numbers))) if numbers else None
+        return number_code(min(numbers)) if numbers else None
     # Codes are in the order of what they code, so only the least is coded.
     return _coded(min(map(_text_of, values))) if values else None
+
+
+def number_code(number: float) -> str:
+    """A number coded, in the order of the numbers."""
+    return _coded(_in_order(number))
 
 
 def _text_of(value: Scalar) -> bytes:

@@ -14,7 +14,9 @@ name, strong*, any, weak
            `strong*` those of the heavier weights that no heavier one has, `weak` those that
            only fields below the common weight have
 facet      the values of the facet fields, as columns
-number*    the values of the fields compared as numbers, as columns
+numbers    the values of the fields compared as numbers, as columns within a JSON field, coded as in
+           `sorts`
+used       how much the entity is used, as a column
 sort*      for each field that is often sorted by the value to do so, in order as texts are, as
            columns
 sorts      the same for the other fields, as columns within a JSON field
@@ -41,6 +43,7 @@ from explorer.server.search.analysis import (
     GAP,
     SEAM,
     AnalysedDocument,
+    as_number,
     fold,
     forms,
     pieces,
@@ -50,7 +53,7 @@ from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Vocabulary
 from explorer.server.search.query import How
-from explorer.server.search.sort_keys import sort_code
+from explorer.server.search.sort_keys import number_code, sort_code
 
 __all__ = [
     "FORMAT",
@@ -396,7 +399,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Raise it when what is kept changes: an index of another format is made anew.
-FORMAT = 12
+FORMAT = 13
 MAX_START = 3
 MAX_NAME_START = 16
 
@@ -416,7 +419,6 @@ class Terms:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._numbers = {name: f"number{at}" for at, name in enumerate(vocabulary.numbers)}
         self._codes = {name: f"{at:x}" for at, name in enumerate(sorted(vocabulary.traits))}
         self._sorts = {name: f"sort{at}" for at, name in enumerate(_SORTED_OFTEN)}
         self.strong = tuple(f"strong{at}" for at in range(len(vocabulary.strong)))
@@ -456,6 +458,15 @@ class Terms:
         bounds = f"* TO {code}" if descending else f"{code} TO *"
         return self._ranges.parse_query(f"{self.sort_column(field)}:{{{bounds}}}")
 
+    def number_between(
+        self, field: str, low: float | None, high: float | None, *, strict: bool
+    ) -> tantivy.Query:
+        """The documents with a number in a field within bounds, which are left out if `strict`."""
+        begin, end = ("*" if one is None else number_code(one) for one in (low, high))
+        left, right = "{}" if strict else "[]"
+        column = f"numbers.{_column_of(field)}"
+        return self._ranges.parse_query(f"{column}:{left}{begin} TO {end}{right}")
+
     def _index(self, path: str | None, *, keys_are_terms: bool) -> tantivy.Index:
         index = tantivy.Index(self.schema, path)
         raw = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).build()
@@ -475,10 +486,6 @@ class Terms:
         index.register_tokenizer("column", raw if keys_are_terms else nothing.build())
         index.register_fast_field_tokenizer("column", raw)
         return index
-
-    def number_column(self, field: str) -> str:
-        """The column of a field that is compared as numbers."""
-        return self._numbers[field]
 
     def make(self, analysed: AnalysedDocument) -> tantivy.Document:
         """A document in the index's form; about 0.1 ms."""
@@ -502,10 +509,12 @@ class Terms:
             kept["under"] = above
             kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         self._add_words(kept, analysed.lines)
-        for name in names:
-            if column := self._numbers.get(name):
-                values = values_of(document, name)
-                kept[column] = [value for value in values if isinstance(value, float)]
+        kept["used"] = document.usage
+        kept["numbers"] = {
+            _column_of(name): codes
+            for name in names
+            if (codes := self._number_codes(document, name))
+        }
         kept["sorts"] = sorts = {}
         for name in {*names, *VIRTUAL} - {"name"}:
             if code := sort_code(self._vocabulary.trait(name), document):
@@ -514,6 +523,17 @@ class Terms:
                 else:
                     sorts[_column_of(name)] = code
         return tantivy.Document.from_dict(kept, self.schema)
+
+    def _number_codes(self, document: Document, name: str) -> list[str]:
+        trait = self._vocabulary.trait(name)
+        values = values_of(document, name)
+        if trait.mixed:
+            numbers = [as_number(one[: trait.cut]) for v in values for one in forms(trait, v)]
+        elif trait.nature in ("number", "date"):
+            numbers = [value if isinstance(value, float) else None for value in values]
+        else:
+            return []
+        return [number_code(number) for number in numbers if number is not None]
 
     def kept(self, document: Document) -> Document:
         """A document as it comes back: without the fields that say nothing."""
@@ -582,12 +602,11 @@ class Terms:
             builder.add_text_field(f"{name}.starts", tokenizer_name="words", index_option="basic")
         builder.add_text_field("any.words", tokenizer_name="lines", index_option="position")
         builder.add_text_field("any.starts", tokenizer_name="words", index_option="basic")
-        for name in ("facet", "folders", "sorts"):
+        for name in ("facet", "folders", "numbers", "sorts"):
             builder.add_json_field(name, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._sorts.values():
             builder.add_text_field(column, fast=True, tokenizer_name="column", index_option="basic")
-        for column in self._numbers.values():
-            builder.add_float_field(column, fast=True)
+        builder.add_float_field("used", fast=True)
         return builder.build()
 
     def _add_words(self, kept: dict[str, Any], lines: tuple[str, ...]) -> None:
