@@ -512,6 +512,9 @@ class Layers:
                 self._requeue()
                 raise
             with self._lock:
+                # What came in since the drain began may have been written along.
+                written = {urn for urn, _ in self._written if urn is not None}
+                self._pending.replacing |= written & self._pending.documents.keys()
                 self._written.clear()
                 self._disk = self._base.searcher
                 self._draining = None

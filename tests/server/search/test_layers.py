@@ -16,6 +16,7 @@ from explorer.errors import Unusable
 from explorer.metadata import Registry
 from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.layers import Layers
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
@@ -239,6 +240,28 @@ def test_readers_see_every_document_once_while_others_write(
     for reader in readers:
         reader.join()
     assert wrong == []
+
+
+def test_what_comes_in_while_the_index_is_flushed_is_found_once(
+    index: SearchIndex, dataset: Make, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The flush has begun, and writes what came in since along with the rest."""
+    index.apply(1, [dataset("before")])
+    write = Layers._write_queued
+    late = [dataset("late")]
+
+    def come_in_first(layers: Layers) -> None:
+        if late:
+            coming = threading.Thread(target=index.apply, args=(2, [late.pop()]))
+            coming.start()
+            coming.join()
+        write(layers)
+
+    monkeypatch.setattr(Layers, "_write_queued", come_in_first)
+    index.flush()
+    assert names(index, "*") == ["before", "late"]
+    index.flush()
+    assert names(index, "*") == ["before", "late"]
 
 
 def test_what_cannot_be_written_is_found_all_the_same(
