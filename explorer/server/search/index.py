@@ -548,7 +548,7 @@ class SearchIndex:
     def _searched(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
         plan = self._plan(resolved, view, layers)
-        if query.facets and view.searcher.num_docs >= _BIG:
+        if query.facets and view.parts[0].searcher.num_docs >= _BIG:
             # Counting lets other threads run: let it go on beside the search for the page.
             counting = self._counters.submit(plan.count_facets)
         else:

@@ -122,15 +122,12 @@ class DiskIndex:
             if self._writer is not None:
                 self._writer.commit()
             self.searcher = Searcher(self._index)
-            self.settle(offset)
+            # After the commit: a crash in between leaves an offset too low, and replaying is
+            # harmless.
+            self._note(offset)
+            self.offset = offset
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
-
-    def settle(self, offset: int) -> None:
-        """Note that everything up to an offset is in the index already."""
-        # After the commit: a crash in between leaves an offset too low, and replaying is harmless.
-        self._note(offset)
-        self.offset = offset
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index; nothing for one in memory."""
@@ -354,11 +351,6 @@ class IndexSnapshot:
 
     number: int
     parts: tuple[IndexPart, ...]
-
-    @property
-    def searcher(self) -> Searcher:
-        """The state of the index on disk."""
-        return self.parts[0].searcher
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ The documents of a step are those that each index has of it, put together in the
 indexes in memory are small, and what they have of a step is known in full; that on disk is read
 from a key on. The position of a key follows from counting. So a page is found by coming near its
 position with keys picked at random, and then reading on. Keys that were reached are remembered,
-which makes reading page after page cheap.
+which makes reading page after page cheap. An offset given to tantivy takes it longer the larger it
+is: of 30,000 documents 130 ms of processor time for the page at 2,000 and 720 ms for that at
+25,000, where this takes 12 and 15.
 """
 
 from bisect import bisect_right, insort
@@ -48,22 +50,6 @@ class FoundDocument:
     part: int = 0
 
 
-class Anchors:
-    """Keys of one step of one index result whose position in the index is known."""
-
-    def __init__(self) -> None:
-        self._known: list[_Anchor] = []
-
-    def add(self, position: int, key: Key) -> None:
-        """Remember that so many documents of the index come up to and with a key."""
-        if len(self._known) < _MOST_ANCHORS and (position, key) not in self._known:
-            insort(self._known, (position, key))
-
-    def all(self) -> list[_Anchor]:
-        """What is remembered, in order."""
-        return list(self._known)
-
-
 class MergedResult:
     """The documents a search wants, of all indexes."""
 
@@ -71,7 +57,8 @@ class MergedResult:
         """`results` begins with that of the index on disk."""
         self._results = results
         self._indexed, *self._others = results
-        self._anchors = [Anchors() for _ in range(steps)]
+        # For each step, keys whose position in the index on disk is known.
+        self._anchors: list[list[_Anchor]] = [[] for _ in range(steps)]
         self._listed: dict[int, list[FoundDocument]] = {}
 
     def total(self) -> int:
@@ -134,7 +121,7 @@ class MergedResult:
                 break
             position, key = position + len(hits), end
             if remember:
-                self._anchors[step].add(position, key)
+                self._remember(step, position, key)
         return found[:needed]
 
     def _put_together(
@@ -151,12 +138,16 @@ class MergedResult:
         """How many documents of the step come up to a key that `position` of the index do."""
         return position + bisect_right(self._new(step), key, key=_key_of)
 
+    def _remember(self, step: int, position: int, key: Key) -> None:
+        anchors = self._anchors[step]
+        if len(anchors) < _MOST_ANCHORS and (position, key) not in anchors:
+            insort(anchors, (position, key))
+
     def _come_near(self, step: int, start: int) -> _Anchor:
         """A key with few documents between it and a position, none of them before it."""
-        anchors = self._anchors[step]
         lower: _Anchor = (0, "")
         upper: tuple[int, Key | None] | None = None
-        for position, key in anchors.all():
+        for position, key in list(self._anchors[step]):
             if self._position(step, position, key) > start:
                 upper = (position, key)
                 break
@@ -176,7 +167,7 @@ class MergedResult:
             share = (start - near) / max(far - near, 1)
             key = keys[min(max(int(share * len(keys)) - 1, 0), len(keys) - 1)]
             position = lower[0] + self._indexed.between(step, lower[1] or None, key)
-            anchors.add(position, key)
+            self._remember(step, position, key)
             if self._position(step, position, key) <= start:
                 lower = (position, key)
             else:
