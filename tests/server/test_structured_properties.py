@@ -416,6 +416,26 @@ query facets($input: AggregateAcrossEntitiesInput!) {
 """
 
 
+def test_lineage_is_narrowed_by_a_property(properties: Properties) -> None:
+    properties.define("tier")
+    begin, gold, plain = (properties.table(name) for name in ("begin", "gold", "plain"))
+    properties.give(gold, tier="gold")
+    upstreams = [{"dataset": urn, "type": "TRANSFORMED"} for urn in (gold, plain)]
+    properties.caller.ingest(begin, "upstreamLineage", {"upstreams": upstreams})
+    asked = {
+        "urn": begin,
+        "direction": "UPSTREAM",
+        "includeGhostEntities": True,
+        "orFilters": [{"and": [{"field": properties.field("tier"), "values": ["gold"]}]}],
+    }
+    answer = properties.caller.graphql(
+        "query ($input: SearchAcrossLineageInput!) "
+        "{searchAcrossLineage(input: $input) {searchResults {entity {urn}}}}",
+        input=asked,
+    )
+    assert answer["data"]["searchAcrossLineage"]["searchResults"] == [{"entity": {"urn": gold}}]
+
+
 def test_graphql_defines_changes_and_deletes_a_property(properties: Properties) -> None:
     graphql = properties.caller.graphql
     name = f"{properties.prefix}.retention"
