@@ -36,7 +36,7 @@ from explorer.server.lineage_walk import (
 )
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.index import DocumentMatcher, SearchIndex
+from explorer.server.search.index import SearchIndex
 from explorer.server.search.query import EVERYTHING
 from explorer.server.search.relevance import ResolvedSearch, read_text
 from explorer.server.store import Store
@@ -389,7 +389,7 @@ class LineageFilter:
                     documents.append(build_document(self._registry, urn, aspects))
         known = {document.urn for document in documents}
         searches = [way.search for way in self._alternatives]
-        passing = _matcher(self._vocabulary).matching(documents, searches)
+        passing = self._index.matching_documents(documents, searches)
         return {
             str(urn): tuple(str(urn) in one for one in passing) if str(urn) in known else ()
             for urn in values
@@ -818,11 +818,6 @@ def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Cand
         )
         for node in walked.reached()
     ]
-
-
-@lru_cache(maxsize=4)
-def _matcher(vocabulary: Vocabulary) -> DocumentMatcher:
-    return DocumentMatcher(vocabulary)
 
 
 @lru_cache(maxsize=64)

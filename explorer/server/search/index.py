@@ -69,7 +69,7 @@ from explorer.server.search.sort_keys import SortField, check_key, resolve_sort,
 from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
-__all__ = ["DocumentMatcher", "SearchIndex"]
+__all__ = ["SearchIndex"]
 
 
 def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
@@ -81,30 +81,6 @@ def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> s
         if all(test(line) for test in tests):
             return name
     return document.name
-
-
-class DocumentMatcher:
-    """Tells which of some documents answer searches, without any index that holds them."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._terms = Terms(vocabulary)
-
-    def matching(
-        self, documents: Iterable[Document], searches: Sequence[ResolvedSearch]
-    ) -> list[set[str]]:
-        """The URNs of the documents that answer each search. They are put into an index in memory
-        for it; about 10 ms, and 0.3 ms a document."""
-        memory = MemoryIndex(self._terms)
-        for document in documents:
-            entry = make_entry(self._terms, self._vocabulary, document)
-            memory.put(document.urn, document, entry)
-        memory.add(memory.take())
-        searcher = memory.commit()
-        if searcher is None:
-            return [set() for _ in searches]
-        parts = (IndexPart(searcher),)
-        return [_matching(parts, self._terms, self._vocabulary, one) for one in searches]
 
 
 def _matching(
@@ -325,6 +301,21 @@ class SearchIndex:
         with self._reading() as layers:
             parts = layers.view().parts
             return [_matching(parts, layers.terms, self._vocabulary, one, urns) for one in searches]
+
+    def matching_documents(
+        self, documents: Iterable[Document], searches: Sequence[ResolvedSearch]
+    ) -> list[set[str]]:
+        """The URNs of the documents that each search finds, whatever the index has. They are put
+        into one in memory for it; about 10 ms, and 0.3 ms a document."""
+        terms = self._layers.terms
+        memory = MemoryIndex(terms)
+        for document in documents:
+            entry = make_entry(terms, self._vocabulary, document)
+            memory.put(document.urn, document, entry)
+        memory.add(memory.take())
+        searcher = memory.commit()
+        parts = [] if searcher is None else [IndexPart(searcher)]
+        return [_matching(parts, terms, self._vocabulary, one) for one in searches]
 
     def urns_with(self, field: str) -> set[str]:
         """The URNs of all that have a value in a field, the removed too, whether the field can be

@@ -1,4 +1,4 @@
-"""What the index on disk has of one search: step by step, in the order of their places.
+"""What one index has of one search: step by step, in the order of their places.
 
 A result can have a million documents, and only some are ever looked at. So nothing is listed in
 full: a step is counted, read on from a key, or sampled.

@@ -1,4 +1,4 @@
-"""What the index on disk keeps of a document, field by field.
+"""What an index keeps of a document, field by field.
 
 urn        the URN as written, to replace and to find a document by
 order      its place among documents that fit equally well, in hexadecimal, as a column
