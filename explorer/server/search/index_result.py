@@ -367,6 +367,9 @@ class IndexResult:
         Exact up to 500 different values in a part of the index. Beyond them a count can be low by
         how often a value occurs in parts where 500 others are more frequent.
         """
+        if self.total() == 0:
+            # Looking into every column for nothing takes about 4 ms.
+            return {name: {} for name in names}
         found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
         counts = {name: _buckets(found[name]) for name in names}
         if ENTITY_TYPE in counts:
