@@ -162,8 +162,11 @@ def install_packages(name: str, *packages: str) -> Path:
     if installed.exists() and installed.read_text() == " ".join(packages):
         return folder
     if not installed.exists():
-        venv.create(home, clear=True, with_pip=True)
-    command = [str(folder / "python"), "-m", "pip", "install", "--quiet", *packages]
+        venv.create(home, clear=True)
+    # What is never imported need not be compiled.
+    options = ("install", "--quiet", "--no-compile", "--no-warn-conflicts")
+    pip = (sys.executable, "-m", "pip", "--python", str(folder / "python"))
+    command = [*pip, *options, *packages]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode:
         pytest.skip(f"{packages[0]} cannot be installed here: {done.stderr.strip()[-300:]}")
