@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import CatalogError
 from explorer.instance import HELD_STATUS, DirectoryInUse
-from explorer.server import KEEP_CHANGES_DAYS, serve_embedded
+from explorer.server import Retention, serve_embedded
+from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
@@ -33,22 +34,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--idle-seconds", type=float, default=300.0, help="leave after so long without a request"
     )
-    parser.add_argument(
-        "--keep-changes",
-        default=os.environ.get("CATALOG_KEEP_CHANGES", str(KEEP_CHANGES_DAYS)),
-        metavar="DAYS|all",
-        help="how long the change log keeps what was changed [env: CATALOG_KEEP_CHANGES]",
-    )
+    for option, variable, default, metavar, kept in (
+        ("--keep-changes", "CATALOG_KEEP_CHANGES", "30", "DAYS|all", "changes in the change log"),
+        ("--keep-versions", "CATALOG_KEEP_VERSIONS", "all", "N|all", "older versions"),
+        (
+            *("--keep-timeseries-days", "CATALOG_KEEP_TIMESERIES_DAYS", "all", "DAYS|all"),
+            "documents of timeseries aspects",
+        ),
+    ):
+        parser.add_argument(
+            option,
+            default=os.environ.get(variable, default),
+            metavar=metavar,
+            help=f"how many {kept} are kept, as for `catalog serve` [env: {variable}]",
+        )
     given = parser.parse_args(arguments)
-    if given.keep_changes != "all" and not given.keep_changes.isdecimal():
-        parser.error(f"--keep-changes is a number of days or all, not “{given.keep_changes}”")
+    retention = Retention(
+        _number(parser, "--keep-changes", given.keep_changes, 0),
+        _number(parser, "--keep-versions", given.keep_versions, 1),
+        _number(parser, "--keep-timeseries-days", given.keep_timeseries_days, LEAST_DOCUMENT_DAYS),
+    )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     try:
         serve_embedded(
             data_dir=given.data_dir,
             seed=None if given.no_sample else _sample,
             idle_seconds=given.idle_seconds,
-            keep_changes_days=None if given.keep_changes == "all" else int(given.keep_changes),
+            retention=retention,
             actor=partial(_user, given.data_dir),
         )
     except DirectoryInUse as error:
@@ -58,6 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return _FAILED_STATUS
     return 0
+
+
+def _number(parser: argparse.ArgumentParser, option: str, given: str, least: int) -> int | None:
+    if given == "all":
+        return None
+    if not (given.isascii() and given.isdecimal() and int(given) >= least):
+        parser.error(f"{option} is a number from {least} or all, not “{given}”")
+    return int(given)
 
 
 def _user(data_dir: Path) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from explorer import __version__
 from explorer.errors import Misconfigured
 from explorer.instance import hold, socket_path
+from explorer.server.retention import Retention
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -21,10 +22,9 @@ if TYPE_CHECKING:
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
 
-__all__ = ["KEEP_CHANGES_DAYS", "create_app", "serve", "serve_embedded"]
+__all__ = ["Retention", "create_app", "serve", "serve_embedded"]
 
-KEEP_CHANGES_DAYS = 30
-
+_KEPT = Retention()
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised here, bound only when asked for
 
 
@@ -41,7 +41,7 @@ def serve(
     token_file: Path | None = None,
     allowed_hosts: Collection[str] = (),
     log_format: "LogFormat | None" = None,
-    keep_changes_days: int | None = KEEP_CHANGES_DAYS,
+    retention: Retention = _KEPT,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
@@ -54,8 +54,8 @@ def serve(
     loopback, is refused unless `open_to_network`; listening everywhere then needs `allowed_hosts`.
     On loopback, and without tokens, requests must name this machine, `host`, or one of
     `allowed_hosts` as their host; elsewhere only when some are named. With `log_format` every
-    request is logged on standard error. Changes older than `keep_changes_days` are dropped from the
-    change log, see `CatalogEngine.keep_changes`; None keeps all.
+    request is logged on standard error. What is older than `retention` says is dropped, see
+    `CatalogEngine.keep`.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
@@ -86,7 +86,7 @@ def serve(
             try:
                 if catalog.store.problem is None:
                     catalog.seed(bootstrap_proposals)
-                catalog.keep_changes(keep_changes_days)
+                catalog.keep(retention)
                 catalog.keep_use()
                 address = _address(host, listener.getsockname()[1], base_path)
 
@@ -114,13 +114,13 @@ def serve_embedded(
     data_dir: Path,
     seed: "Callable[[], Iterable[Proposal]] | None",
     idle_seconds: float = 300,
-    keep_changes_days: int | None = KEEP_CHANGES_DAYS,
+    retention: Retention = _KEPT,
     actor: "Callable[[], str | None] | None" = None,
 ) -> None:
     """Serve a data directory to this machine's front ends, until nobody asked for `idle_seconds`.
 
     A catalog that never held anything is filled with `seed` before the first request is taken; one
-    that was emptied stays empty. `keep_changes_days` is as for `serve`. Changes that name no actor
+    that was emptied stays empty. `retention` is as for `serve`. Changes that name no actor
     are by the user whose URN `actor` gives at that moment.
 
     Raises `Unusable` as `serve` does.
@@ -137,7 +137,7 @@ def serve_embedded(
         try:
             if seed is not None:
                 catalog.seed(seed)
-            catalog.keep_changes(keep_changes_days)
+            catalog.keep(retention)
             catalog.keep_use()
             if actor is not None:
                 catalog.intake.find_actor = actor

@@ -52,6 +52,7 @@ from explorer.server.removal import (
     roll_back,
     unlink,
 )
+from explorer.server.retention import Retention, trim_documents, trim_versions
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.query import SearchQuery
@@ -494,21 +495,24 @@ class CatalogEngine:
             for one in made:
                 done(one)
 
-    def keep_changes(self, days: int | None) -> None:
-        """Drop the rows of the change log that are older than so many days, now and every hour,
-        until the catalog is closed; None keeps all.
+    def keep(self, retention: Retention) -> None:
+        """Drop what is older than is kept, now and every hour, until the catalog is closed.
 
-        Kept are always the newest 10,000, what the search index has not on disk yet, and what
-        somebody who follows the log has not read. Backups are whole and need no row.
+        Of the change log the newest 10,000 rows are always kept, and what the search index has not
+        on disk yet or somebody who follows the log has not read. Backups need none of it.
         """
-        if days is None:
+        if retention == Retention(None):
             return
 
-        self._repeat(
-            lambda: self.trim_changes(days),
-            "catalog-retention",
-            "old rows of the change log were not dropped",
-        )
+        def trim() -> None:
+            if retention.changes_days is not None:
+                self.trim_changes(retention.changes_days)
+            if retention.versions is not None:
+                trim_versions(self.store, retention.versions, self._is_closing.is_set)
+            if retention.document_days is not None:
+                trim_documents(self.store, retention.document_days, self._is_closing.is_set)
+
+        self._repeat(trim, "catalog-retention", "what is older than is kept was not dropped")
 
     def keep_use(self) -> None:
         """Count the use of 30 days anew, now and every hour, until the catalog is closed."""
@@ -534,7 +538,7 @@ class CatalogEngine:
         return thread
 
     def trim_changes(self, days: int) -> int:
-        """Drop old rows of the change log as `keep_changes` says; how many went."""
+        """Drop old rows of the change log as `keep` says; how many went."""
         before_millis = _now_millis() - days * _DAY_MILLIS
         gone = 0
         while not self._is_closing.is_set():

@@ -21,6 +21,7 @@ from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_onl
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import document_of, noted_delimiter, places_of
+from explorer.server.retention import whole_since
 from explorer.server.search.analysis import analyse
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
@@ -203,6 +204,7 @@ class _Checker:
         self._tree = BrowseTreeCheck(survey.folders())
         self._vocabulary = Vocabulary(registry)
         self._is_index_wrong = False
+        self._trimmed = whole_since(survey)
         self._types: Counter[str] = Counter()
         self._facets: dict[str, Counter[str]] = {}
         self._use_from = use_from()
@@ -296,9 +298,10 @@ class _Checker:
                 problem = f"it has the version {numbers[0]}"
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
             played = self._replay.aspects(urn).get(aspect.name)
-            # Only a run that was taken back leaves holes.
-            if len(numbers) < newest and played is not None and not played.by_run:
-                problem = f"of its versions 1 to {newest} only {len(numbers)} are there"
+            # Only a run that was taken back leaves holes; the oldest go where few are kept.
+            first = min(numbers, default=1) if aspect.name in self._trimmed else 1
+            if len(numbers) <= newest - first and played is not None and not played.by_run:
+                problem = f"of its versions {first} to {newest} only {len(numbers)} are there"
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
         for name in kept:
             yield Finding("versions", f"{name} of {urn}", "it has older versions and no latest")

@@ -4,7 +4,8 @@ Nothing is read before somebody asks. The first time the versions of every datas
 thread of whoever asks, for ten seconds at most: who comes then goes on where the last one ended.
 What is kept of a dataset are the days on which its counts changed, some 200 bytes; from then on
 only datasets that the change log names are read again. The log itself is not added up, for it may
-be trimmed and holds every other change too: versions are never trimmed.
+be trimmed and holds every other change too. Where old versions are not kept, `retention` says from
+when on none is missing.
 
 The trend is of the datasets that there are now, grouped as they are now. On a day counts what was
 stored at its end (UTC), the last version of each aspect that was written by then; a dataset that
@@ -33,6 +34,7 @@ from explorer.server.stewardship import (
 from explorer.server.store import Store, StoredAspect
 
 __all__ = [
+    "ASPECTS",
     "DAY_MILLIS",
     "CoverageDay",
     "CoverageHistories",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from explorer.cli.options import WORDS, kept_in, registry_file, token_file
+from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ Roles
   editor  also writes metadata and edits; removes nothing for good
   admin   also deletes, rolls back runs, and exports the whole catalog
 """
+_MOST_DAYS: Final = 36_500
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FOREVER: Final = "never"
 
@@ -243,18 +245,26 @@ Every option may also stand in the environment, as the name in brackets.
 """
 
 
-class _Days(click.ParamType[int | None]):
-    name = "days"
+class _Kept(click.ParamType[int | None]):
+    """How many of something are kept: a number from `least` to `most`, or all."""
+
+    def __init__(self, name: str, least: int, most: int) -> None:
+        self.name = name
+        self._least = least
+        self._most = most
 
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | None:
-        """Return the number of days; None for all."""
+        """Return the number; None for all."""
         if value == "all":
             return None
-        if not (value.isascii() and value.isdecimal() and 0 < int(value[:6]) <= 36_500):
+        if not (
+            value.isascii() and value.isdecimal() and self._least <= int(value[:7]) <= self._most
+        ):
             self.fail(
-                f"“{value}” is neither a number of days from 1 to 36500 nor all",
+                f"“{value}” is neither a number of {self.name} from {self._least} to {self._most} "
+                "nor all",
                 param,
                 ctx,
             )
@@ -316,7 +326,7 @@ class _Days(click.ParamType[int | None]):
 )
 @click.option(
     "--keep-changes",
-    type=_Days(),
+    type=_Kept("days", 1, _MOST_DAYS),
     default="30",
     show_default=True,
     metavar="DAYS|all",
@@ -325,6 +335,33 @@ class _Days(click.ParamType[int | None]):
     help=(
         "How long the change log keeps what was changed. The newest 10,000 changes, and what the "
         "search index or somebody who follows has not read, are always kept."
+    ),
+)
+@click.option(
+    "--keep-versions",
+    type=_Kept("versions", 1, 1_000_000),
+    default="all",
+    show_default=True,
+    metavar="N|all",
+    envvar="CATALOG_KEEP_VERSIONS",
+    show_envvar=True,
+    help=(
+        "How many older versions of each aspect are kept. What the change log still tells of is "
+        "kept as well. History, and going back to a text, reach as far as versions do; coverage "
+        "over time begins where none is missing."
+    ),
+)
+@click.option(
+    "--keep-timeseries-days",
+    type=_Kept("days", LEAST_DOCUMENT_DAYS, _MOST_DAYS),
+    default="all",
+    show_default=True,
+    metavar="DAYS|all",
+    envvar="CATALOG_KEEP_TIMESERIES_DAYS",
+    show_envvar=True,
+    help=(
+        "How long usage, profiles and other timeseries are kept, 31 days or more. The newest of "
+        "each is always kept. `catalog compact` gives the space of what went back to the disk."
     ),
 )
 @click.option(
@@ -350,6 +387,8 @@ def serve(
     allowed_hosts: tuple[str, ...],
     log_format: Literal["text", "json", "none"],
     keep_changes: int | None,
+    keep_versions: int | None,
+    keep_timeseries_days: int | None,
     dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
@@ -382,5 +421,5 @@ def serve(
         token_file=token_file,
         allowed_hosts=allowed_hosts,
         log_format=form,
-        keep_changes_days=keep_changes,
+        retention=server.Retention(keep_changes, keep_versions, keep_timeseries_days),
     )

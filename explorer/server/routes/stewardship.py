@@ -13,7 +13,7 @@ from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
 from explorer.server.catalog import CatalogEngine
-from explorer.server.coverage_trend import DAY_MILLIS, CoverageSeries, series_of
+from explorer.server.coverage_trend import ASPECTS, DAY_MILLIS, CoverageSeries, series_of
 from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
@@ -23,6 +23,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
+from explorer.server.retention import whole_since
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import forgive_query, read_filter
@@ -144,8 +145,8 @@ class StewardshipRoutes(Routes):
             Parameter.optional("days", "integer", "how far back", _TREND_DAYS),
             Parameter.optional("every", "string", "day or week", "day"),
         ),
-        gives="datasets, sinceMillis (the first day of which anything is known, None where nothing "
-        "is), days (the first moment of each day, oldest first), tables and columns {total, "
+        gives="datasets, sinceMillis (the first day of which all is known, None where nothing is"
+        "), days (the first moment of each day, oldest first), tables and columns {total, "
         "documented}, a number for each day, by, groups {key, name, tables, columns}, the 50 with "
         "the most left to describe first, and groupTotal",
         notes=(
@@ -186,6 +187,9 @@ class StewardshipRoutes(Routes):
         with self._catalog.coverage_histories.days() as known:
             histories = [(known[urn], keys) for urn, keys in meant if urn in known]
             since = min((one[0].day for one, _ in histories if one), default=None)
+            if since is not None:
+                trimmed = whole_since(self._catalog.store, ASPECTS).values()
+                since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
             shown = sorted(range(today, first - 1, -step))
             whole, groups = series_of(histories, shown)

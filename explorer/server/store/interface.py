@@ -187,6 +187,18 @@ class LogBounds(Struct, frozen=True):
     head: int
 
 
+class Trimmed(Struct, frozen=True):
+    """How much of the past of some entities went.
+
+    `after` is where to go on, None at the end. Of aspects that lost versions `since` has the latest
+    moment at which one of those was superseded, in milliseconds since 1970.
+    """
+
+    gone: int
+    after: int | None
+    since: Mapping[str, int] = {}
+
+
 class Placement(Struct, frozen=True):
     """Where an entity is found when browsing: its folder, from the root.
 
@@ -500,6 +512,16 @@ class Transaction(Reader, Protocol):
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
         """Drop rows from the beginning of the change log that are older than `before_millis`, none
         after the offset `through` and never the last, `most` at most; how many went."""
+
+    def trim_versions(self, keep: int, after: int, most: int) -> Trimmed:
+        """Drop the older versions but the newest `keep`, 1 or more, of each aspect of the next
+        `most` entities that have any. None goes that a row of the log tells of. `after` is 0 for
+        the first entities, and then what the call before gave."""
+
+    def trim_documents(self, before_millis: int, after: int, most: int) -> Trimmed:
+        """Drop the documents of timeseries aspects that tell of a time before `before_millis`, of
+        the next `most` entities that have any; otherwise as `trim_versions`. Of each aspect of an
+        entity the newest stays, and the newest of those whose series has no name."""
 
 
 Job = Callable[[Transaction], T]

@@ -13,6 +13,7 @@ from explorer.server.store.interface import (
     StoredFolderPage,
     TimeseriesDocument,
     TransactionChanges,
+    Trimmed,
     Write,
     counted,
     digest,
@@ -102,6 +103,8 @@ class SqliteSnapshot(SqliteReads):
 
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
+# No row of the log tells of a row `v`: its id is the offset at which it was written.
+_UNTOLD = "v.id < (SELECT coalesce(min(offset), 1 << 62) FROM log)"
 
 
 class NewEntity:
@@ -478,6 +481,46 @@ class SqliteTransaction(SqliteSnapshot):
                 break
             cut = offset
         return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
+
+    def trim_versions(self, keep: int, after: int, most: int) -> Trimmed:
+        last, end = self._next_entities("versions", after, most)
+        rows = self._run(
+            "SELECT v.id, v.name, v.until FROM (SELECT id, name, "
+            "row_number() OVER (PARTITION BY entity, name ORDER BY version DESC) AS age, "
+            "lead(time_millis) OVER (PARTITION BY entity, name ORDER BY version) AS until "
+            "FROM versions WHERE entity > ? AND entity <= ?) v WHERE v.age > ? "
+            f"AND {_UNTOLD} AND NOT EXISTS (SELECT 1 FROM log WHERE log.before = v.id)",
+            (after, last, keep),
+        ).fetchall()
+        self._run_many("DELETE FROM versions WHERE id = ?", [(row,) for row, *_ in rows])
+        since: dict[str, int] = {}
+        for _, name, until in rows:
+            since[name] = max(until, since.get(name, until))
+        return Trimmed(len(rows), end, since)
+
+    def trim_documents(self, before_millis: int, after: int, most: int) -> Trimmed:
+        last, end = self._next_entities("points", after, most)
+        newest = (
+            "SELECT max(n.at_millis) FROM points n WHERE n.entity = v.entity "
+            "AND n.aspect = v.aspect"
+        )
+        gone = self._run(
+            "DELETE FROM points AS v WHERE v.entity > ? AND v.entity <= ? AND v.at_millis < ? "
+            f"AND v.at_millis < ({newest}) AND {_UNTOLD} "
+            f"AND (v.series != '' OR v.at_millis < ({newest} AND n.series = ''))",
+            (after, last, before_millis),
+        ).rowcount
+        return Trimmed(gone, end)
+
+    def _next_entities(self, table: str, after: int, most: int) -> tuple[int, int | None]:
+        """Return the last of the next `most` entities that a table has, and where to go on."""
+        self._write_rows()
+        found = self._run(
+            f"SELECT DISTINCT entity FROM {table} WHERE entity > ? ORDER BY entity LIMIT ?",
+            (after, most),
+        ).fetchall()
+        last = found[-1][0] if found else after
+        return last, last if len(found) == most else None
 
     def set_note(self, key: str, value: str | None) -> None:
         self._cache.notes[key] = value
