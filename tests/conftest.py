@@ -1,9 +1,11 @@
 """What every test needs: one event loop, and nothing of the reader's own catalog."""
 
 import gc
+import os
 import signal
 import threading
 import time
+from asyncio import selector_events
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -83,6 +85,22 @@ def _interrupts_are_heard() -> None:
     """A run that was started in the background ignores interrupts, and so would what it starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _connections_say_whose_they_are() -> Iterator[None]:
+    """A connection that nobody closed is found when it is collected, in whatever test that is."""
+    transport: Any = selector_events._SelectorTransport  # type: ignore[attr-defined]
+    begin, describe = transport.__init__, transport.__repr__
+
+    def begin_here(self: Any, *given: Any, **named: Any) -> None:
+        self.test = os.environ.get("PYTEST_CURRENT_TEST")
+        begin(self, *given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport, "__init__", begin_here)
+        patch.setattr(transport, "__repr__", lambda self: f"{describe(self)} of {self.test}")
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -66,6 +66,7 @@ class HttpTransport:
         else:
             # Loading certificates takes longer than a first answer, so only where they are used.
             self._carrier = _tcp_transport(proxy, verify=self._base.startswith("https:"))
+        self._is_closed = False
         self._timeouts = httpx.Timeout(
             timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)
         ).as_dict()
@@ -85,7 +86,7 @@ class HttpTransport:
                 body = _unpacked(await _body(answer), headers)
                 return Answer(answer.status_code, body, headers)
             finally:
-                await answer.aclose()
+                await self._finish(answer)
         except OverflowError:
             failure = responses.too_long(self._address, _MAX_ANSWER_BYTES)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -119,11 +120,19 @@ class HttpTransport:
             async with aclosing(self._pieces(answer)) as pieces:
                 yield Streamed(answer.status_code, _headers_of(answer), pieces)
         finally:
-            await answer.aclose()
+            await self._finish(answer)
 
     async def close(self) -> None:
         """Close all connections, also those that wait for an answer."""
+        self._is_closed = True
         await self._carrier.aclose()
+
+    async def _finish(self, answer: httpx.Response) -> None:
+        await answer.aclose()
+        connection = answer.extensions.get("network_stream")
+        # One that was made while the others were closed is not known to who closed them.
+        if self._is_closed and connection is not None:
+            await connection.aclose()
 
     async def _pieces(self, answer: httpx.Response) -> AsyncGenerator[bytes, None]:
         failure = None

@@ -103,7 +103,9 @@ def test_what_was_exported_and_loaded_is_equal(catalog: Run, serving: Any, tmp_p
             "aspect": {"value": json.dumps(value)},
         }
         body = {"proposal": proposal}
-        httpx.post(f"{address}/aspects?action=ingestProposal", json=body).raise_for_status()
+        httpx.post(
+            f"{address}/aspects?action=ingestProposal", json=body, timeout=60
+        ).raise_for_status()
     file = tmp_path / "all.json"
     ran = catalog("export", str(file), url=address)
     assert (ran.code, ran.out) == (0, ""), ran

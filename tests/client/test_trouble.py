@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from explorer.client.http import HttpTransport
 from explorer.client.transport import NeverSent, Request, Retry
 from explorer.errors import (
     Busy,
+    CatalogError,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -604,3 +606,46 @@ async def test_trouble_on_a_unix_socket_is_told_as_on_tcp(
     if server is not None:
         await hung_up.wait()
         server.close()
+
+
+@pytest.mark.parametrize("carrier", ["tcp", "unix"])
+@pytest.mark.parametrize("steps", [1, 2, 5, 10, 20, 50])
+async def test_a_client_that_is_closed_while_it_connects_leaves_no_connection(
+    tmp_path: Path, carrier: str, steps: int
+) -> None:
+    met: list[asyncio.StreamWriter] = []
+    nobody_is_left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, line: asyncio.StreamWriter) -> None:
+        met.append(line)
+        nobody_is_left.clear()
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                line.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                await line.drain()
+        line.close()
+        if all(one.is_closing() for one in met):
+            nobody_is_left.set()
+
+    path = str(tmp_path / "socket")
+    if carrier == "tcp":
+        server = await asyncio.start_server(serve, "127.0.0.1")
+        transport = HttpTransport(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    else:
+        server = await asyncio.start_unix_server(serve, path)
+        transport = HttpTransport(f"unix:{path}")
+    asking = asyncio.ensure_future(transport.send(Request("GET", "/config")))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await transport.close()
+    with suppress(CatalogError):
+        await asking
+    # One that was closed already may be asked once more.
+    await transport.send(Request("GET", "/config"))
+    async with asyncio.timeout(20):
+        await nobody_is_left.wait()
+    server.close()
+    await server.wait_closed()
+    for line in met:
+        with suppress(ConnectionError):
+            await line.wait_closed()

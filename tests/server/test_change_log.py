@@ -51,7 +51,7 @@ def write(catalog: CatalogEngine, name: str, text: str, entity: str = "tag") -> 
 
 
 def page(site: str, query: str) -> dict[str, Any]:
-    answer = httpx.get(f"{site}/changes?{query}")
+    answer = httpx.get(f"{site}/changes?{query}", timeout=60)
     assert answer.status_code == 200, answer.text
     value: dict[str, Any] = answer.json()["value"]
     return value
@@ -152,7 +152,7 @@ def test_it_is_narrowed_by_entity_type_urn_and_aspect(own: CatalogEngine, site: 
     "query", ["after=-1", "after=x", "limit=1.5", "values=maybe", "urn=nonsense"]
 )
 def test_a_wrong_question_is_told_so(site: str, query: str) -> None:
-    answer = httpx.get(f"{site}/changes?{query}")
+    answer = httpx.get(f"{site}/changes?{query}", timeout=60)
     assert answer.status_code == 400
     assert answer.json()["message"]
 
@@ -347,7 +347,7 @@ def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
     trimmed: CatalogEngine, site: str, path: str
 ) -> None:
     floor = trimmed.store.log_bounds().floor
-    answer = httpx.get(f"{site}{path}?after={floor - 1}")
+    answer = httpx.get(f"{site}{path}?after={floor - 1}", timeout=60)
     assert answer.status_code == 410
     assert answer.headers["x-changes-after"] == str(floor)
     assert f"go on after {floor}" in answer.json()["message"]

@@ -102,7 +102,9 @@ class TestDialects:
         headers: Any,
         spoken: str,
     ) -> None:
-        with httpx.Client(base_url=serve(Service(caller.catalog, dialect=setting))) as http:
+        with httpx.Client(
+            base_url=serve(Service(caller.catalog, dialect=setting)), timeout=60
+        ) as http:
             found = self.ask(
                 http,
                 urn,

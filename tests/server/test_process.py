@@ -60,7 +60,9 @@ def answering(data_dir: Path, process: subprocess.Popen[str]) -> Instance:
 
 def connect(instance: Instance) -> httpx.Client:
     path = instance.address.removeprefix("unix:")
-    return httpx.Client(transport=httpx.HTTPTransport(uds=path), base_url="http://catalog")
+    return httpx.Client(
+        transport=httpx.HTTPTransport(uds=path), base_url="http://catalog", timeout=60
+    )
 
 
 def tag(name: str) -> dict[str, Any]:
@@ -226,7 +228,7 @@ def test_serving_in_the_foreground_announces_an_address_that_is_found(tmp_path: 
         assert found is not None
         assert (found.address, found.pid) == (address, process.pid)
         assert ensure(tmp_path) == found
-        assert httpx.get(f"{address}/health").status_code == 200
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
         assert address.endswith("/x")
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0

@@ -134,10 +134,10 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     }
     sent = tag("secret-in-body")
     asked = f"/aspects?action=ingestProposal&token={token}&{token}"
-    answer = httpx.post(f"{served.address}{asked}", json=sent, headers=headers)
+    answer = httpx.post(f"{served.address}{asked}", json=sent, headers=headers, timeout=60)
     assert answer.status_code == 200
     assert answer.headers["x-request-id"] == "trace-1"
-    refused = httpx.get(f"{served.address}/metrics", headers={"X-Request-Id": "bad id"})
+    refused = httpx.get(f"{served.address}/metrics", headers={"X-Request-Id": "bad id"}, timeout=60)
     made = refused.headers["x-request-id"]
     assert made != "bad id"
     assert served.stop() == 0
@@ -163,7 +163,9 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
 
 def test_a_line_of_the_log_stays_one_line_of_text(start: Start) -> None:
     served = start()
-    httpx.get(f"{served.address}/x%0Ay?urn=%1b%5B31m", headers={b"User-Agent": b"a\x9b0mb"})
+    httpx.get(
+        f"{served.address}/x%0Ay?urn=%1b%5B31m", headers={b"User-Agent": b"a\x9b0mb"}, timeout=60
+    )
     assert served.stop() == 0
     text = served.log.read_text()
     assert "GET /x%0Ay?urn=%1b%5B31m 404 " in text
@@ -194,16 +196,16 @@ def test_other_host_names_are_answered_when_they_were_allowed(
     start: Start, named: tuple[str, ...], status: int
 ) -> None:
     served = start(*named)
-    answer = httpx.get(f"{served.address}/config", headers={"Host": "my.host"})
+    answer = httpx.get(f"{served.address}/config", headers={"Host": "my.host"}, timeout=60)
     assert answer.status_code == status
-    assert httpx.get(f"{served.address}/config").status_code == 200
+    assert httpx.get(f"{served.address}/config", timeout=60).status_code == 200
 
 
 def test_the_dialect_can_be_settled_for_everybody(start: Start) -> None:
     served = start("--dialect", "datahub")
-    httpx.post(f"{served.address}/aspects?action=ingestProposal", json=tag("a"))
+    httpx.post(f"{served.address}/aspects?action=ingestProposal", json=tag("a"), timeout=60)
     body = {"input": "*", "entity": "tag", "start": 0, "count": 1}
-    hits = httpx.post(f"{served.address}/entities?action=search", json=body).json()
+    hits = httpx.post(f"{served.address}/entities?action=search", json=body, timeout=60).json()
     assert hits["value"]["entities"][0]["entity"] == "urn:li:tag:a"
 
 

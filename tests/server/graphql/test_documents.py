@@ -437,7 +437,7 @@ def test_others_are_answered_while_a_long_document_is_read(caller: Caller) -> No
     long = f"{{ {names} }}"
     caller.graphql("{ __typename }")
     reading = threading.Thread(target=caller.graphql, args=(long,))
-    with httpx.Client(base_url=caller.http.base_url) as other:
+    with httpx.Client(base_url=caller.http.base_url, timeout=60) as other:
         other.get("/health")
         reading.start()
         answered = 0
