@@ -512,7 +512,10 @@ class CatalogEngine:
             if retention.document_days is not None:
                 trim_documents(self.store, retention.document_days, self._is_closing.is_set)
 
-        self._repeat(trim, "catalog-retention", "what is older than is kept was not dropped")
+        thread = self._repeat(
+            trim, "catalog-retention", "what is older than is kept was not dropped"
+        )
+        self._tasks.append(thread)
 
     def keep_use(self) -> None:
         """Count the use of 30 days anew, now and every hour, until the catalog is closed."""

@@ -4,7 +4,8 @@
 
 Prints the best and the median time from the key to the text in its place, drawn once, and from a
 letter to the text with it, in ms: what the clock says, and what of it the thread of the screen
-worked. The garbage collector runs as it does in the program. Ends with status 1 where the median of
+worked. A text of one sentence stands above: what the screen itself takes, and the waits of the test
+pilot. The garbage collector runs as it does in the program. Ends with status 1 where the median of
 that work is more than allowed.
 """
 
@@ -34,6 +35,7 @@ from explorer.tui.screens.editor.text_area import DescriptionArea
 
 TABLE = Urn.dataset("hive", "benchmark.long_text")
 SENTENCE = "One row an *order*, with `net_amount` and [a link](https://catalog.example/a). "
+BASELINE = "a sentence"
 KINDS = {
     "paragraphs": f"# Part\n\n{SENTENCE * 5}\n\n",
     "list": "- an item with **bold** text and some more words\n",
@@ -53,6 +55,7 @@ def main() -> int:
     gc.disable()
     size = given.kilobytes * 1000
     texts = {name: (piece * (size // len(piece) + 1))[:size] for name, piece in KINDS.items()}
+    texts = {BASELINE: SENTENCE, **texts}
     with tempfile.TemporaryDirectory() as directory:
         os.environ["CATALOG_STATE_DIR"] = f"{directory}/state"
         data_dir = Path(directory) / "catalog"
@@ -106,7 +109,8 @@ async def _measure(data_dir: Path, names: list[str], rounds: int) -> float:
                 for times in zip(*measured, strict=True)
             ]
             print(f"{name:14}{''.join(f'{cell:>12}' for cell in cells)}", flush=True)
-            worst = max(worst, statistics.median(work for _, work in opened))
+            if name != BASELINE:
+                worst = max(worst, statistics.median(work for _, work in opened))
             await pilot.press("down")
     return worst
 
