@@ -34,19 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--idle-seconds", type=float, default=300.0, help="leave after so long without a request"
     )
-    for option, variable, default, metavar, kept in (
-        ("--keep-changes", "CATALOG_KEEP_CHANGES", "30", "DAYS|all", "changes in the change log"),
-        ("--keep-versions", "CATALOG_KEEP_VERSIONS", "all", "N|all", "older versions"),
-        (
-            *("--keep-timeseries-days", "CATALOG_KEEP_TIMESERIES_DAYS", "all", "DAYS|all"),
-            "documents of timeseries aspects",
-        ),
+    for option, variable, default, metavar in (
+        ("--keep-changes", "CATALOG_KEEP_CHANGES", str(Retention().changes_days), "DAYS|all"),
+        ("--keep-versions", "CATALOG_KEEP_VERSIONS", "all", "N|all"),
+        ("--keep-timeseries-days", "CATALOG_KEEP_TIMESERIES_DAYS", "all", "DAYS|all"),
     ):
         parser.add_argument(
             option,
             default=os.environ.get(variable, default),
             metavar=metavar,
-            help=f"how many {kept} are kept, as for `catalog serve` [env: {variable}]",
+            help=f"as of `catalog serve` [env: {variable}]",
         )
     given = parser.parse_args(arguments)
     retention = Retention(

@@ -22,8 +22,8 @@ LEAST_DOCUMENT_DAYS: Final = 31
 """Use is counted over 30 days."""
 
 _SINCE: Final = "versions_since"
-# What one job of the writer looks at: with fifty versions of an aspect each about 5 ms.
-_ENTITIES: Final = 200
+# What one job of the writer looks at: with fifty versions of an aspect each some 10 ms.
+_ENTITIES: Final = 25
 _DAY_MILLIS: Final = 86_400_000
 
 

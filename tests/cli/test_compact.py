@@ -79,6 +79,7 @@ def test_a_directory_without_a_catalog_is_told(catalog: Run, tmp_path: Path) -> 
     ("option", "given", "reason"),
     [
         ("--keep-versions", "0", "“0” is neither a number of versions from 1 to 1000000 nor all"),
+        ("--keep-versions", "10000000", "neither a number of versions from 1 to 1000000 nor all"),
         ("--keep-timeseries-days", "30", "neither a number of days from 31 to 36500 nor all"),
         ("--keep-changes", "-1", "neither a number of days from 1 to 36500 nor all"),
     ],

@@ -259,9 +259,8 @@ class _Kept(click.ParamType[int | None]):
         """Return the number; None for all."""
         if value == "all":
             return None
-        if not (
-            value.isascii() and value.isdecimal() and self._least <= int(value[:7]) <= self._most
-        ):
+        is_number = value.isascii() and value.isdecimal() and len(value) <= len(str(self._most))
+        if not (is_number and self._least <= int(value) <= self._most):
             self.fail(
                 f"“{value}” is neither a number of {self.name} from {self._least} to {self._most} "
                 "nor all",

@@ -104,7 +104,7 @@ class SqliteSnapshot(SqliteReads):
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
 # No row of the log tells of a row `v`: its id is the offset at which it was written.
-_UNTOLD = "v.id < (SELECT coalesce(min(offset), 1 << 62) FROM log)"
+_NOT_IN_LOG = "v.id < (SELECT coalesce(min(offset), 1 << 62) FROM log)"
 
 
 class NewEntity:
@@ -489,7 +489,7 @@ class SqliteTransaction(SqliteSnapshot):
             "row_number() OVER (PARTITION BY entity, name ORDER BY version DESC) AS age, "
             "lead(time_millis) OVER (PARTITION BY entity, name ORDER BY version) AS until "
             "FROM versions WHERE entity > ? AND entity <= ?) v WHERE v.age > ? "
-            f"AND {_UNTOLD} AND NOT EXISTS (SELECT 1 FROM log WHERE log.before = v.id)",
+            f"AND {_NOT_IN_LOG} AND NOT EXISTS (SELECT 1 FROM log WHERE log.before = v.id)",
             (after, last, keep),
         ).fetchall()
         self._run_many("DELETE FROM versions WHERE id = ?", [(row,) for row, *_ in rows])
@@ -506,7 +506,7 @@ class SqliteTransaction(SqliteSnapshot):
         )
         gone = self._run(
             "DELETE FROM points AS v WHERE v.entity > ? AND v.entity <= ? AND v.at_millis < ? "
-            f"AND v.at_millis < ({newest}) AND {_UNTOLD} "
+            f"AND v.at_millis < ({newest}) AND {_NOT_IN_LOG} "
             f"AND (v.series != '' OR v.at_millis < ({newest} AND n.series = ''))",
             (after, last, before_millis),
         ).rowcount
