@@ -3,11 +3,11 @@
     python -m tests.benchmarks [--size 10k|100k|1m] [--only load,search,…] [--json FILE]
         [--keep DIRECTORY]
 
-A catalog like a real one is made (`catalogs.py`), loaded, and asked over HTTP. Baselines are timed
-in the same run: SQLite that takes the same rows, an FTS5 table of the same texts, and a bare server
-that answers a constant. Read the ratios, and only those of a machine with nothing else to do; the
-load of the machine stands at the head of the table. With `--keep` the catalog stays in a directory,
-and is found there by the next run.
+A catalog like a real one is made (`generated_catalog.py`), loaded, and asked over HTTP. Baselines
+are timed in the same run: SQLite that takes the same rows, an FTS5 table of the same texts, and a
+bare server that answers a constant. Read the ratios, and only those of a machine with nothing else
+to do; the load of the machine stands at the head of the table. With `--keep` the catalog stays in a
+directory, and is found there by the next run.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from catalogs import HUB, LONG_SERIES, Catalogs
+from generated_catalog import HUB, LONG_SERIES, GeneratedCatalog
 from search import NOUNS
 from service import BARE, Client, serve, stop
 
@@ -107,7 +107,7 @@ def memory_mb(pid: int, kind: str = "RssAnon") -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-def _of(work: Callable[[str], object], text: Callable[[int], str], at: int) -> object:
+def _with_text(work: Callable[[str], object], text: Callable[[int], str], at: int) -> object:
     return work(text(at))
 
 
@@ -117,7 +117,7 @@ def progress(text: str) -> None:
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def write_file(made: Catalogs, path: Path) -> float:
+def write_file(made: GeneratedCatalog, path: Path) -> float:
     """Write a catalog as JSON lines; gives the bytes of a dataset."""
     with path.open("w") as file:
         for number in range(made.count):
@@ -129,7 +129,7 @@ def write_file(made: Catalogs, path: Path) -> float:
     return path.stat().st_size / made.count
 
 
-def rows_a_second(made: Catalogs, directory: Path) -> float:
+def rows_a_second(made: GeneratedCatalog, directory: Path) -> float:
     """How many datasets a second SQLite takes as rows of JSON, flushed once in 200."""
     count = min(made.count, 10_000)
     rows = sqlite3.connect(directory / "rows.db", isolation_level=None)
@@ -156,14 +156,14 @@ def rows_a_second(made: Catalogs, directory: Path) -> float:
 class Texts:
     """The baseline of searches: an FTS5 table, ranked by bm25, with facets in a table beside it."""
 
-    def __init__(self, made: Catalogs, path: Path) -> None:
+    def __init__(self, made: GeneratedCatalog, path: Path) -> None:
         is_new = not path.exists()
         self._rows = sqlite3.connect(path, isolation_level=None)
         self._rows.execute("PRAGMA cache_size = -200000")
         if is_new:
             self._fill(made)
 
-    def _fill(self, made: Catalogs) -> None:
+    def _fill(self, made: GeneratedCatalog) -> None:
         run = self._rows.execute
         run("PRAGMA synchronous = OFF")
         run("CREATE VIRTUAL TABLE f USING fts5(name, words, prefix='2 3')")
@@ -229,7 +229,7 @@ def bare_server() -> Iterator[Client]:
 class Suite:
     """One run: a catalog, its server, and the parts that are measured."""
 
-    def __init__(self, made: Catalogs, directory: Path, table: Table, bare: Client) -> None:
+    def __init__(self, made: GeneratedCatalog, directory: Path, table: Table, bare: Client) -> None:
         self.made = made
         self.directory = directory
         self.table = table
@@ -346,9 +346,11 @@ class Suite:
             return self._ask("/entities?action=browse", asked)
 
         for name, text in (("one term", one), ("two terms", pair)):
-            baseline = timed(few, partial(_of, texts.page, text))
+            baseline = timed(few, partial(_with_text, texts.page, text))
             self.table.times(
-                f"search page, {name}", timed(REQUESTS, partial(_of, self._search, text)), baseline
+                f"search page, {name}",
+                timed(REQUESTS, partial(_with_text, self._search, text)),
+                baseline,
             )
         baseline = timed(few, lambda at: texts.top(one(at), 2_000))
         deep = timed(REQUESTS, lambda at: self._search(one(at), start=2_000))
@@ -429,7 +431,7 @@ class Suite:
 
     def busy(self) -> None:
         """What others wait while a bulk load runs over HTTP, and how fast it is."""
-        more = Catalogs(MOST_OVER_HTTP, seed=8)
+        more = GeneratedCatalog(MOST_OVER_HTTP, seed=8)
         count = min(self.made.count, MOST_OVER_HTTP)
         ended = threading.Event()
         speeds: list[float] = []
@@ -489,7 +491,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, bare_server() as bare:
         directory = given.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
-        Suite(Catalogs(SIZES[given.size]), directory, table, bare).run(parts)
+        Suite(GeneratedCatalog(SIZES[given.size]), directory, table, bare).run(parts)
     if given.json:
         about = {"size": SIZES[given.size], "load": load, "processors": processors}
         given.json.write_text(json.dumps({**about, "rows": table.rows}, indent=1))

@@ -14,8 +14,10 @@ import pytest
 import uvicorn
 
 from explorer.metadata.registry import load_registry
+from explorer.server import catalog as catalog_module
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
+from explorer.server.coverage_trend import DAY_MILLIS
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits, connection_factory, listen_on_tcp
 
@@ -169,6 +171,18 @@ def fresh(tmp_path: Path) -> Iterator[Callable[[], CatalogEngine]]:
     yield reopen
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets the day (since 1970) on which the catalog writes."""
+    hour = iter(range(1_000_000))
+
+    def turn(day: int) -> None:
+        moment = day * DAY_MILLIS + 3_600_000 + next(hour)
+        monkeypatch.setattr(catalog_module, "_now_millis", lambda: moment)
+
+    return turn
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 
 from explorer.errors import Busy, NotFound
 from explorer.metadata import Proposal, Urn
-from explorer.server import catalog as engine
 from explorer.server import coverage_trend
 from explorer.server.catalog import CatalogEngine
 from explorer.server.coverage_trend import ASPECTS, DAY_MILLIS, CoverageHistories, series_of
@@ -27,18 +26,6 @@ TEXTS = ("", " ", "A text.", "Another.")
 
 def urn_of(name: object) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,trend.{name},PROD)"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Sets the day (since 1970) on which the catalog writes."""
-    hour = iter(range(1_000_000))
-
-    def turn(day: int) -> None:
-        moment = day * DAY_MILLIS + 3_600_000 + next(hour)
-        monkeypatch.setattr(engine, "_now_millis", lambda: moment)
-
-    return turn
 
 
 def write(catalog: CatalogEngine, urn: str, aspect: str, value: dict[str, Any]) -> None:

@@ -9,10 +9,8 @@ from typing import Any, cast
 
 import httpx
 import orjson
-import pytest
 
 from explorer.metadata import Proposal, Urn
-from explorer.server import catalog as engine
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import Finding, check
@@ -29,18 +27,6 @@ def urn_of(name: object) -> str:
 
 def never() -> bool:
     return False
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Sets the day (since 1970) on which the catalog writes."""
-    hour = iter(range(1_000_000))
-
-    def turn(day: int) -> None:
-        moment = day * DAY_MILLIS + 3_600_000 + next(hour)
-        monkeypatch.setattr(engine, "_now_millis", lambda: moment)
-
-    return turn
 
 
 def write(catalog: CatalogEngine, urn: str, aspect: str, value: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Catalogs of any size that look like real ones: names by Zipf's law, lineage in layers, usage.
 
-What a dataset has depends on its number and the seed alone.
+What a dataset has depends on its number and the seed alone, but for the days of its timeseries.
 """
 
 import itertools
@@ -28,7 +28,7 @@ _MEASURED = 50
 Proposal = dict[str, Any]
 
 
-class Catalogs:
+class GeneratedCatalog:
     """The datasets of a catalog of `count`, each with 15 columns and seven to eight aspects."""
 
     def __init__(self, count: int, seed: int = 7) -> None:
@@ -131,7 +131,7 @@ class Catalogs:
     def documents(self, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """The documents of timeseries aspects that a dataset has, by the names of these."""
         chance = random.Random(self._seed << 41 | number)
-        today = int(time.time()) // 86_400 * _DAY_MILLIS // 1_000 * 1_000
+        today = int(time.time() // 86_400) * _DAY_MILLIS
         days = LONG_SERIES if number == 0 else 30 if number % _MEASURED == 0 else 0
         for day in range(days):
             yield (
