@@ -2,15 +2,19 @@
 
 import gc
 import os
+import shutil
 import signal
 import threading
 import time
 from asyncio import selector_events
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
+
+from explorer import instance
 
 # A test process keeps the tests and several catalogs alive, and each full collection visits all of
 # them: with Python's own thresholds that is a third of the time that the tests take.
@@ -51,6 +55,54 @@ def serving_catalog(directory: Any, gate: Any = None) -> Iterator[str]:
             yield address
     finally:
         catalog.close()
+
+
+def stop_service(directory: Path) -> None:
+    """End the service of a directory and wait until it has gone; one that was not asked for a while
+    has gone by itself."""
+    running = instance.find(directory)
+    if running is not None:
+        with suppress(ProcessLookupError):
+            os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + 20
+    while instance.is_held(directory) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+SampleAt: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
+
+
+@pytest.fixture(scope="session")
+def sample_at(tmp_path_factory: pytest.TempPathFactory) -> SampleAt:
+    """Puts the sample into a new directory, whose service has ended when the context does:
+    `with sample_at(directory)`.
+
+    The first of a run is made by a service, as anybody's first start makes it; the others are
+    copies of its files.
+    """
+    import fcntl
+
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent
+    first = run / "sample"
+
+    @contextmanager
+    def place(directory: Path) -> Iterator[Path]:
+        with (run / "sample.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not first.exists():
+                made = run / "sample.new"
+                instance.ensure(made)
+                stop_service(made)
+                made.rename(first)
+        shutil.copytree(
+            first, directory, ignore=shutil.ignore_patterns("service.*"), dirs_exist_ok=True
+        )
+        yield directory
+        stop_service(directory)
+
+    return place
 
 
 def schema_metadata(

@@ -176,14 +176,14 @@ def _read_until(terminal: int, *words: str) -> str:
 def test_killed_again_and_again_it_ends_with_exactly_what_was_accepted(
     command: tuple[str, ...], address: str, tmp_path: Path
 ) -> None:
-    places = [(urn, column) for urn in TABLES for column in COLUMNS]
+    places = [(urn, column) for urn in TABLES for column in COLUMNS[:35]]
     changeset = staged(tmp_path / "all.changes.jsonl", places)
     for item in changeset.items:
         changeset.decide(item.number, "accepted", "urn:li:corpuser:omar")
     variables = environment(CATALOG_STATE_DIR=str(tmp_path / "state"))
     arguments = (*command, "docs", "review", str(changeset.path), "--apply", "--url", address)
     kills = 0
-    for goal in (30, 150, 300, 420):
+    for goal in (30, 90, 140):
         with subprocess.Popen(
             arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=variables
         ) as process:
@@ -193,10 +193,10 @@ def test_killed_again_and_again_it_ends_with_exactly_what_was_accepted(
                 time.sleep(0.01)
             kills += process.poll() is None
             process.kill()
-    assert kills == 4
+    assert kills == 3
     done = subprocess.run(arguments, capture_output=True, env=variables, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert StagedChangeset.open(changeset.path).counts() == {"applied": 500}
+    assert StagedChangeset.open(changeset.path).counts() == {"applied": len(places)}
     assert texts(address) == {place: f"About {place[1]}." for place in places}
     entries = list(Journal(tmp_path / "state" / JOURNAL))
     assert {entry.save for entry in entries} == {changeset.id}

@@ -176,7 +176,7 @@ json_values = st.recursive(
 documents = st.dictionaries(st.sampled_from(["fields", "owners", "a"]), json_values, max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(documents, documents)
 def test_any_two_values_are_compared_the_same_way_each_time(before: Any, after: Any) -> None:
     assert difference(before, before) == ()

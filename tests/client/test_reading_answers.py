@@ -354,7 +354,7 @@ PROPERTIES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(RECORDS)), any_json, max_size=4), any_json)
 def test_nothing_a_server_says_breaks_reading(aspects: Any, body: Any) -> None:
     wrapped = {name: {"value": value, "created": value} for name, value in aspects.items()}

@@ -1,8 +1,5 @@
 """The notebook's objects are asked of a real catalog: an embedded one that holds the sample."""
 
-import os
-import signal
-import time
 from base64 import b64decode
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -12,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from explorer import Catalog, instance
+from explorer import Catalog
+from tests.conftest import SampleAt
 
 ALLOWED = {
     "a": {"href", "target", "rel", "style"},
@@ -129,34 +127,26 @@ def read() -> Any:
 
 
 @pytest.fixture(scope="session")
-def cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+def cat(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """A catalog of this machine that holds the sample; gone afterwards."""
-    directory = tmp_path_factory.mktemp("notebook") / "catalog"
-    with Catalog(data_dir=directory) as catalog:
+    with (
+        sample_at(tmp_path_factory.mktemp("notebook") / "catalog") as directory,
+        Catalog(data_dir=directory) as catalog,
+    ):
         yield catalog
-    end(directory)
 
 
 @pytest.fixture(scope="module")
-def own_cat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+def own_cat(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     """A catalog as `cat`, for the tests of one module that write into it."""
-    directory = tmp_path_factory.mktemp("own") / "catalog"
-    with Catalog(data_dir=directory) as catalog:
+    with (
+        sample_at(tmp_path_factory.mktemp("own") / "catalog") as directory,
+        Catalog(data_dir=directory) as catalog,
+    ):
         yield catalog
-    end(directory)
 
 
 @pytest.fixture(autouse=True)
 def _no_drafts_of_other_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What one test leaves unsaved is no other test's."""
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
-
-
-def end(directory: Any) -> None:
-    running = instance.find(directory)
-    if running is None:
-        return
-    os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + 20
-    while instance.is_held(directory) and time.monotonic() < deadline:
-        time.sleep(0.05)

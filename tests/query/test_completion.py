@@ -173,7 +173,7 @@ def mistake(text: Any) -> Any:
     return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.integers(0, 60))
 def test_no_completion_makes_a_mistake_before_the_cursor(text: Any, cursor: Any) -> None:
     cursor = min(cursor, len(text))

@@ -636,7 +636,9 @@ texts = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(table=texts, column=texts, flow=texts, folded=texts, fresh=texts, crlf=st.booleans())
 @example(table="{{ '{{' }}\n", column="{{{", flow="{%\r", folded="{\n", fresh="a}}\n\n", crlf=True)
 def test_what_is_exported_is_imported_without_a_change(

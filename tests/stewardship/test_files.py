@@ -84,7 +84,7 @@ def rows(draw: Any) -> Any:
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(written=st.lists(rows(), max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @example(written=[Row(URN, "t", f"c{at}", "", text, text) for at, text in enumerate(HOSTILE)])
 @example(written=[])
 def test_what_is_read_is_what_was_written(form: Any, written: Any) -> None:

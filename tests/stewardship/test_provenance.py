@@ -170,7 +170,7 @@ NUMBERS = iter(range(1_000_000))
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     held=st.dictionaries(

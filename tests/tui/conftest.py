@@ -4,10 +4,9 @@ import asyncio
 import os
 import re
 import shutil
-import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -18,12 +17,13 @@ from textual._compositor import Compositor, LayoutUpdate
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
-from explorer import config, instance
+from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.client.journal import JOURNAL
 from explorer.tui.app import CatalogApp
 from explorer.tui.screens.search.box import SearchBox
 from explorer.tui.widgets.rows import Rows
+from tests.conftest import SampleAt
 
 # How long to wait for something to be on the screen; a busy machine takes that long.
 SECONDS = 40
@@ -80,30 +80,17 @@ def _unseen_paint(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Compositor, "render_update", render)
 
 
-@contextmanager
-def service(directory: Path) -> Iterator[Path]:
-    """A catalog of its own with the sample on it, served until the end."""
-    running = instance.ensure(directory)
-    yield directory
-    # One that was not asked for a while has gone by itself.
-    with suppress(ProcessLookupError):
-        os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + 10
-    while instance.is_held(directory) and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def sample(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A catalog that no test writes to."""
-    with service(tmp_path_factory.mktemp("read") / "catalog") as directory:
+    with sample_at(tmp_path_factory.mktemp("read") / "catalog") as directory:
         yield directory
 
 
 @pytest.fixture(scope="session")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def desk(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A catalog that tests write to."""
-    with service(tmp_path_factory.mktemp("write") / "catalog") as directory:
+    with sample_at(tmp_path_factory.mktemp("write") / "catalog") as directory:
         yield directory
 
 

@@ -1,8 +1,6 @@
 """Browsing: folders of any size, filtered, reloaded, and where an entity stands in them."""
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +10,6 @@ from urllib.parse import unquote
 import orjson
 import pytest
 
-from explorer import instance
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
@@ -20,6 +17,7 @@ from explorer.tui.screens.browse import BrowseTree, FolderRows
 from explorer.tui.screens.folders import PAGE
 from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.state import TerminalState
+from tests.conftest import SampleAt
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -47,18 +45,13 @@ def proposals() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def large(sample_at: SampleAt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The sample, and a folder of more than a thousand entries."""
-    directory = tmp_path_factory.mktemp("large") / "catalog"
-    running = instance.ensure(directory)
-    with Catalog(data_dir=directory) as catalog:
-        report = catalog.ingest_batch(proposals())
-        assert not report.refused
-    yield directory
-    os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + 10
-    while instance.is_held(directory) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    with sample_at(tmp_path_factory.mktemp("large") / "catalog") as directory:
+        with Catalog(data_dir=directory) as catalog:
+            report = catalog.ingest_batch(proposals())
+            assert not report.refused
+        yield directory
 
 
 def tree_of(reader: Reader) -> Any:

@@ -61,7 +61,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.integers(5, 60))
 def test_a_description_without_markdown_looks_as_if_it_had_been_read_as_such(
     text: Any, width: Any

@@ -39,7 +39,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=1, max_size=3))
 def test_what_is_shortened_looks_the_same_in_every_cell(cells: Cells, writes: Any) -> None:
     # Whatever others left there before, where anything is styled at all.

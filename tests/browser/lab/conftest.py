@@ -27,7 +27,8 @@ from urllib.request import ProxyHandler, build_opener
 import nbformat
 import pytest
 
-from explorer import Catalog, instance
+from explorer import Catalog
+from tests.conftest import SampleAt
 
 START_SECONDS = 90
 
@@ -239,17 +240,10 @@ def answering() -> Any:
 
 
 @pytest.fixture(scope="module")
-def data_dir() -> Iterator[Any]:
+def data_dir(sample_at: SampleAt) -> Iterator[Any]:
     """Where a catalog lies that holds the sample; its path is short enough for a socket."""
-    with TemporaryDirectory() as folder:
-        directory = Path(folder) / "c"
+    with TemporaryDirectory() as folder, sample_at(Path(folder) / "c") as directory:
         yield directory
-        serving = instance.find(directory)
-        if serving is not None:
-            os.kill(serving.pid, signal.SIGTERM)
-        deadline = time.monotonic() + 20
-        while instance.is_held(directory) and time.monotonic() < deadline:
-            time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

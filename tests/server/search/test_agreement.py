@@ -146,7 +146,7 @@ def ask(
 
 @given(documents(), documents(), st.integers(0, 3), QUERIES)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_both_layers_and_any_mixture_of_them_answer_alike(
     registry: Registry, first: list[Document], second: list[Document], gone: int, queries: list[Any]

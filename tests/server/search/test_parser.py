@@ -147,7 +147,7 @@ TYPED = st.lists(st.one_of(SIGNS, st.text(max_size=6)), max_size=12).map("".join
 
 
 @given(TYPED)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_no_text_is_an_error(text: str) -> None:
     read(text)
 
@@ -183,7 +183,7 @@ def test_no_text_is_an_error_for_the_index(
     index = filled(dataset("db.orders"), dataset("a"))
 
     @given(TYPED)
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     def ask(text: str) -> None:
         page = search(index, text)
         assert page.total == len(page.hits) <= 2

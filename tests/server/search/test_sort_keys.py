@@ -203,7 +203,7 @@ SORT = st.lists(
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 3), SORT)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_memory_and_disk_sort_alike_however_the_pages_are_cut(
     registry: Registry,
