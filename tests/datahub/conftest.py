@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-import platformdirs
 import pytest
 
-RELEASE = "1.7.0.17"
+from tests.datahub.environments import RELEASE, NotInstalled, install_release
+
 # A command of DataHub's takes one to two seconds, most of it for its imports; the tools of agents
 # together take twenty. Only what hangs is ended.
 _PATIENCE_SECONDS = 300
@@ -144,41 +143,19 @@ class Served:
         return answer.status_code == 200
 
 
-def install(release: str, *pins: str, extras: str = "datahub-rest") -> Path:
-    """Where the programs of a release are; installed once for this user, found there from then on.
-
-    `pins` are what it needs beside itself. Skips the test where it cannot be installed.
-    """
-    wanted = f"acryl-datahub[{extras}]=={release}"
-    return install_packages(f"datahub-{release}", wanted, *pins)
-
-
-def install_packages(name: str, *packages: str) -> Path:
-    """Where the programs of an environment with these packages are; installed once for this user,
-    found there from then on. Skips the test where they cannot be installed."""
-    home = platformdirs.user_cache_path("catalog-explorer-tests") / name
-    folder = home / ("Scripts" if os.name == "nt" else "bin")
-    installed = home / "complete"
-    if installed.exists() and installed.read_text() == " ".join(packages):
-        return folder
-    if not installed.exists():
-        venv.create(home, clear=True)
-    # What is never imported need not be compiled.
-    options = ("install", "--quiet", "--no-compile", "--no-warn-conflicts")
-    pip = (sys.executable, "-m", "pip", "--python", str(folder / "python"))
-    command = [*pip, *options, *packages]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    if done.returncode:
-        pytest.skip(f"{packages[0]} cannot be installed here: {done.stderr.strip()[-300:]}")
-    installed.write_text(" ".join(packages))
-    return folder
+def installed(install: Callable[..., Path], *arguments: str) -> Path:
+    """Where an environment's programs are; skips the test where it cannot be installed."""
+    try:
+        return install(*arguments)
+    except NotInstalled as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
 def datahub_folder() -> Path:
     """Where the programs of the newest release are, with its source for SQL databases."""
     named = os.environ.get("DATAHUB_BIN")
-    return Path(named) if named else install(RELEASE, extras="datahub-rest,sqlalchemy")
+    return Path(named) if named else installed(install_release, RELEASE)
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +199,8 @@ def datahub_of(datahub_folder: Path, served: Served, tmp_path: Path) -> Callable
     catalog."""
 
     def of(release: str, *pins: str) -> DataHub:
-        folder = datahub_folder if release == RELEASE else install(release, *pins)
+        is_newest = release == RELEASE
+        folder = datahub_folder if is_newest else installed(install_release, release, *pins)
         return DataHub(folder, served.address, tmp_path)
 
     return of

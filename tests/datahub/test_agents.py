@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.datahub.conftest import DataHub, Served, install_packages
+from tests.datahub.conftest import DataHub, Served, installed
+from tests.datahub.environments import install_agents
 
 # The first test may install the tools.
 pytestmark = pytest.mark.timeout(900)
 
 SCRIPT = Path(__file__).with_name("agent_session.py")
-PACKAGES = (
-    "mcp-server-datahub==0.7.1",
-    "datahub-agent-context==1.7.0.17",
-    "acryl-datahub==1.6.0.6",
-)
 WITHOUT_GRAPHQL = (
     "import sys; sys.modules['graphql'] = None; from datahub.entrypoints import main; main()"
 )
@@ -51,7 +47,7 @@ def sample(served: Served) -> Any:
 @pytest.fixture(scope="module")
 def agents(sample: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The environment of the tools, pointed at the served catalog."""
-    folder = install_packages("datahub-agents", *PACKAGES)
+    folder = installed(install_agents)
     return DataHub(folder, sample.address, tmp_path_factory.mktemp("home"))
 
 

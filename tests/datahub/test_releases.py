@@ -8,24 +8,22 @@ from typing import Any
 import pytest
 
 from tests.datahub.conftest import DataHub
+from tests.datahub.environments import OLD_RELEASES, RELEASES
 
 # The first test of a release may install it.
 pytestmark = pytest.mark.timeout(900)
 
 SCRIPT = Path(__file__).with_name("release_session.py")
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,released.orders,PROD)"
-# By release what it needs beside itself on a current Python.
-CURRENT = {"0.14.1.12": (), "1.0.0.3": (), "1.7.0.17": ()}
-OLD = {"0.10.5.5": ("setuptools<80",), "0.12.1.5": ("setuptools<80", "pydantic<2")}
 # Releases of 2023, which take minutes to install: only where somebody asks for them.
-RELEASES = CURRENT | (OLD if os.environ.get("DATAHUB_OLD_RELEASES") else {})
+ASKED = RELEASES | (OLD_RELEASES if os.environ.get("DATAHUB_OLD_RELEASES") else {})
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", ASKED)
 def test_the_command_and_the_sdk_of_a_release_work(
     datahub_of: Callable[..., DataHub], release: Any
 ) -> None:
-    datahub = datahub_of(release, *RELEASES[release])
+    datahub = datahub_of(release, *ASKED[release])
     said = datahub.python(SCRIPT)
     assert said["commands"] == {
         "get": True,

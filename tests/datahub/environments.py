@@ -1,0 +1,63 @@
+"""The environments of DataHub's releases and tools, each installed once for this user.
+
+`python -m tests.datahub.environments` installs all of them ahead of the tests; nothing but the
+standard library and a pip that knows `--python` is needed.
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+RELEASE = "1.7.0.17"
+# By release what it needs beside itself on a current Python.
+RELEASES: dict[str, tuple[str, ...]] = {"0.14.1.12": (), "1.0.0.3": (), RELEASE: ()}
+OLD_RELEASES = {"0.10.5.5": ("setuptools<80",), "0.12.1.5": ("setuptools<80", "pydantic<2")}
+AGENTS = (
+    "mcp-server-datahub==0.7.1",
+    "datahub-agent-context==1.7.0.17",
+    "acryl-datahub==1.6.0.6",
+)
+
+
+class NotInstalled(Exception):
+    """An environment cannot be installed here; the message says why."""
+
+
+def install_release(release: str, *pins: str) -> Path:
+    """Where the programs of a release are; `pins` are what it needs beside itself. The newest has
+    its source for SQL databases."""
+    extras = "datahub-rest,sqlalchemy" if release == RELEASE else "datahub-rest"
+    return _install(f"datahub-{release}", f"acryl-datahub[{extras}]=={release}", *pins)
+
+
+def install_agents() -> Path:
+    """Where the programs of DataHub's tools for agents are."""
+    return _install("datahub-agents", *AGENTS)
+
+
+def _install(name: str, *packages: str) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache / "catalog-explorer-tests" / name
+    folder = home / ("Scripts" if os.name == "nt" else "bin")
+    installed = home / "complete"
+    if installed.exists() and installed.read_text() == " ".join(packages):
+        return folder
+    if not installed.exists():
+        venv.create(home, clear=True)
+    # What is never imported need not be compiled.
+    options = ("install", "--quiet", "--no-compile", "--no-warn-conflicts")
+    pip = (sys.executable, "-m", "pip", "--python", str(folder / "python"))
+    command = [*pip, *options, *packages]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode:
+        raise NotInstalled(f"{packages[0]} cannot be installed here: {done.stderr.strip()[-300:]}")
+    installed.write_text(" ".join(packages))
+    return folder
+
+
+if __name__ == "__main__":
+    for release, pins in RELEASES.items():
+        install_release(release, *pins)
+    install_agents()
