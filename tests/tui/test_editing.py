@@ -489,7 +489,8 @@ async def test_a_long_text_is_broken_once_and_drawn_when_it_is_in_its_place(
 ) -> None:
     urn = dataset(desk, "long_text", "a")
     lines = [
-        f"line {number} of a text that is longer than the pane is wide" for number in range(99)
+        f"line {number} of a text that is longer than the pane is wide, and goes on below"
+        for number in range(99)
     ]
     with Catalog(data_dir=desk) as catalog:
         catalog.describe(urn, "\n".join(lines))

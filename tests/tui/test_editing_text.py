@@ -1,5 +1,6 @@
 """The text in the editor: what comes out is what went in, whatever was done and undone."""
 
+import gc
 import random
 import re
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.geometry import Offset
 from textual.widgets.text_area import Selection, WrappedDocument
 
 import explorer
@@ -208,25 +210,60 @@ async def test_a_fold_is_no_obstacle_to_deleting() -> None:
     await _area("x" * 5_000, work)
 
 
-@given(
-    st.text("ab é", max_size=60) | st.text("ab \tcé日", max_size=60),
-    st.integers(0, 20),
-)
-def test_lines_are_broken_as_textual_breaks_them(text: Any, width: Any) -> None:
+_LINES = st.text("ab é", max_size=60) | st.text("ab \tcé日\n", max_size=60)
+
+
+def _wrapped(one: WrappedDocument) -> Any:
+    """What a text area asks of a wrapped text."""
+    document, rows = one.document, range(one.document.line_count)
+    places = [(row, column) for row in rows for column in range(len(document[row]) + 1)]
+    spots = [Offset(x, y) for y in range(-1, one.height + 2) for x in (-1, 0, 2, 5, 99)]
+    return (
+        (one.height, one.wrapped, one.lines),
+        [one._offset_to_line_info[row] for row in range(one.height)],
+        [(one.get_offsets(row), one.get_sections(row), one.get_tab_widths(row)) for row in rows],
+        [one.location_to_offset(place) for place in places],
+        [one.offset_to_location(spot) for spot in spots],
+    )
+
+
+@given(_LINES, st.integers(0, 20), st.data())
+def test_lines_are_broken_as_textual_breaks_them(text: Any, width: Any, data: Any) -> None:
     theirs, ours = WrappedDocument(ExactDocument(text)), FastWrappedDocument(ExactDocument(text))
     theirs.wrap(width)
     ours.wrap(width)
-    assert ours.get_offsets(0) == theirs.get_offsets(0)
-    assert ours.height == theirs.height
+    assert _wrapped(ours) == _wrapped(theirs)
     # To another width, and after a change, anew.
-    end = ours.document.end
+    rows = st.integers(0, ours.document.line_count - 1)
+    start, end = sorted(
+        (row, len(ours.document[row]) // 2) for row in data.draw(st.tuples(rows, rows))
+    )
+    new = "long words before " + data.draw(_LINES)
     for one in (theirs, ours):
         one.wrap(7)
-        one.document.replace_range((0, 0), (0, 0), "long words before ")
-        one.wrap_range((0, 0), (0, 0), (0, len("long words before ")))
+        done = one.document.replace_range(start, end, new)
+        one.wrap_range(start, end, done.end_location)
+    assert _wrapped(ours) == _wrapped(theirs)
+    changed = ours.document.text
+    for one in (theirs, ours):
         one.wrap(7)
-    assert ours.get_offsets(0) == theirs.get_offsets(0)
-    assert ours.document.end != end
+    assert _wrapped(ours) == _wrapped(theirs)
+    assert "long words before " in changed
+
+
+def test_a_long_text_is_wrapped_without_an_object_for_each_of_its_lines() -> None:
+    document = ExactDocument("- an item of a list that fits\n" * 5_000)
+    wrapped = FastWrappedDocument(document)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        wrapped.wrap(54)
+        made = len(gc.get_objects()) - before
+    finally:
+        gc.enable()
+    assert wrapped.height == document.line_count
+    assert made < 100
 
 
 def test_textual_is_used_through_its_public_modules() -> None:

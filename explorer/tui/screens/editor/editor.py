@@ -203,6 +203,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._is_painted = True
         # Set once it is known whether there is a draft; none may be written over before.
         self._opened = asyncio.Event()
+        # Set once the text was painted; what is beside it is rendered afterwards.
+        self._shown = asyncio.Event()
 
     def _fresh(self, path: str | None) -> _Buffer:
         target = self._subject.target(path)
@@ -245,6 +247,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _paint(self) -> None:
         self._is_painted = True
         self.refresh()
+        self.call_after_refresh(self._shown.set)
 
     @property
     def _is_gone(self) -> bool:
@@ -490,16 +493,19 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """At a pause, and every few seconds where there is none: keep and show what is typed."""
         await asyncio.sleep(pause_seconds)
         self._burst_seconds = 0.0
+        buffer = self._buffer
+        if self._is_gone or not self._opened.is_set():
+            return
         with self._session.reporting("keeping the draft"):
-            await self._show_preview()
-            buffer = self._buffer
-            if self._is_gone or not self._opened.is_set():
-                return
             await self._keep()
             if buffer is self._buffer and not self._is_gone:
                 self._tell("draft kept" if self._is_typed else "")
+        await self._show_preview()
 
     async def _show_preview(self) -> None:
+        """Render the text beside it: not before it was painted itself, for a thread that renders
+        a long one takes turns with the thread that paints."""
+        await self._shown.wait()
         if not self._is_gone:
             await self.query_one(Preview).show_text(self._area.text)
         if not self._is_gone:

@@ -35,16 +35,17 @@ class Preview(TextRows, can_focus=False):
         super().__init__()
         self._lines: Sequence[Text] = ()
         self._text = ""
+        self._rendered: tuple[str, int] | None = None
         self._share = 1.0
 
     async def show_text(self, text: str) -> None:
-        """Show another text."""
+        """Show another text. One that is shown already is not rendered again."""
         self._text = text
         width = self.scrollable_content_region.width
-        if width > 0:
+        if width > 0 and (text, width) != self._rendered:
             lines = await asyncio.to_thread(_rendered, text, width)
             if text == self._text:
-                self._lines = lines
+                self._lines, self._rendered = lines, (text, width)
                 self.show(len(lines), lambda at, _: (self._lines[at],))
                 self.follow(self._share)
 

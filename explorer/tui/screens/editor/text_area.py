@@ -6,16 +6,20 @@ Lines are drawn with a mark in the place of each character that would drive the 
 sent is what was typed.
 """
 
+import operator
 import re
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, overload
+from itertools import accumulate, pairwise
+from typing import ClassVar, Literal, SupportsIndex, overload
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.expand_tabs import expand_tabs_inline, get_tab_widths
+from textual.geometry import Offset, Size, clamp
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import (
@@ -51,6 +55,7 @@ _INNER = re.compile(f"[{_FOLD}{_ALONE}]")
 _LONGEST = 2_000
 _FOLD_AT = 480
 _ENDS = re.compile(f"\r\n|\r{_ALONE}?|\n|{_FOLD}")
+_UNUSUAL_END = re.compile(f"[\r{_FOLD}{_ALONE}]")
 _LINE = re.compile("[^\r\n]+")
 
 
@@ -168,7 +173,10 @@ class ExactDocument(DocumentBase):
 
 def fold_long_lines(text: str) -> str:
     """The text with lines of thousands of characters broken into several, for a document."""
-    return _LINE.sub(_fold, text) if len(text) > _LONGEST else text
+    # A line that ends at LF alone is no shorter than one that ends at CR too.
+    if len(max(text.split("\n"), key=len)) <= _LONGEST:
+        return text
+    return _LINE.sub(_fold, text)
 
 
 _SAFE = {"\r": f"\r{_ALONE}"}
@@ -177,7 +185,10 @@ _NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 
 def _split(text: str) -> tuple[list[str], list[str]]:
     """The lines of a text and what each ends with; the last ends with nothing."""
-    lines: list[str] = []
+    if not _UNUSUAL_END.search(text):
+        lines = text.split("\n")
+        return lines, ["\n"] * (len(lines) - 1) + [""]
+    lines = []
     ends: list[str] = []
     at = 0
     for found in _ENDS.finditer(text):
@@ -275,7 +286,7 @@ _NARROW = re.compile("[ -~¡-ʯ]*")
 def _narrow_breaks(line: str, width: int) -> list[int] | None:
     """Where a line is broken to a width in cells, always before a word. None where counting
     characters does not tell: one of them may not be a cell wide, or a word is longer than that."""
-    if not (line.isprintable() and _NARROW.fullmatch(line)):
+    if not (line.isprintable() and (line.isascii() or _NARROW.fullmatch(line))):
         return None
     found: list[int] = []
     start = 0
@@ -292,53 +303,124 @@ def _narrow_breaks(line: str, width: int) -> list[int] | None:
     return found
 
 
+class _LineOfRow(list[tuple[int, int]]):
+    """By row of a wrapped text, its line and which part of that it is; found where it is asked
+    for, as a text of 200 kB has thousands of rows and a screen shows forty."""
+
+    def __init__(self, first_rows: list[int]) -> None:
+        super().__init__()
+        self._first_rows = first_rows
+
+    def __getitem__(self, row: SupportsIndex) -> tuple[int, int]:  # type: ignore[override]
+        """Return the line of a row, from 0, and the part of it; raises `IndexError` beyond."""
+        at = operator.index(row)
+        if not 0 <= at < self._first_rows[-1]:
+            raise IndexError(at)
+        line = bisect_right(self._first_rows, at) - 1
+        return line, at - self._first_rows[line]
+
+
 class FastWrappedDocument(WrappedDocument):
-    """As its parent, which counts the lines of the whole text at every line that is drawn, and
-    measures every word. What is broken already is not broken again to the same width: a text area
-    asks for that several times until it has its place."""
+    """As its parent, which counts the lines of the whole text at every line that is drawn,
+    measures every word, and makes two lists and a tuple of every line. What is broken already is
+    not broken again to the same width: a text area asks for that several times until it has its
+    place."""
 
     document: ExactDocument
 
     def __init__(self, document: ExactDocument, width: int = 0, tab_width: int = 4) -> None:
         self._wrapped_for = (-1, -1, -1)
-        self._height: int | None = None
+        self._breaks: list[list[int]] = []
+        # Of every line, and behind them the height of all.
+        self._first_rows = [0]
         super().__init__(document, width, tab_width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Break every line to a width in cells, unless that was done already."""
         tab = tab_width or self._wrapped_for[1]
         wanted = (width, tab, self.document.revision)
-        if wanted == self._wrapped_for:
-            return
-        self._wrapped_for, self._height = wanted, None
-        self._width, self._tab_width = width, tab
-        self._wrap_offsets, self._tab_width_cache = [], []
-        self._offset_to_line_info, self._line_index_to_offsets = [], []
-        row = 0
-        for index, line in enumerate(self.document.lines):
-            tabs, breaks = [0] if line else [], _narrow_breaks(line, width)
-            if breaks is None:
-                whole = WrappedDocument(Document(line), width, tab)
-                tabs, breaks = whole.get_tab_widths(0), whole.get_offsets(0)
-            rows = len(breaks) + 1
-            self._tab_width_cache.append(tabs)
-            self._wrap_offsets.append(breaks)
-            self._offset_to_line_info.extend((index, part) for part in range(rows))
-            self._line_index_to_offsets.append(list(range(row, row + rows)))
-            row += rows
+        if wanted != self._wrapped_for:
+            self._wrapped_for, self._tab_width = wanted, tab
+            self._breaks = self._breaks_of(self.document.lines)
+            self._number_rows(0)
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
         """Break the lines anew that were changed."""
-        super().wrap_range(start, old_end, new_end)
+        last = len(self._breaks) - 1
+        top, bottom = sorted((min(start[0], last), min(old_end[0], last)))
+        new_bottom = max(top, start[0], new_end[0])
         width, tab, _ = self._wrapped_for
-        self._wrapped_for, self._height = (width, tab, self.document.revision), None
+        self._wrapped_for = (width, tab, self.document.revision)
+        self._breaks[top : bottom + 1] = self._breaks_of(self.document.lines[top : new_bottom + 1])
+        self._number_rows(top)
+
+    def _breaks_of(self, lines: Sequence[str]) -> list[list[int]]:
+        """The columns at which each line is broken. Lines on one row share a list that nothing
+        changes."""
+        width, tab, _ = self._wrapped_for
+        unbroken: list[int] = []
+        found = [unbroken] * len(lines)
+        for index, line in enumerate(lines if width else ()):
+            if len(line) <= width and line.isascii() and "\t" not in line:
+                continue
+            breaks = _narrow_breaks(line, width)
+            if breaks is None:
+                breaks = WrappedDocument(Document(line), width, tab).get_offsets(0)
+            found[index] = breaks
+        return found
+
+    def _number_rows(self, top: int) -> None:
+        """Count rows from a line on."""
+        heights = (len(breaks) + 1 for breaks in self._breaks[top:])
+        self._first_rows[top:] = accumulate(heights, initial=self._first_rows[top])
+        # The text area looks the row of a line up in this, without a method.
+        self._offset_to_line_info = _LineOfRow(self._first_rows)
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether each line is on one row, as the parent has it."""
+        return self.height == len(self._breaks)
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The parts of every line."""
+        return [self.get_sections(index) for index in range(len(self._breaks))]
 
     @property
     def height(self) -> int:
         """How many lines there are on a screen without end."""
-        if self._height is None:
-            self._height = super().height
-        return self._height
+        return self._first_rows[-1]
+
+    def offset_to_location(self, offset: Offset) -> Location:
+        """The place in the text at a column and a row, or the nearest to it."""
+        x, y = offset
+        line, part = self._offset_to_line_info[clamp(y, 0, self.height - 1)]
+        return line, self.get_target_document_column(line, max(x, 0), part)
+
+    def location_to_offset(self, location: Location) -> Offset:
+        """The column in cells and the row of a place in the text."""
+        line, column = location
+        breaks = self.get_offsets(line)
+        part = bisect_right(breaks, column)
+        before = self.document[line][breaks[part - 1] if part else 0 : column]
+        cells = cell_len(expand_tabs_inline(before, self._wrapped_for[1]))
+        return Offset(cells, self._first_rows[line] + part)
+
+    def get_sections(self, line_index: int) -> list[str]:
+        """The parts of a line."""
+        line, breaks = self.document[line_index], self.get_offsets(line_index)
+        return [line[start:end] for start, end in pairwise((0, *breaks, len(line)))]
+
+    def get_offsets(self, line_index: int) -> list[int]:
+        """The columns at which a line is broken; raises `ValueError` where there is no line."""
+        if not 0 <= line_index < len(self._breaks):
+            raise ValueError(f"There is no line {line_index}: there are {len(self._breaks)}.")
+        return self._breaks[line_index]
+
+    def get_tab_widths(self, line_index: int) -> list[int]:
+        """The cells of the tabs of a line."""
+        sections = get_tab_widths(self.document[line_index], self._wrapped_for[1])
+        return [width for _, width in sections]
 
 
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
