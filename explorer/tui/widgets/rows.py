@@ -272,6 +272,8 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         if self._draw is None or row >= self.count:
             told = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
             said = told[y - 1] if 0 < y <= len(told) else ""
+            if not said:
+                return self._widened(Strip.blank(width, self._base))
             return self._widened(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor and self.has_cursor:

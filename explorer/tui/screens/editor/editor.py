@@ -1,6 +1,7 @@
 """The editor of descriptions, one after another through the columns of a dataset."""
 
 import asyncio
+import gc
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -201,6 +202,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._burst_seconds = 0.0
         self._unpainted = ExitStack()
         self._is_painted = True
+        # A collection of all garbage stops the program for 30 ms and more. None is collected from
+        # the first widget to the first painting, in which most objects of the screen are made.
+        self._collects_garbage = False
         # Set once it is known whether there is a draft; none may be written over before.
         self._opened = asyncio.Event()
         # Set once the text was painted; what is beside it is rendered afterwards.
@@ -213,6 +217,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def compose(self) -> ComposeResult:
         """The title, what could not be saved, the text beside its preview, what may be taken, the
         keys."""
+        self._collects_garbage = gc.isenabled()
+        gc.disable()
+        # Known before the first layout, so that no widget is styled for another width first.
+        widths = sorted(self.app.HORIZONTAL_BREAKPOINTS or [], reverse=True)
+        fitting = [name for least, name in widths if self.app.size.width >= least]
+        self.add_class(*fitting[:1])
         yield Static("", id="title", markup=False)
         yield Static("", id="failed", markup=False)
         with Horizontal():
@@ -238,6 +248,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def on_unmount(self) -> None:
         """Have the screen below painted, however soon this one was left."""
         self._unpainted.close()
+        self._end_opening()
 
     def _compositor_refresh(self) -> None:
         # Textual draws each layout of a batch too, and throws it away.
@@ -247,7 +258,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _paint(self) -> None:
         self._is_painted = True
         self.refresh()
-        self.call_after_refresh(self._shown.set)
+        self.call_after_refresh(self._end_opening)
+
+    def _end_opening(self) -> None:
+        """Go on with what had to wait until the text was painted."""
+        self._shown.set()
+        if self._collects_garbage:
+            gc.enable()
 
     @property
     def _is_gone(self) -> bool:
