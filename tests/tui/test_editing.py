@@ -1,21 +1,25 @@
 """A steward writes descriptions: exactly, with what others wrote at hand, losing nothing."""
 
 import asyncio
+import gc
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 from textual import events
 from textual._compositor import Compositor
+from textual.app import active_app
+from textual.widgets import Static
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
-from explorer.tui.screens.editor import editor, text_area
+from explorer.tui.screens.editor import editor, side_panes, text_area
 from explorer.tui.screens.editor.descriptions import Descriptions
 from explorer.tui.screens.editor.editor import EditorScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -521,3 +525,142 @@ async def test_a_long_text_is_broken_once_and_drawn_when_it_is_in_its_place(
     assert drawn
     assert all(drawn)
     assert [line for line in broken if line] == lines
+
+
+def painted(monkeypatch: pytest.MonkeyPatch, note: Callable[[EditorScreen], None]) -> None:
+    """Have every painting of an editor noted."""
+    render = Compositor.render_update
+
+    def rendered(self: Compositor, *given: Any, **more: Any) -> Any:
+        update = render(self, *given, **more)
+        for screen in app_screens():
+            if screen._compositor is self:
+                note(screen)
+        return update
+
+    def app_screens() -> list[EditorScreen]:
+        return [one for one in active_app.get().screen_stack if isinstance(one, EditorScreen)]
+
+    monkeypatch.setattr(Compositor, "render_update", rendered)
+
+
+@pytest.mark.paints
+async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "previewed", "a")
+    text = "- an item of a **long** list\n" * 2_000
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, text)
+    done: list[str] = []
+    render = side_panes._rendered
+
+    def preview(rendered: str, width: int) -> list[Text]:
+        done.append(rendered)
+        return render(rendered, width)
+
+    painted(monkeypatch, lambda _: done.append("painted"))
+    monkeypatch.setattr(side_panes, "_rendered", preview)
+    # On a busy machine it is drawn without the text rather than late.
+    monkeypatch.setattr(editor, "_UNPAINTED_SECONDS", 60)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("• an item of a long list")
+        # After the pause in which a draft would be kept it is asked for once more.
+        await asyncio.sleep(2 * editor._PAUSE_SECONDS)
+        await reader.settle()
+        await reader.press("x")
+        await reader.until(lambda: f"{text}x" in done)
+    assert done[0] == "painted"
+    assert [one for one in done if one != "painted"] == [text, f"{text}x"]
+
+
+@pytest.mark.paints
+async def test_no_garbage_is_collected_while_the_editor_opens(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "garbage", "a")
+    collects: list[bool] = []
+
+    def leave(self: EditorScreen) -> None:
+        self.dismiss()
+
+    painted(monkeypatch, lambda _: collects.append(gc.isenabled()))
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("^s save")
+        await reader.until(gc.isenabled)
+        assert collects[0] is False
+        # Left before it was painted, too.
+        await reader.press("escape")
+        monkeypatch.setattr(editor, "_UNPAINTED_SECONDS", 60)
+        monkeypatch.setattr(EditorScreen, "on_mount", leave)
+        await reader.press("E")
+        await reader.until(lambda: not isinstance(reader.app.screen, EditorScreen))
+        assert gc.isenabled()
+
+
+async def test_the_widgets_of_the_editor_are_styled_for_the_width_that_there_is(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "styled", "a")
+    known: list[bool] = []
+    mounted = EditorScreen.on_mount
+
+    def mount(self: EditorScreen) -> None:
+        known.append(any(map(self.has_class, ("-narrow", "-medium", "-wide"))))
+        mounted(self)
+
+    monkeypatch.setattr(EditorScreen, "on_mount", mount)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("^s save")
+    assert known == [True]
+
+
+async def test_what_stands_above_the_text_is_laid_out_when_it_changes(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "above", "a")
+    said: dict[str | None, list[str]] = {}
+    update = Static.update
+
+    def updated(self: Static, content: Any = "", **more: Any) -> None:
+        said.setdefault(self.id, []).append(str(content))
+        update(self, content, **more)
+
+    monkeypatch.setattr(Static, "update", updated)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("^s save")
+        await asyncio.sleep(2 * editor._PAUSE_SECONDS)
+        await reader.type("x")
+        await reader.sees("draft kept")
+    titles = said["title"]
+    assert len(titles) == len(set(titles)) == 2
+
+
+async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "slow_preview", "a")
+    render, gate = side_panes._rendered, threading.Event()
+
+    def preview(text: str, width: int) -> list[Text]:
+        gate.wait(20)
+        return render(text, width)
+
+    monkeypatch.setattr(side_panes, "_rendered", preview)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("^s save")
+        await reader.pilot.press("x")
+        try:
+            await reader.sees("draft kept")
+        finally:
+            gate.set()

@@ -7,6 +7,7 @@ import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
 
+from explorer.tui.widgets import rows as rows_module
 from explorer.tui.widgets.rows import Rows, TextRows
 
 pytestmark = [pytest.mark.anyio, pytest.mark.paints]
@@ -158,3 +159,22 @@ async def test_blanks_are_sent_with_their_neighbours_where_that_looks_the_same()
     async with app.run_test(size=(20, 4)):
         pieces = [one.text for one in app.query_one(Rows).render_line(1)]
         assert [one.rstrip() for one in pieces] == ["  a", "b", "", ""]
+
+
+async def test_a_list_without_rows_renders_one_line_of_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered: list[str] = []
+    strip_of = rows_module.strip_of
+
+    def strip(line: Text, *given: Any) -> Any:
+        rendered.append(line.plain)
+        return strip_of(line, *given)
+
+    monkeypatch.setattr(rows_module, "strip_of", strip)
+    app = Listing(0)
+    async with app.run_test(size=(40, 10)) as pilot:
+        rendered.clear()
+        app.query_one(Rows).show(0, app.draw, empty="nothing is here")
+        await pilot.pause()
+    assert set(rendered) == {"  nothing is here"}

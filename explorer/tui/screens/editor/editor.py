@@ -21,7 +21,7 @@ from explorer.stewardship.drafts import Draft
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.desktop import edit_outside
-from explorer.tui.key_queue import CLOSING, LEADING
+from explorer.tui.key_queue import CLOSING, LEADING, start_worker
 from explorer.tui.screens.column_facts import column_fact_line, read_measurements
 from explorer.tui.screens.editor.conflict import (
     ComparisonAnswer,
@@ -455,7 +455,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.set_class(looking, "-looking")
         if not looking:
             self.set_focus(self._area)
-        self.call_after_refresh(self._show_preview)
+        self.call_after_refresh(start_worker, self, self._show_preview, group="preview")
 
     def action_compare(self) -> None:
         """Compare the saved text with yours."""
@@ -517,7 +517,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             await self._keep()
             if buffer is self._buffer and not self._is_gone:
                 self._tell("draft kept" if self._is_typed else "")
-        await self._show_preview()
+        with self._session.reporting("rendering the preview"):
+            await self._show_preview()
 
     async def _show_preview(self) -> None:
         """Render the text beside it: not before it was painted itself, for a thread that renders
@@ -930,12 +931,17 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         told = ", ".join(filter(None, (draft, saving)))
         title = editor_heading(self._target, place, told, read_only=read_only, width=width)
         facts = self._facts(width)
-        self.query_one("#title", Static).update(Text("\n").join([title, *facts]))
-        failed = self.query_one("#failed", Static)
-        failed.display = bool(self._saves.failed)
-        failed.update(self._told_failed())
+        self._put("#title", Text("\n").join([title, *facts]))
+        self.query_one("#failed").display = bool(self._saves.failed)
+        self._put("#failed", self._told_failed())
         if self._is_done:
             self._tell_done()
+
+    def _put(self, selector: str, text: Text) -> None:
+        """Show a text above the one that is edited, and lay nothing out anew where it is there."""
+        shown = self.query_one(selector, Static)
+        if shown.content != text:
+            shown.update(text)
 
     def _facts(self, width: int) -> list[Text]:
         """A line on the column: its type, its use, sample values; none where there is little

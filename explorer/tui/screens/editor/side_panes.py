@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -28,26 +29,43 @@ if TYPE_CHECKING:
 __all__ = ["Preview", "SuggestionsPane", "suggestions"]
 
 
+# One thread for all: a long text takes it a while, and of two texts the later is shown last.
+_RENDERER = ThreadPoolExecutor(1, "preview")
+
+
 class Preview(TextRows, can_focus=False):
     """Markdown as it is meant to look, cut to what can be drawn quickly."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: Sequence[Text] = ()
-        self._text = ""
-        self._rendered: tuple[str, int] | None = None
+        self._text: str | None = None
+        # The text and the width that were asked for last.
+        self._wanted: tuple[str, int] | None = None
         self._share = 1.0
 
     async def show_text(self, text: str) -> None:
-        """Show another text. One that is shown already is not rendered again."""
+        """Show another text. What was asked for last is not rendered again."""
         self._text = text
-        width = self.scrollable_content_region.width
-        if width > 0 and (text, width) != self._rendered:
-            lines = await asyncio.to_thread(_rendered, text, width)
-            if text == self._text:
-                self._lines, self._rendered = lines, (text, width)
-                self.show(len(lines), lambda at, _: (self._lines[at],))
-                self.follow(self._share)
+        wanted = text, self.scrollable_content_region.width
+        if wanted[1] <= 0 or wanted == self._wanted:
+            return
+        self._wanted, lines = wanted, None
+        try:
+            loop = asyncio.get_running_loop()
+            lines = await loop.run_in_executor(_RENDERER, self._lines_of, wanted)
+        finally:
+            if lines is None and wanted is self._wanted:
+                # Nobody waited for it to its end: it may be asked for again.
+                self._wanted = None
+        if lines is not None and wanted is self._wanted:
+            self._lines = lines
+            self.show(len(lines), lambda at, _: (self._lines[at],))
+            self.follow(self._share)
+
+    def _lines_of(self, wanted: tuple[str, int]) -> list[Text] | None:
+        """The lines of a text at a width, unless another was asked for meanwhile."""
+        return _rendered(*wanted) if wanted is self._wanted else None
 
     def follow(self, share: float) -> None:
         """Show the part that lies so far down in the text, 0 its top and 1 its end."""
@@ -61,7 +79,9 @@ class Preview(TextRows, can_focus=False):
     def on_resize(self) -> None:
         """Draw it anew at the width there is now."""
         super().on_resize()
-        start_worker(self, partial(self.show_text, self._text), group="preview", exclusive=True)
+        if self._text is not None:
+            show = partial(self.show_text, self._text)
+            start_worker(self, show, group="preview", exclusive=True)
 
 
 def _rendered(text: str, width: int) -> list[Text]:
@@ -187,9 +207,10 @@ class SuggestionsPane(Widget):
     def show_target(self, target: DescriptionTarget, note: str = "") -> None:
         """Begin with what came in; `note` says what is special about the text."""
         is_ingested = bool(target.ingested.strip())
-        self._offers = [_Offer(target.ingested, "ingested") if is_ingested else None]
-        self._note = note
-        self.refresh(layout=True)
+        offers = [_Offer(target.ingested, "ingested") if is_ingested else None]
+        if (offers, note) != (self._offers, self._note):
+            self._offers, self._note = [*offers], note
+            self.refresh(layout=True)
 
     def add(self, found: Sequence[DescriptionSuggestion]) -> None:
         """Add what others wrote."""
