@@ -2,11 +2,11 @@
 
     python tests/benchmarks/long_text.py [--kilobytes 200] [--rounds 5] [--most-ms 200]
 
-Prints the best and the median time from the key to the text in its place, drawn once, and from a
-letter to the text with it, in ms: what the clock says, and what of it the thread of the screen
-worked. A text of one sentence stands above: what the screen itself takes, and the waits of the test
-pilot. The garbage collector runs as it does in the program. Ends with status 1 where the median of
-that work is more than allowed.
+Prints the best and the median time from the key to the first painting with the text in its place,
+and from a letter to the text with it, in ms: what the clock says, and what of it the thread of the
+screen worked. A text of one sentence stands above: what the screen itself takes. The garbage
+collector runs as it does in the program. Ends with status 1 where the median of that work is more
+than allowed.
 """
 
 import argparse
@@ -132,13 +132,14 @@ async def _opened(data_dir: Path) -> AsyncIterator[Pilot[None]]:
 
 async def _open(pilot: Pilot[None]) -> tuple[float, float]:
     clock, work = time.perf_counter(), time.thread_time()
-    await pilot.press("e")
+    # The pilot would wait until nothing is done any more, for the preview too.
+    pilot.app.simulate_key("e")
     screen = pilot.app.screen
-    while not (isinstance(screen, EditorScreen) and screen._opened.is_set()):
-        await asyncio.sleep(0.005)
+    while not (
+        isinstance(screen, EditorScreen) and screen._opened.is_set() and screen._shown.is_set()
+    ):
+        await asyncio.sleep(0.001)
         screen = pilot.app.screen
-    area = screen.query_one(DescriptionArea)
-    area.render_lines(area.size.region)
     return (time.perf_counter() - clock) * 1000, (time.thread_time() - work) * 1000
 
 

@@ -649,9 +649,11 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
 ) -> None:
     urn = dataset(desk, "slow_preview", "a")
     render, gate = side_panes._rendered, threading.Event()
+    ended: list[str] = []
 
     def preview(text: str, width: int) -> list[Text]:
         gate.wait(20)
+        ended.append(text)
         return render(text, width)
 
     monkeypatch.setattr(side_panes, "_rendered", preview)
@@ -662,5 +664,6 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
         await reader.pilot.press("x")
         try:
             await reader.sees("draft kept")
+            assert ended == []
         finally:
             gate.set()

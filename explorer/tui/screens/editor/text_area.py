@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import ClassVar, Literal, SupportsIndex, overload
 
 from rich.cells import cell_len
@@ -79,8 +79,8 @@ class ExactDocument(DocumentBase):
         """The text, character for character. Put together once for each change: a text area asks
         for it at every line that it draws."""
         if self._text is None or self._text[0] != self.revision:
-            whole = _INNER.sub("", self._exact(self.start, self.end))
-            self._text = self.revision, whole
+            whole = "".join(chain.from_iterable(zip(self._raw, self._ends, strict=True)))
+            self._text = self.revision, whole.replace(_FOLD, "")
         return self._text[1]
 
     @property
