@@ -11,6 +11,7 @@ from explorer.client import Catalog
 from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
 from explorer.tui.desktop import is_web, page_of
+from explorer.tui.screens.entity import overview
 from explorer.tui.screens.entity.overview import OverviewTab
 from explorer.tui.screens.entity.page import EntityView
 from explorer.tui.screens.entity.relations import RelationsView
@@ -196,6 +197,40 @@ async def test_a_huge_description_opens_at_once_and_is_read_on_to_its_end(
         await reader.sees("URN")
         lines = reader.app.query_one(OverviewTab)._lines
         assert any("THE END" in line.text.plain for line in lines)
+
+
+async def test_what_fits_of_a_long_description_is_shown_before_the_rest_is_rendered(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = Urn.dataset("hive", "page.long_description")
+    with Catalog(data_dir=desk) as catalog:
+        words = "First words.\n\n" + "- an item of a list\n" * 800 + "\nLast words.\n"
+        catalog.put(urn, "datasetProperties", {"name": "long_description", "description": words})
+    rendered: list[int] = []
+    longest_when_shown: list[int] = []
+    render, show = overview.markdown, OverviewTab.show
+
+    def noted(text: str | None, missing: str) -> Any:
+        rendered.append(len(text or ""))
+        return render(text, missing)
+
+    def shown(self: OverviewTab, count: int, *given: Any, **more: Any) -> None:
+        if count:
+            longest_when_shown.append(max(rendered, default=0))
+        show(self, count, *given, **more)
+
+    monkeypatch.setattr(overview, "markdown", noted)
+    monkeypatch.setattr(OverviewTab, "show", shown)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("First words.", "an item of a list")
+        await reader.until(lambda: longest_when_shown[-1] == len(words))
+        await reader.press("end")
+        await reader.sees("an item of a list", "Last words.")
+        # What was rendered is there when the page is laid out once more.
+        reader.app.query_one(OverviewTab).show_times()
+        await reader.settle()
+    assert 0 < longest_when_shown[0] < len(words) / 2
+    assert rendered.count(len(words)) == 1
 
 
 async def test_what_is_hidden_or_deprecated_says_so_loudly(desk: Path, at: OpenTerminal) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console, RenderableType
@@ -61,13 +62,14 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """How lines are laid out: for `width` cells, entities by their `names`, and with `whole`
-    long texts to their end, as they are written."""
+    """How lines are laid out: for `width` cells, entities by their `names`, of a text at most
+    `limit` characters, and with `whole` long texts to their end, as they are written."""
 
     width: int
     names: Mapping[Urn, str]
     times: Times
     whole: bool = False
+    limit: int = RENDERED
 
 
 def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
@@ -180,11 +182,25 @@ def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
         for line in block(part.text, _WHOLE).splitlines():
             yield from _indented(_wrapped(line, "", width))
         return
-    rendered = markdown(part.text, part.missing)
-    for text in _rendered(rendered, width):
+    for text in _rendered_prose(_beginning(part.text, layout.limit), part.missing, width):
         yield PageLine(Text(" " * _LEFT).append_text(text))
     if len(part.text) > RENDERED:
         yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as it is written", "bold"))
+
+
+def _beginning(text: str, limit: int) -> str:
+    """The lines of a text within a number of characters."""
+    if len(text) <= limit or limit >= RENDERED:
+        return text
+    end = text.rfind("\n", 0, limit)
+    return text[: end if end > 0 else limit]
+
+
+@lru_cache(8)
+def _rendered_prose(text: str, missing: str, width: int) -> Sequence[Text]:
+    """The lines of a text as it is meant to look. The same page is laid out again when the names
+    of what it mentions are known."""
+    return tuple(_rendered(markdown(text, missing), width))
 
 
 def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
@@ -342,8 +358,7 @@ class OverviewTab(Rows, Tab):
 
     @property
     def _is_cut(self) -> bool:
-        texts = (part.text for part in self._parts if isinstance(part, Prose | Code))
-        return any(len(text) > RENDERED for text in texts)
+        return any(_is_longer(part, RENDERED) for part in self._parts)
 
     def _move_to_mention(self, lines: range) -> None:
         here = self._lines[self.cursor].target if self._lines else None
@@ -372,15 +387,30 @@ class OverviewTab(Rows, Tab):
         self._laid_for, self._laid_of = self.size.width, entity
         layout = PageLayout(width, self._names, self._session.times, self._whole)
         with self._session.reporting(f"telling of {entity.urn.name}"):
-            self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
-            if entity is self._entity:
-                cursor = _same_place(self._lines, self.cursor, lines)
-                self._lines = lines
-                self.show(len(lines), self._draw_line, cursor=cursor)
+            if not self._lines and not self._whole:
+                # Of a page that is new, what fits on the screen is there before the rest is made.
+                first = replace(layout, limit=min(width * self.size.height, RENDERED))
+                await self._show_layout(entity, first)
+                long = (part for part in self._parts if isinstance(part, Prose))
+                if not any(_is_longer(part, first.limit) for part in long):
+                    return
+                await self.wait_for_refresh()
+            await self._show_layout(entity, layout)
+
+    async def _show_layout(self, entity: "Entity", layout: PageLayout) -> None:
+        self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
+        if entity is self._entity:
+            cursor = _same_place(self._lines, self.cursor, lines)
+            self._lines = lines
+            self.show(len(lines), self._draw_line, cursor=cursor)
 
     def _draw_line(self, index: int, width: int) -> tuple[Text]:
         del width
         return (self._lines[index].text,)
+
+
+def _is_longer(part: Part, limit: int) -> bool:
+    return isinstance(part, Prose | Code) and len(part.text) > limit
 
 
 def _told(
