@@ -10,6 +10,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
+from explorer.tui import content
 from explorer.tui.desktop import is_web, page_of
 from explorer.tui.screens.entity import overview
 from explorer.tui.screens.entity.overview import OverviewTab
@@ -208,7 +209,7 @@ async def test_what_fits_of_a_long_description_is_shown_before_the_rest_is_rende
         catalog.put(urn, "datasetProperties", {"name": "long_description", "description": words})
     rendered: list[int] = []
     longest_when_shown: list[int] = []
-    render, show = overview.markdown, OverviewTab.show
+    render, show = content.markdown, OverviewTab.show
 
     def noted(text: str | None, missing: str) -> Any:
         rendered.append(len(text or ""))
