@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.tui.tables import check
+from explorer.tui.screens.export import check
 
 
 @pytest.mark.parametrize(

@@ -31,14 +31,12 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
 from explorer.tui.key_queue import KeyQueue, import_first, start_worker
-from explorer.tui.request_log import RequestLog
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import BulkLabelsAsked
-from explorer.tui.screens.search.facets import Facets
-from explorer.tui.screens.search.results import SEEN, Welcome
+from explorer.tui.screens.search.results import SEEN, Facets, Welcome
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import ChangeListener, Changes, ChangeWatch, TerminalSession
+from explorer.tui.session import ChangeListener, Changes, ChangeWatch, RequestLog, TerminalSession
 from explorer.tui.settings import Appearance
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
 from explorer.tui.themes import ATTRIBUTES, DARK, is_without_colour
@@ -55,8 +53,8 @@ if TYPE_CHECKING:
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
     from explorer.tui.screens.feed import FeedPlace
+    from explorer.tui.screens.journal import UndoActions
     from explorer.tui.screens.stewardship import DatasetQuestion
-    from explorer.tui.screens.undo import UndoActions
     from explorer.tui.session import Opening
 
 __all__ = ["CatalogApp", "ControlFilter"]
@@ -893,14 +891,14 @@ class CatalogApp(App[None]):
 
     def _with_undo(self, what: Callable[["UndoActions"], None]) -> None:
         def go_on() -> None:
-            from explorer.tui.screens.undo import UndoActions
+            from explorer.tui.screens.journal import UndoActions
 
             if self._taking_back is None:
                 self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
 
         reporting = self._session.reporting("opening what takes it back")
-        import_first(self, "explorer.tui.screens.undo", go_on, reporting)
+        import_first(self, "explorer.tui.screens.journal", go_on, reporting)
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
         """Read the entity that is shown again, where it is one of those that were written."""

@@ -142,8 +142,7 @@ def main(
     from explorer.client.transport import Secret
     from explorer.errors import CatalogError
     from explorer.metadata.urn import Urn
-    from explorer.tui.request_log import RequestLog
-    from explorer.tui.session import Opening
+    from explorer.tui.session import Opening, RequestLog
     from explorer.tui.state import TerminalState
 
     try:

@@ -7,8 +7,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.tui.content import Times
-from explorer.tui.screens.column_facts import ColumnDrawing, column_lines
-from explorer.tui.screens.columns import ColumnsView
+from explorer.tui.screens.columns import ColumnDrawing, ColumnsView, column_lines
 from explorer.views.columns import (
     ColumnKnowledge,
     ColumnMeasurements,

@@ -11,7 +11,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
-from explorer.tui.tables import check, path_of, suggest_name, write, write_whole
+from explorer.tui.screens.export import check, path_of, suggest_name, write, write_whole
 from explorer.views.table import Table
 from tests.tui.conftest import OpenTerminal, Reader
 

@@ -10,8 +10,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.tui.screens.search import view
-from explorer.tui.screens.search.facets import Facets
-from explorer.tui.screens.search.results import ResultRows
+from explorer.tui.screens.search.results import Facets, ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio

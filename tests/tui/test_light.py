@@ -73,7 +73,7 @@ async def test_the_first_screen_wears_the_colours_of_its_theme(
 
 LATER = (
     "explorer.tui.screens.lineage.tab",
-    "explorer.tui.screens.profile",
+    "explorer.tui.screens.timeseries",
     "explorer.tui.screens.history",
     "explorer.tui.screens.raw",
     "explorer.tui.screens.labels.launcher",

@@ -9,7 +9,7 @@ import pytest
 from explorer.client import AsyncCatalog, Exchange
 from explorer.client.transport import Retry
 from explorer.errors import InvalidInput
-from explorer.tui.request_log import KEPT, RequestLog, request_line
+from explorer.tui.session import KEPT, RequestLog, request_line
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,9 @@ import pytest
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
 from explorer.tui.content import Times
-from explorer.tui.screens.entity.head import head_mentions as in_the_head
-from explorer.tui.screens.entity.head import head_text
 from explorer.tui.screens.entity.overview import RENDERED, PageLayout, lay_out
+from explorer.tui.screens.entity.page import head_mentions as in_the_head
+from explorer.tui.screens.entity.page import head_text
 from explorer.views.entity import entity_parts
 from explorer.views.parts import mentioned
 

@@ -14,7 +14,7 @@ import pytest
 from explorer import Catalog
 from explorer.client.records import Timeseries
 from explorer.metadata.urn import Urn
-from explorer.tui.screens.profile import ColumnTable
+from explorer.tui.screens.timeseries import ColumnTable
 from explorer.views.chart import gaps_in, with_gaps
 from explorer.views.profile import (
     Profiles,

@@ -11,8 +11,7 @@ from textual.widgets import Static
 
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, padded, said
-from explorer.tui.request_log import KEPT, request_line
-from explorer.tui.session import TerminalSession
+from explorer.tui.session import KEPT, TerminalSession, request_line
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.rows import Rows

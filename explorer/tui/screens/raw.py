@@ -294,7 +294,7 @@ class RawTab(Vertical, View):
 
     def table(self) -> "Table | None":
         """The aspects, for a file."""
-        from explorer.tui.tables import aspects_table
+        from explorer.tui.screens.export import aspects_table
 
         return None if self._entity is None else aspects_table(self._entity)
 

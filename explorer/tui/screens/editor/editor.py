@@ -22,7 +22,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING, start_worker
-from explorer.tui.screens.column_facts import column_fact_line, read_measurements
+from explorer.tui.screens.columns import column_fact_line, read_measurements
 from explorer.tui.screens.editor.conflict import (
     ComparisonAnswer,
     ConflictScreen,

@@ -254,7 +254,7 @@ class LazyUsageTab(LazyTab):
     KEY = "5"
     TITLE = "Usage"
     SHORT = "Use"
-    HOME = "explorer.tui.screens.usage"
+    HOME = "explorer.tui.screens.timeseries"
 
     def offers(self, entity: "Entity") -> bool:
         """Whether it is of a kind whose use is measured."""
@@ -262,7 +262,7 @@ class LazyUsageTab(LazyTab):
 
     def make(self) -> View:
         """The chart and the lists."""
-        from explorer.tui.screens.usage import UsageTab
+        from explorer.tui.screens.timeseries import UsageTab
 
         return UsageTab(self._session)
 
@@ -274,7 +274,7 @@ class LazyProfileTab(LazyTab):
     KEY = "6"
     TITLE = "Profile"
     SHORT = "Prof"
-    HOME = "explorer.tui.screens.profile"
+    HOME = "explorer.tui.screens.timeseries"
 
     def offers(self, entity: "Entity") -> bool:
         """Datasets are profiled, nothing else."""
@@ -282,7 +282,7 @@ class LazyProfileTab(LazyTab):
 
     def make(self) -> View:
         """The chart and the lists."""
-        from explorer.tui.screens.profile import ProfileTab
+        from explorer.tui.screens.timeseries import ProfileTab
 
         return ProfileTab(self._session)
 

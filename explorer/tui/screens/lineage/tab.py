@@ -24,7 +24,7 @@ from explorer.query import read_filter
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, padded, preview, said
 from explorer.tui.screens.entity.tabs import View
-from explorer.tui.screens.export import FileScreen
+from explorer.tui.screens.export import FileScreen, check, suggest_name, write_whole
 from explorer.tui.screens.lineage.drawing import LineageNode, Neighbourhood, unfold
 from explorer.tui.screens.lineage.graph import (
     LineageAnswer,
@@ -38,7 +38,6 @@ from explorer.tui.screens.lineage.graph import (
 from explorer.tui.screens.lineage.map import LineageMap
 from explorer.tui.screens.search.dialogs import ChoiceScreen
 from explorer.tui.session import TerminalSession
-from explorer.tui.tables import check, suggest_name, write_whole
 from explorer.tui.widgets.chooser import ChooserEntry, EntityScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import ActionRequested, Rows

@@ -27,10 +27,11 @@ from explorer.tui.screens.search.box import (
     SearchCompletion,
     completions_for,
 )
-from explorer.tui.screens.search.facets import SHORT, Facets
 from explorer.tui.screens.search.query import Query
 from explorer.tui.screens.search.results import (
     PAGE,
+    SHORT,
+    Facets,
     ResultCount,
     ResultRows,
     count_line,
@@ -330,7 +331,7 @@ class SearchView(Vertical, SizeAware):
 
     def table(self) -> "Table | None":
         """Return the results as a table; None while there is no answer."""
-        from explorer.tui.tables import SearchAsked, results_table
+        from explorer.tui.screens.export import SearchAsked, results_table
 
         if self._shown is None or self._is_pending:
             return None
