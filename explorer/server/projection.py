@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import CatalogError
-from explorer.metadata.assertion import asserted_columns, asserted_entity, run_summary
+from explorer.metadata.aspects import asserted_columns, asserted_entity, run_summary
 from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition

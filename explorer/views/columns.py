@@ -11,7 +11,7 @@ from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.table import Table
-from explorer.views.usage import usage_of
+from explorer.views.timeseries import usage_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Column, Entity, Schema

@@ -13,8 +13,8 @@ import pytest
 from explorer import Catalog
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.editor import WidgetDraft
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.explorer.editor import WidgetDraft
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.session import Opening
 

@@ -12,7 +12,8 @@ import pytest
 from explorer import Catalog
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer import Explorer, widget
+from explorer.notebook.widgets import explorer as widget
+from explorer.notebook.widgets.explorer import Explorer
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30

@@ -12,8 +12,8 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook import magics
 from explorer.notebook.catalog import Server
+from explorer.notebook.chart import label
 from explorer.notebook.magics import ProfilesTable
-from explorer.notebook.plotly_charts import label
 from explorer.notebook.safe_markdown import plain_markdown, safe_markdown
 
 PAYLOADS = {

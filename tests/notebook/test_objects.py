@@ -16,8 +16,8 @@ from explorer.errors import CatalogError, InvalidInput, MissingExtra, NotFound, 
 from explorer.metadata.aspects import Owner
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.notebook.chart import COLOURS
 from explorer.notebook.entity import EntityPage, Owners
-from explorer.notebook.plotly_charts import COLOURS
 from explorer.notebook.timeseries import sparkline
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"

@@ -12,8 +12,8 @@ import pytest
 from explorer import Catalog
 from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.explorer.entity_page import columns
-from explorer.notebook.widgets.explorer.search import Search, Tree, measured, read_answer
+from explorer.notebook.widgets.explorer import columns
+from explorer.notebook.widgets.search import Search, Tree, measured, read_answer
 from explorer.tui.content import Times
 from explorer.tui.screens.browse import folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines

@@ -7,8 +7,16 @@ import click
 
 from explorer.cli import options
 from explorer.cli.commands.dbt import dbt_export, dbt_import
-from explorer.cli.commands.proposals import proposals, share, withdraw
-from explorer.cli.commands.review import concept, draft, propagated, propose, review
+from explorer.cli.commands.review import (
+    concept,
+    draft,
+    propagated,
+    proposals,
+    propose,
+    review,
+    share,
+    withdraw,
+)
 from explorer.cli.options import (
     WORDS,
     DatasetChoice,

@@ -117,7 +117,7 @@ def usage(
     from explorer.cli.options import read_known_names, read_urn
     from explorer.cli.rendering import usage
     from explorer.metadata.urn import Urn
-    from explorer.views.usage import usage_of
+    from explorer.views.timeseries import usage_of
 
     with target.open() as catalog:
         urn = read_urn(urn)

@@ -16,8 +16,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.chart import written
 from explorer.views.history import name_of
-from explorer.views.profile import ColumnMeasures, TableMeasures
-from explorer.views.usage import Usage
+from explorer.views.timeseries import ColumnMeasures, TableMeasures, Usage
 
 __all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
 

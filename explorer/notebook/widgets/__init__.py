@@ -1,1 +1,1 @@
-"""What lives in a notebook's page: widgets, each in a package of its own, and imported late."""
+"""What lives in a notebook's page: widgets; imported late."""

@@ -21,8 +21,8 @@ from explorer.notebook.widgets.base import (
     ExplorerRequests,
     running_cell,
 )
-from explorer.notebook.widgets.explorer.editor import READ_ONLY, DraftEditor, WidgetDraft
-from explorer.notebook.widgets.explorer.markup import difference_lines
+from explorer.notebook.widgets.editor import READ_ONLY, DraftEditor, WidgetDraft
+from explorer.notebook.widgets.markup import difference_lines
 from explorer.stewardship.changeset import apply_staged
 from explorer.stewardship.drafts import Drafts
 from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided

@@ -17,7 +17,7 @@ from explorer.notebook.widgets.base import (
     EditorWidget,
     ExplorerRequests,
 )
-from explorer.notebook.widgets.explorer.editor import READ_ONLY, Writing
+from explorer.notebook.widgets.editor import READ_ONLY, Writing
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
 from explorer.views.parts import Part, Title

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from explorer.errors import InvalidInput, NotFound
-from explorer.metadata.assertion import asserted_entity
+from explorer.metadata.aspects import asserted_entity
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.graphql.aspects import column_type, record_of

@@ -28,7 +28,7 @@ from explorer.stewardship.coverage import (
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
-from explorer.tui.screens.search.query import Query, condition_text
+from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point

@@ -31,19 +31,23 @@ from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, spar
 from explorer.tui.widgets.rows import Rows
 from explorer.views.chart import compact, written
 from explorer.views.history import name_of
-from explorer.views.profile import (
+from explorer.views.timeseries import (
     ColumnHistory,
     Drift,
     Measure,
     Profiles,
     TableMeasures,
+    Usage,
+    UsageDay,
     column_profile_table,
     column_values_table,
     profile_table,
     read_profiles,
     row_counts_table,
+    usage_by_day_table,
+    usage_of,
+    usage_table,
 )
-from explorer.views.usage import Usage, UsageDay, usage_by_day_table, usage_of, usage_table
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.explorer.markup import difference_lines, marked, marked_line
+from explorer.notebook.widgets.markup import difference_lines, marked, marked_line
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
 

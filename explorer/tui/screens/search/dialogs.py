@@ -20,7 +20,7 @@ from explorer.query.syntax import spell_field
 from explorer.query.tokens import is_bare, quoted
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.screens.search.query import Query, condition_text
+from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen

@@ -23,11 +23,11 @@ from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.search.box import (
     MOST_COMPLETIONS,
     DropDown,
+    Query,
     SearchBox,
     SearchCompletion,
     completions_for,
 )
-from explorer.tui.screens.search.query import Query
 from explorer.tui.screens.search.results import (
     PAGE,
     SHORT,

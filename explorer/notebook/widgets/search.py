@@ -10,7 +10,7 @@ from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSo
 from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
 from explorer.notebook.search import EDITED
-from explorer.notebook.widgets.explorer.markup import marked_line
+from explorer.notebook.widgets.markup import marked_line
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.views.chart import compact
 from explorer.views.search import (

@@ -13,7 +13,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.base import ExplorerRequests
-from explorer.notebook.widgets.explorer.markup import difference_lines, marked
+from explorer.notebook.widgets.markup import difference_lines, marked
 from explorer.stewardship.drafts import Draft as StoredDraft
 from explorer.stewardship.drafts import Drafts
 from explorer.views.diff import text_diff

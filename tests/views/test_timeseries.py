@@ -16,15 +16,15 @@ from explorer.client.records import Timeseries
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.timeseries import ColumnTable
 from explorer.views.chart import gaps_in, with_gaps
-from explorer.views.profile import (
+from explorer.views.table import to_objects
+from explorer.views.timeseries import (
     Profiles,
     moves_between,
     profile_table,
     read_profiles,
     row_counts_table,
+    usage_of,
 )
-from explorer.views.table import to_objects
-from explorer.views.usage import usage_of
 
 FIRST = datetime(2025, 3, 3, 6, tzinfo=UTC)
 URN = Urn.dataset("hive", "shop.measured")
