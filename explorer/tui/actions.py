@@ -38,8 +38,6 @@ Scope = Literal[
     "difference",
     "restore",
     "raw",
-    "keyfilter",
-    "folderfilter",
     "labels",
     "bulklabels",
     "labelline",
@@ -138,9 +136,7 @@ SCOPES: dict[Scope, str] = {
     "difference": "What was changed",
     "restore": "Putting back",
     "raw": "Raw",
-    "keyfilter": "Filter by key",
     "tree": "Folders",
-    "folderfilter": "Filter of a folder",
     "list": "In any list",
     "labels": "Labels",
     "bulklabels": "Labels of what is marked",
@@ -247,8 +243,6 @@ _BROWSE: tuple[Action, ...] = (
             ("columns", "lineage", "relations", "usage", "profile", "history", "raw"), 2
         )
     ),
-    Action("folderfilter", "to_rows", ("enter", "down"), "To what was found", "to what was found"),
-    Action("folderfilter", "leave", ("escape",), "Clear the filter", "show all"),
     Action("app", "reveal", ("full_stop",), "Show what is open in the folders, at each place"),
 )
 
@@ -811,8 +805,6 @@ _RAW: tuple[Action, ...] = (
     Action("raw", "ask('copy_value')", ("Y",), "Copy the value under the cursor", "copy value"),
     Action("raw", "ask('filter')", ("f",), "Show only keys with a text in them", "filter keys"),
     Action("raw", "ask('unfilter')", ("escape",), "Clear the filter"),
-    Action("keyfilter", "to_rows", ("enter", "down"), "To what was found", "to the rows"),
-    Action("keyfilter", "leave", ("escape",), "Clear the filter", "show all"),
 )
 
 

@@ -23,6 +23,7 @@ from explorer.tui.content import padded, said
 from explorer.tui.screens.folders import PAGE, Branch, Outline, OutlineRow
 from explorer.tui.session import TerminalSession
 from explorer.tui.state import TerminalState
+from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -161,27 +162,6 @@ class FolderRows(Rows):
         """Tell it of more room, too; the list's own part Textual has done besides."""
         del event
         self.post_message(self.Looked())
-
-
-class FolderFilter(Input):
-    """Takes a part of a name; the folder follows what is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("folderfilter")
-
-    class Left(Message):
-        """On to the rows, or back to all of them."""
-
-        def __init__(self, *, cleared: bool) -> None:
-            super().__init__()
-            self.cleared = cleared
-
-    def action_to_rows(self) -> None:
-        """To what was found."""
-        self.post_message(self.Left(cleared=False))
-
-    def action_leave(self) -> None:
-        """Back to everything."""
-        self.post_message(self.Left(cleared=True))
 
 
 _AT_ONCE = 4
@@ -554,11 +534,6 @@ class BrowseTree(Folders):
     BrowseTree:focus-within { border-right: solid $primary; }
     BrowseTree FolderRows { height: 1fr; }
     BrowseTree #place { height: 2; padding: 0 1; }
-    BrowseTree FolderFilter {
-        display: none; height: 1; border: none; padding: 0 1; background: $surface;
-    }
-    BrowseTree FolderFilter:focus { border: none; }
-    BrowseTree.-filtering FolderFilter { display: block; }
     """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
 
     @dataclass
@@ -580,9 +555,7 @@ class BrowseTree(Folders):
 
     def compose(self) -> ComposeResult:
         """The filter, the rows, and what is to be said of the row under the cursor."""
-        line = FolderFilter(placeholder="part of a name", select_on_focus=False)
-        line.cursor_blink = False
-        yield line
+        yield FilterLine("part of a name", select_on_focus=False)
         yield FolderRows(self._edge)
         yield Static("", id="place", markup=False)
 
@@ -640,13 +613,10 @@ class BrowseTree(Folders):
             return
         if not self._filtered.text:
             self._left[self._filtered] = left
-        line = self.query_one(FolderFilter)
-        self.add_class("-filtering")
-        self.app.stylesheet.apply(line)
+        line = self.query_one(FilterLine)
         with line.prevent(Input.Changed):
             line.value = self._filtered.text
-        line.cursor_position = len(line.value)
-        self.screen.set_focus(line)
+        line.ask()
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -660,16 +630,16 @@ class BrowseTree(Folders):
         self.refresh_bindings()
         self._look()
 
-    @on(FolderFilter.Left)
-    def _leave_filter(self, event: FolderFilter.Left) -> None:
+    @on(FilterLine.Left)
+    def _leave_filter(self, event: FilterLine.Left) -> None:
         event.stop()
-        self.remove_class("-filtering")
+        event.line.put_away()
         branch = self._filtered
         self._filtered = None
         self.take_keys()
         if branch is None or not branch.text:
             return
-        if event.cleared:
+        if not event.keep:
             self._narrow(branch, "")
         elif branch.attached:
             self._rows.move_to(self._outline.row_of(branch, 0))

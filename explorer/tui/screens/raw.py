@@ -12,7 +12,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from explorer.client.display import moment
@@ -21,6 +20,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import block, join, padded, said
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrapped_parts
 from explorer.views.history import actor_of, actors_of, run_of
 
@@ -225,37 +225,11 @@ class RawRows(ActionRows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("raw")
 
 
-class KeyFilter(Input):
-    """Takes a part of a key; the rows follow what is typed."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("keyfilter")
-
-    class Left(Message):
-        """On to the rows, or back to all of them."""
-
-        def __init__(self, *, cleared: bool) -> None:
-            super().__init__()
-            self.cleared = cleared
-
-    def action_to_rows(self) -> None:
-        """To what was found."""
-        self.post_message(self.Left(cleared=False))
-
-    def action_leave(self) -> None:
-        """Back to everything."""
-        self.post_message(self.Left(cleared=True))
-
-
 class RawTab(Vertical, View):
     """Every aspect, known to the model or not; timeseries by their newest points, on request."""
 
     DEFAULT_CSS = """
     RawTab #stored { height: 1; padding: 0 1; }
-    RawTab KeyFilter {
-        display: none; height: 1; border: none; padding: 0 1; background: $surface;
-    }
-    RawTab.-filtered KeyFilter { display: block; }
-    RawTab KeyFilter:focus { border: none; }
     RawTab RawRows { height: 1fr; }
     """
 
@@ -271,9 +245,7 @@ class RawTab(Vertical, View):
     def compose(self) -> ComposeResult:
         """How much is stored, the filter, the tree."""
         yield Static("", id="stored", markup=False)
-        keys = KeyFilter(placeholder="part of a key", select_on_focus=False)
-        keys.cursor_blink = False
-        yield keys
+        yield FilterLine("part of a key", select_on_focus=False)
         yield RawRows()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
@@ -284,8 +256,7 @@ class RawTab(Vertical, View):
         self._points = {}
         if not keep:
             self._series = ()
-        if self._filtered:
-            self._clear_filter()
+        self.query_one(FilterLine).put_away()
         self._plant(opened, cursor)
 
     def show_times(self) -> None:
@@ -323,7 +294,7 @@ class RawTab(Vertical, View):
 
     @property
     def _filtered(self) -> bool:
-        return self.has_class("-filtered")
+        return self.query_one(FilterLine).display
 
     @property
     def _width(self) -> int:
@@ -366,10 +337,10 @@ class RawTab(Vertical, View):
         node, at = self._node, self._rows.cursor
         match event.action:
             case "filter":
-                self.add_class("-filtered")
-                self.screen.set_focus(self.query_one(KeyFilter))
-            case "unfilter":
-                self._unfilter()
+                self.query_one(FilterLine).ask()
+            case "unfilter" if self._filtered:
+                self.query_one(FilterLine).put_away()
+                self._plant(frozenset(), 0)
             case "turn" if node is not None:
                 self._toggle(node, at)
             case "unfold" if node is not None and node.is_open:
@@ -441,22 +412,12 @@ class RawTab(Vertical, View):
         if self._filtered:
             self._filter(event.value.strip())
 
-    @on(KeyFilter.Left)
-    def _leave_filter(self, event: KeyFilter.Left) -> None:
+    @on(FilterLine.Left)
+    def _leave_filter(self, event: FilterLine.Left) -> None:
         event.stop()
-        if event.cleared or not self.query_one(KeyFilter).value.strip():
-            self._unfilter()
-        self.screen.set_focus(self._rows)
-
-    def _unfilter(self) -> None:
-        if self._filtered:
-            self._clear_filter()
+        if not event.keep:
             self._plant(frozenset(), 0)
-            self.screen.set_focus(self._rows)
-
-    def _clear_filter(self) -> None:
-        self.remove_class("-filtered")
-        self.query_one(KeyFilter).value = ""
+        self.screen.set_focus(self._rows)
 
     @work(exclusive=True, group="raw-filter")
     async def _filter(self, text: str) -> None:

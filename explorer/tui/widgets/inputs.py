@@ -83,7 +83,6 @@ class FilterLine(Input):
     goes to the list, escape takes it off."""
 
     DEFAULT_CSS = """
-    FilterLine { display: none; }
     FilterLine, FilterLine:focus { border: none; height: 1; padding: 0 1; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("narrowing")
@@ -95,9 +94,10 @@ class FilterLine(Input):
         line: "FilterLine"
         keep: bool
 
-    def __init__(self, placeholder: str) -> None:
-        super().__init__(placeholder=placeholder)
+    def __init__(self, placeholder: str, *, select_on_focus: bool = True) -> None:
+        super().__init__(placeholder=placeholder, select_on_focus=select_on_focus)
         self.cursor_blink = False
+        self.display = False
 
     def ask(self) -> None:
         """Come up, with what was typed before."""
