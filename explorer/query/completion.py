@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from explorer.metadata.registry import Registry
 from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
-from explorer.query.syntax import ParsePosition, Reading, spell_field
+from explorer.query.syntax import ParsePosition, Reading, spell_field, spell_values
 from explorer.query.tokens import (
     FIELD,
     OPERATOR,
@@ -20,7 +20,6 @@ from explorer.query.tokens import (
     scan_atom,
     skip_space,
 )
-from explorer.query.values import spell_values
 
 __all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
 

@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from explorer.client.journal import JournalSave
     from explorer.stewardship.staging import StagedChangeset
     from explorer.stewardship.worklist import Key, WorkQueue
-    from explorer.tui.desktop import ClipboardMethod
     from explorer.tui.screens.editor.launcher import EditorLauncher
     from explorer.tui.screens.entity.page import EntityView
     from explorer.tui.screens.feed import FeedPlace
     from explorer.tui.screens.journal import UndoActions
     from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.session import Opening
+    from explorer.tui.settings import ClipboardMethod
 
 __all__ = ["CatalogApp", "ControlFilter"]
 

@@ -13,13 +13,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from textual.app import SuspendNotSupported
 
 from explorer.client.display import line
 from explorer.errors import InvalidInput, Misconfigured, StorageFault
+from explorer.tui.settings import ClipboardMethod
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_SENT_BYTES",
     "Browser",
-    "ClipboardMethod",
     "browse_to",
     "clipboard_methods",
     "copy",
@@ -246,13 +246,6 @@ def _without_added_end(before: str, after: str) -> str:
         return after
     return after.removesuffix("\n").removesuffix("\r") if after.endswith("\n") else after
 
-
-ClipboardMethod = Literal[
-    "auto", "terminal", "tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe", "none"
-]
-"""`terminal` asks the terminal itself (OSC 52), `auto` takes the first that should work here."""
-
-CLIPBOARD_METHODS: Final[tuple[ClipboardMethod, ...]] = get_args(ClipboardMethod)
 
 MOST_SENT_BYTES: Final = 74_994
 """Terminals ignore a longer request."""

@@ -32,6 +32,7 @@ from explorer.tui.content import Times, line
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Exchange
     from explorer.client.records import ChangeEvent
+    from explorer.graph import AsyncGraphs
 
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "ServerStatus",
     "TerminalSession",
     "change_sentence",
+    "open_graphs",
     "request_line",
     "sentence_of",
 ]
@@ -410,6 +412,17 @@ class TerminalSession:
             self._asked_again.update(due)
             for one in due:
                 self._unread.pop(one)()
+
+
+async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
+    """The graph questions of a catalog; their library is imported beside the screen's thread."""
+
+    def load() -> "AsyncGraphs":
+        from explorer.graph import AsyncGraphs
+
+        return AsyncGraphs(catalog)
+
+    return await asyncio.to_thread(load)
 
 
 def sentence_of(error: CatalogError) -> str:

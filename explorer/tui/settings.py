@@ -221,9 +221,10 @@ def _named(key: str) -> str:
 
 
 Start = Literal["find", "browse", "last"]
-Clipboard = Literal[
+ClipboardMethod = Literal[
     "auto", "terminal", "tmux", "wl-copy", "xclip", "xsel", "pbcopy", "clip.exe", "none"
 ]
+"""`terminal` asks the terminal itself (OSC 52), `auto` takes the first that should work here."""
 Zone = Literal["local", "utc"]
 Said = msgspec.Meta
 
@@ -241,7 +242,7 @@ class Settings(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
         Said(description="What is open first: the search, the folders, or what was open last."),
     ] = "find"
     clipboard: Annotated[
-        Clipboard,
+        ClipboardMethod,
         Said(description="The way by which text is copied; auto tries what is there."),
     ] = "auto"
     mouse: Annotated[
@@ -377,9 +378,6 @@ def _place(path: Path, text: str, key: str) -> str:
     lines = enumerate(text.splitlines(), 1)
     line = next((number for number, one in lines if speaks.match(one)), 1)
     return f"{path}, line {line}"
-
-
-ThemeFrom = Literal["started with", "settings", "chosen"]
 
 
 class Appearance:

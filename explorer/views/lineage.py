@@ -193,9 +193,6 @@ def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
 # References of one entity that get lines of their own.
 _MOST_REFERENCES: Final = 5
 
-Neighbours = Callable[[str], Sequence[str]]
-"""The nodes next to one on a side, in the order in which they are shown."""
-
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:

@@ -18,9 +18,8 @@ from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity import overview, tabs
 from explorer.tui.screens.entity.tabs import LazyHistoryTab
-from explorer.tui.screens.lineage import graph
 from explorer.tui.screens.lineage.map import LineageMap
-from explorer.tui.screens.lineage.tab import ImpactRows
+from explorer.tui.screens.lineage.tab import ImpactRows, make_picture
 from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +222,7 @@ async def test_what_depends_on_it_is_listed_also_where_it_was_asked_before_the_d
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, drawn = asyncio.Event(), asyncio.Event()
-    make_picture, read = graph.make_picture, ImpactRows.read
+    read = ImpactRows.read
 
     async def draw(*given: Any, **more: Any) -> Any:
         await asked.wait()

@@ -18,13 +18,13 @@ from explorer.metadata.urn import Urn
 from explorer.tui.content import line
 from explorer.tui.key_queue import start_worker
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.chooser import (
+from explorer.tui.widgets.dialogs import (
     ChooserEntry,
     ChooserScreen,
+    PromptScreen,
     entities_like,
     entity_entries,
 )
-from explorer.tui.widgets.dialogs import PromptScreen
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity

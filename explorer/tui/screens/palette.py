@@ -19,7 +19,7 @@ from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope, actions_of, rea
 from explorer.tui.content import line
 from explorer.tui.session import TerminalSession
 from explorer.tui.settings import Appearance, Keymap, Settings, list_settings, settings_file
-from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen, entities_like, entity_entries
+from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, entities_like, entity_entries
 
 if TYPE_CHECKING:
     from explorer.tui.state import SearchFile

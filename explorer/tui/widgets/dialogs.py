@@ -1,22 +1,49 @@
-"""What lies over the page: the base of all such screens, and dialogs that confirm a change, discard
-what was typed, or ask for one line of text.
+"""What lies over the page: the base of all such screens; dialogs that confirm a change, discard
+what was typed, or ask for a line of text; and a list that is filtered while one types: the help,
+the palette and every choice is one.
 """
 
-from typing import ClassVar, Final, Generic, TypeVar
+import asyncio
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
+from rich.markup import escape
 from rich.text import Text
-from textual import on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
+from explorer.tui.content import line, marked, padded
+from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.inputs import TypedLine
+from explorer.tui.widgets.inputs import HintedLine, TypedLine, pasted_urn
+from explorer.tui.widgets.rows import Rows
 
-__all__ = ["ConfirmScreen", "DiscardScreen", "OverlayScreen", "PromptScreen"]
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+
+
+__all__ = [
+    "ChooserEntry",
+    "ChooserScreen",
+    "ConfirmScreen",
+    "DiscardScreen",
+    "EntityScreen",
+    "OverlayScreen",
+    "PromptScreen",
+    "entities_like",
+    "entity_entries",
+]
 
 _Result = TypeVar("_Result")
 _HELP: Final[list[BindingType]] = [
@@ -114,3 +141,428 @@ class DiscardScreen(ConfirmScreen, inherit_bindings=False):
     """Asks whether what was typed or chosen is to be thrown away; `delete` does it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("discard"), *_HELP]
+
+
+_GAP = 2
+_KEYS_WIDTH = 16
+_LEAST_TEXT = 18
+
+
+@dataclass(frozen=True, slots=True)
+class ChooserEntry:
+    """One entry: what it says, the keys beside it, what it does, and what it belongs to.
+
+    `part` is the heading above it, `aside` what is said of it where there is room. Both are found
+    by what is typed, as `text` is, and so is what it is `also` called. Without `do` there is
+    nothing to choose.
+    """
+
+    text: str
+    keys: str = ""
+    part: str = ""
+    aside: str = ""
+    do: Callable[[], None] | None = None
+    also: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _ChooserRow:
+    """One line of the list: an entry, a further line of its text, or a heading."""
+
+    text: str
+    entry: ChooserEntry | None = None
+    first: bool = True
+
+
+class _FilterInput(HintedLine):
+    """The line that narrows the list."""
+
+    DEFAULT_CSS = """
+    _FilterInput, _FilterInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, closers: frozenset[str]) -> None:
+        super().__init__(placeholder="type to filter")
+        self.cursor_blink = False
+        self._closers = closers
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that closes the list does so while nothing is typed."""
+        if event.character in self._closers and not self.value:
+            event.stop()
+            event.prevent_default()
+            self.screen.dismiss()
+
+
+_SMALL = 16
+_PIECES = re.compile(r"\w+")
+# What is longer is a name.
+_KEYS_SHORT = 8
+_WIDEST = 88
+_ROOMY = 30
+_PAUSE_SECONDS = 0.1
+# What fits less well only has the letters that are typed, in their order.
+_CLOSE = 200
+
+
+class ChooserScreen(OverlayScreen[None]):
+    """A list of entries under a line that narrows it. Enter does what the entry says."""
+
+    DEFAULT_CSS = """
+    ChooserScreen { align: center top; }
+    ChooserScreen > Vertical {
+        width: 88; max-width: 100%; height: auto; max-height: 100%; margin: 1 0;
+        background: $surface; border: round $primary; border-title-color: $text;
+        border-subtitle-color: $text-muted;
+    }
+    ChooserScreen.-small > Vertical { margin: 0; }
+    ChooserScreen Rows { height: auto; max-height: 1fr; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("palette")
+    # The line below is typed into at once, and the list follows it.
+    AUTO_FOCUS = "_FilterInput"
+
+    TITLE_SHOWN: ClassVar[str] = ""
+    HEADINGS: ClassVar[bool] = False
+    """Whether entries stand under the heading of their part, while nothing is typed."""
+    GROUND: ClassVar[str] = "-over"
+    """How the page behind the list is seen: shaded, or with `-clear` as it is."""
+    CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
+    """Letters that close the list while nothing is typed."""
+
+    def __init__(self) -> None:
+        super().__init__(classes=self.GROUND)
+        self._rows: list[_ChooserRow] = []
+        self._entries: Sequence[ChooserEntry] = ()
+        self._further: Sequence[ChooserEntry] = ()
+        self._is_looking = False
+        self._early = ""
+        self._narrowed_to: str | None = None
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """The entries, in the order in which they are shown."""
+        raise NotImplementedError
+
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
+        """Entries that are found elsewhere by what is typed; asked for at a pause in typing."""
+        del typed
+        return ()
+
+    def nothing_found(self, typed: str) -> str:
+        """What is said where there is nothing to choose."""
+        del typed
+        return "No entry matches."
+
+    def looked_at(self, entry: ChooserEntry) -> None:
+        """The cursor came to an entry."""
+
+    def compose(self) -> ComposeResult:
+        """The line, and the list below it."""
+        with Vertical() as frame:
+            frame.border_title = self.TITLE_SHOWN
+            yield _FilterInput(self.CLOSES_EMPTY)
+            rows = Rows()
+            rows.can_focus = False
+            yield rows
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Show everything; what was typed before there was a line goes into it."""
+        self._entries = tuple(self.entries())
+        line = self.query_one(_FilterInput)
+        self.set_focus(line)
+        if self._early:
+            line.value = self._early
+            line.cursor_position = len(line.value)
+        self._lay_out(start=True)
+
+    def take(self, event: events.Key) -> bool:
+        """A key typed before the line had the focus goes into the line; gives whether it did."""
+        if not event.is_printable or event.character is None:
+            return False
+        line = self.query(_FilterInput)
+        if line:
+            line.first().insert_text_at_cursor(event.character)
+        else:
+            self._early += event.character
+        return True
+
+    def on_resize(self) -> None:
+        """Lines are as long as there is room."""
+        self.set_class(self.size.height < _SMALL, "-small")
+        self.call_after_refresh(self._lay_out)
+
+    def start_at(self) -> int:
+        """The entry on which the cursor stands first."""
+        return 0
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._further = ()
+        self._lay_out()
+        if type(self).further is not ChooserScreen.further:
+            self._look_further(event.value.strip())
+
+    @work(exclusive=True, group="further")
+    async def _look_further(self, typed: str) -> None:
+        if not typed:
+            return
+        self._is_looking = True
+        await asyncio.sleep(_PAUSE_SECONDS)
+        found = await self.further(typed)
+        self._is_looking = False
+        if self.is_current and self.query_one(_FilterInput).value.strip() == typed:
+            known = {entry.also for entry in self._entries if entry.also}
+            self._further = [one for one in found if one.also not in known]
+            self._lay_out()
+
+    def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
+        """Have more entries, which came later, after those that are there."""
+        self._entries = (*self._entries, *entries)
+        self._lay_out()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_choose()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_choose()
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @property
+    def current(self) -> ChooserEntry | None:
+        """The entry under the cursor."""
+        at = self.query_one(Rows).cursor
+        return self._rows[at].entry if at < len(self._rows) else None
+
+    def action_choose(self) -> None:
+        """Do what the entry under the cursor says."""
+        if self._narrowed_to != self.query_one(_FilterInput).value:
+            self._lay_out()
+        entry = self.current
+        if entry is None or entry.do is None:
+            return
+        self.dismiss()
+        self.app.call_later(entry.do)
+
+    def action_close(self) -> None:
+        """Back, and nothing is done."""
+        self.dismiss()
+
+    def action_move(self, rows: int) -> None:
+        """Some entries further, or back."""
+        list_ = self.query_one(Rows)
+        target = max(0, min(list_.cursor + rows, len(self._rows) - 1))
+        step = 1 if rows > 0 else -1
+        while 0 < target < len(self._rows) - 1 and not self._stands_on(target):
+            target += step
+        list_.move_to(target)
+        if target == self._first_entry() and rows < 0:
+            # The heading above the first entry is seen again.
+            list_.scroll_to(y=0, animate=False, immediate=True)
+
+    def action_page(self, pages: int) -> None:
+        """Some screens further, or back."""
+        self.action_move(pages * max(1, self.query_one(Rows).size.height - 1))
+
+    def _stands_on(self, index: int) -> bool:
+        row = self._rows[index]
+        return row.entry is not None and row.first
+
+    def _first_entry(self) -> int:
+        return next((at for at in range(len(self._rows)) if self._stands_on(at)), 0)
+
+    def _lay_out(self, *, start: bool = False) -> None:
+        rows = self.query_one(Rows)
+        typed = self.query_one(_FilterInput).value
+        # Laid out anew for another width, the cursor stays where it is.
+        wanted = self.current if typed == self._narrowed_to else None
+        if start and self._entries:
+            wanted = self._entries[self.start_at()]
+        self._narrowed_to = typed
+        found = self._found(typed)
+        width = min(self.size.width, _WIDEST) - 4
+        self._rows = list(self._lines(found, width, headings=self.HEADINGS and not typed.strip()))
+        total = len(self._entries) + len(self._further)
+        tally = f"{len(found)} of {total}" if typed.strip() else f"{len(found)}"
+        frame = self.query_one(Vertical)
+        frame.border_subtitle = tally if self.size.width >= _ROOMY else ""
+        cursor = self._first_entry()
+        if wanted is not None:
+            cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
+        is_looking = self._is_looking and bool(typed.strip())
+        empty = "looking …" if is_looking else self.nothing_found(typed.strip())
+        rows.show(len(self._rows), self._draw_row, cursor=cursor, empty=empty)
+        rows.styles.height = max(len(self._rows), 3)
+        if cursor == self._first_entry():
+            rows.scroll_to(y=0, animate=False, immediate=True)
+        if typed.strip():
+            self._tell()
+
+    @property
+    def _keys_width(self) -> int:
+        """The room for keys, where any entry has some."""
+        return _KEYS_WIDTH if any(one.keys for one in self._entries) else 1
+
+    def _found(self, typed: str) -> list[ChooserEntry]:
+        if not typed.strip():
+            return list(self._entries)
+        ranked = [(match_score(typed, one), one) for one in self._entries]
+        good = sorted((pair for pair in ranked if pair[0]), key=lambda pair: -pair[0])
+        close = [one for rank, one in good if rank >= _CLOSE]
+        return [*close, *self._further, *(one for rank, one in good if rank < _CLOSE)]
+
+    def _lines(
+        self, found: Iterable[ChooserEntry], width: int, *, headings: bool
+    ) -> Iterable[_ChooserRow]:
+        part = ""
+        room = max(width - self._keys_width - _GAP, _LEAST_TEXT)
+        for entry in found:
+            if headings and entry.part != part:
+                if part:
+                    yield _ChooserRow("")
+                yield _ChooserRow(entry.part)
+                part = entry.part
+            lines = textwrap.wrap(entry.text, room) or [""]
+            for at, text in enumerate(lines):
+                yield _ChooserRow(text, entry, first=at == 0)
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.entry is None:
+            return (Text(f" {row.text}", "bold"),)
+        entry = row.entry
+        keys = entry.keys if row.first else ""
+        text = Text.assemble(" ", padded(Text(keys, "bold"), self._keys_width), " " * (_GAP - 1))
+        words = Text(row.text, "" if entry.do is not None else "dim")
+        typed = self.query_one(_FilterInput).value
+        text.append_text(marked(words, typed) if typed.strip() else words)
+        # Where an entry belongs is said at the right, unless a heading above says it.
+        said = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
+        room = width - text.cell_len - 2
+        if row.first and said and len(said) <= room:
+            text.append(" " * (room - len(said) + 1)).append(said, "dim")
+        return (text,)
+
+    def _tell(self) -> None:
+        entry = self.current
+        if entry is not None:
+            self.looked_at(entry)
+
+
+def match_score(typed: str, entry: ChooserEntry) -> int:
+    """How well an entry fits what was typed: 0 not at all. Words that begin as typed count most,
+    then words that contain it, then letters in their order."""
+    words = typed.lower().split()
+    text = f"{entry.text} {entry.part} {entry.aside} {entry.also}".lower()
+    if len(entry.keys) > _KEYS_SHORT:
+        text = f"{text} {entry.keys}"
+    beginnings = {*text.split(), *_PIECES.findall(text)}
+    if typed.strip() in entry.keys.split():
+        return 500
+    if all(any(one.startswith(word) for one in beginnings) for word in words):
+        own = entry.text.lower()
+        return 400 if all(word in own for word in words) else 300
+    if all(word in text for word in words):
+        return 200
+    span = _span("".join(words), entry.text.lower())
+    return max(100 - span, 1) if span else 0
+
+
+def _span(letters: str, text: str) -> int:
+    """How many characters of the text hold the letters in their order; 0 when they are not all
+    there."""
+    at = start = -1
+    for letter in letters:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return 0
+        start = at if start < 0 else start
+    return at - start + 1
+
+
+ENTITIES = "Entities"
+_FOUND = 12
+
+
+async def entities_like(
+    session: TerminalSession,
+    typed: str,
+    do: Callable[[Urn], None],
+    *,
+    entity_type: str | None = None,
+) -> Sequence[ChooserEntry]:
+    """Return entries for the entities that a search for `typed` finds first, or for the URN that it
+    is, of one type where one is given; `do` is what each does. Two requests."""
+    catalog = await session.catalog()
+    urn = pasted_urn(typed)
+    if urn is not None:
+        urns = [urn] if entity_type in (None, urn.entity_type) else []
+    else:
+        page = await catalog.search(typed, entity=entity_type, count=_FOUND)
+        urns = [hit.urn for hit in page]
+    return entity_entries(urns, await catalog.summaries(urns), do, ENTITIES)
+
+
+def entity_entries(
+    urns: Iterable[Urn],
+    known: "dict[Urn, Entity]",
+    do: Callable[[Urn], None],
+    part: str,
+) -> list[ChooserEntry]:
+    """Return an entry for each of some entities, with what is known of them."""
+    entries = []
+    for urn in urns:
+        entity = known.get(urn)
+        name = entity.name if entity else urn.name
+        kind = singular(entity.kind if entity else urn.entity_type)
+        platform = (entity.platform if entity else urn.platform) or ""
+        aside = " · ".join(filter(None, (part, kind, platform)))
+        entries.append(
+            ChooserEntry(line(name), "", part, line(aside), do=partial(do, urn), also=str(urn))
+        )
+    return entries
+
+
+class EntityScreen(ChooserScreen):
+    """Asks for an entity: those `near` at hand, and whatever the catalog finds by what is typed."""
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        title: str,
+        near: Sequence[ChooserEntry],
+        do: Callable[[Urn], None],
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._session = session
+        self._near = near
+        self._do = do
+
+    def on_mount(self) -> None:
+        """Say what is asked."""
+        super().on_mount()
+        self.query_one("Vertical").border_title = escape(line(self._title))
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """Those near."""
+        return self._near
+
+    def nothing_found(self, typed: str) -> str:
+        """Whatever is typed is looked for."""
+        return "No entity is called so." if typed else "Type a name, or paste a URN."
+
+    async def further(self, typed: str) -> Sequence[ChooserEntry]:
+        """What the catalog finds."""
+        with self._session.reporting("looking for entities"):
+            return await entities_like(self._session, typed, self._do)
+        return ()

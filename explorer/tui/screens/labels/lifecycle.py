@@ -22,8 +22,7 @@ from explorer.tui.content import counted, join, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
-from explorer.tui.screens.lineage.graph import open_graphs
-from explorer.tui.session import TerminalSession
+from explorer.tui.session import TerminalSession, open_graphs
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen, OverlayScreen
 from explorer.tui.widgets.inputs import TypedLine

@@ -23,8 +23,7 @@ from explorer.tui.content import line
 from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.chooser import ChooserEntry, ChooserScreen
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, OverlayScreen
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet

@@ -822,7 +822,7 @@ class SearchView(Vertical, SizeAware):
 
     def _ask_order(self) -> None:
         from explorer.tui.screens.search.dialogs import ChoiceScreen
-        from explorer.tui.widgets.chooser import ChooserEntry
+        from explorer.tui.widgets.dialogs import ChooserEntry
 
         def take(order: str) -> None:
             self._order = order
