@@ -4,9 +4,9 @@
 
 The terminal and the service run in one process, so that one trace has both. A letter in the editor
 is followed until it is painted; one in the search box until the rows that it finds are; a save from
-its key until the server has acknowledged it, and once more with what follows: the search index, the
-page read again. Prints the numbers of files and functions, with `--list` each file with its
-functions.
+its key until it is on disk, until the server has acknowledged it, and once more with what follows:
+the search index, the page read again. Prints the numbers of files and functions, with `--list` each
+file with its functions.
 """
 
 import argparse
@@ -45,18 +45,28 @@ class Trace:
     def __init__(self) -> None:
         self.is_on = False
         self.found: dict[str, set[str]] = defaultdict(set)
+        self._last = ""
 
-    def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
-        if self.is_on and event == "call":
-            code = frame.f_code
-            if code.co_filename.startswith(HOME):
-                self.found[code.co_filename[len(HOME) + 1 :]].add(code.co_qualname)
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if not self.is_on:
+            return
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(HOME):
+            self.found[code.co_filename[len(HOME) + 1 :]].add(code.co_qualname)
+        elif event == "return" and code.co_qualname == self._last and argument is not None:
+            self.is_on = False
 
     async def of(
-        self, acts: Callable[[], object], is_done: Callable[[], bool], follow_seconds: float = 0
+        self,
+        acts: Callable[[], object],
+        is_done: Callable[[], bool],
+        follow_seconds: float = 0,
+        last: str = "",
     ) -> dict[str, set[str]]:
-        """What runs from an act until its end, and in the time after it."""
+        """What runs from an act until its end, and in the time after it; with `last` until the
+        function of that name returns something."""
         self.found = defaultdict(set)
+        self._last = last
         self.is_on = True
         acts()
         while not is_done():  # noqa: ASYNC110 - what is waited for tells nobody
@@ -111,10 +121,12 @@ def fill(address: str) -> None:
                 Proposal(TABLE, "schemaMetadata", schema),
             ]
         )
+        # The first mutation assembles the service's GraphQL schema; no later save does.
+        catalog.describe(TABLE, "One row an order.")
 
 
 async def trace_save(
-    app: CatalogApp, pilot: Pilot[None], traced: Trace, follow_seconds: float
+    app: CatalogApp, pilot: Pilot[None], traced: Trace, follow_seconds: float, last: str = ""
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What runs for a letter in the editor, and for the save of what was typed."""
     await pilot.press("e")
@@ -128,6 +140,7 @@ async def trace_save(
         lambda: app.post_message(events.Key("ctrl+s", None)),
         lambda: not (app._editing and app._editing._saves.titles) and app.screen is not screen,
         follow_seconds,
+        last,
     )
     await asyncio.sleep(QUIET_SECONDS)
     return letter, saved
@@ -140,8 +153,12 @@ async def trace(address: str, traced: Trace) -> dict[str, dict[str, set[str]]]:
     async with app.run_test(size=(120, 36)) as pilot:
         view = await until(lambda: app._furnished and app._entity_view)
         await until(lambda: view.columns.has_focus_within and view.columns.current is not None)
-        for follow_seconds, what in ((0.0, "a save"), (QUIET_SECONDS, "a save and what follows")):
-            letter, saved = await trace_save(app, pilot, traced, follow_seconds)
+        for what, follow_seconds, last in (
+            ("a save, until it is on disk", 0.0, "Writer._transact"),
+            ("a save", 0.0, ""),
+            ("a save and what follows", QUIET_SECONDS, ""),
+        ):
+            letter, saved = await trace_save(app, pilot, traced, follow_seconds, last)
             found |= {"a letter in the editor": letter, what: saved}
         await pilot.press("/")
         await asyncio.sleep(QUIET_SECONDS)

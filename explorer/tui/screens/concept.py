@@ -420,10 +420,6 @@ class ConceptScreen(OverlayScreen[Urn]):
         style = "bold" if sign.strip() else ""
         return (row.append_text(said(words, style, missing=NO_TEXT)),)
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
-
 
 class _MarkedRows(Sequence[Row]):
     """The rows of columns, each with its mark, which is looked up when the row is drawn."""

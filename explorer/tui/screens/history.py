@@ -389,10 +389,6 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         self.set_focus(rows)
         self._show("Put the old description back?")
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
-
     def action_confirm(self) -> None:
         """Put it back."""
         self._restore()

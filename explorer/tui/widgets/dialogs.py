@@ -61,6 +61,10 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         """Show the keys that work here."""
         await self.run_action("app.help")
 
+    def say(self, message: str, *, error: bool = False) -> None:
+        """Show one sentence in place of the keys."""
+        self.query_one(KeyLine).say(message, error=error)
+
 
 class PromptScreen(OverlayScreen[str | None]):
     """Gives what was typed; nothing where it was left."""

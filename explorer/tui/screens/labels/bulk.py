@@ -306,10 +306,6 @@ class BulkLinksScreen(OverlayScreen[None]):
         about = " · ".join(filter(None, (self._staging.held_by(link, self._counts), url)))
         return (draw_label(self._choice.state(link), name or url, about, "", width, 30),)
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
-
 
 class BulkLauncher:
     """Opens what changes everything that is marked; `review` shows the changeset that is made."""

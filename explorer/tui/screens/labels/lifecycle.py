@@ -80,10 +80,6 @@ class HideScreen(OverlayScreen[bool]):
         self._tell()
         self._read()
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
-
     def action_confirm(self) -> None:
         """Do it, once it is said what happens."""
         if not self._ready:
@@ -324,10 +320,6 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         """Only what is deprecated can be taken back."""
         del parameters
         return action != "lift" or self._base.is_so
-
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
 
     def action_write(self) -> None:
         """Write what stands in the fields."""

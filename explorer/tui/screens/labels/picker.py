@@ -485,10 +485,6 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         del parameters
         return action != "kind" or self._kind == "owners"
 
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self.query_one(KeyLine).say(message, error=error)
-
     def name_of(self, urn: str) -> str:
         """The name people know a URN by, as far as it was read."""
         return self._offers.known(urn).name
