@@ -17,7 +17,16 @@ if TYPE_CHECKING:
         read_usage,
     )
     from explorer.graph.layout import Box, Layout, Route, Spacing, lay_out, lay_out_pairs
-    from explorer.graph.lineage import Extent, lineage_graph, merged, read_lineage
+    from explorer.graph.lineage import (
+        Extent,
+        Side,
+        WalkLimits,
+        lineage_graph,
+        merged,
+        read_lineage,
+        walk,
+    )
+    from explorer.graph.nodes import contracted, matches, select
     from explorer.graph.paths import (
         Ancestor,
         Paths,
@@ -27,8 +36,6 @@ if TYPE_CHECKING:
         find_paths,
         shortest_paths,
     )
-    from explorer.graph.relationships import Side, WalkLimits, walk
-    from explorer.graph.selection import contracted, matches, select
 
 __all__ = [
     "Affected",
@@ -85,7 +92,16 @@ _NAMES = {
         "read_usage",
     ),
     "layout": ("Box", "Layout", "Route", "Spacing", "lay_out", "lay_out_pairs"),
-    "lineage": ("Extent", "lineage_graph", "merged", "read_lineage"),
+    "lineage": (
+        "Extent",
+        "Side",
+        "WalkLimits",
+        "lineage_graph",
+        "merged",
+        "read_lineage",
+        "walk",
+    ),
+    "nodes": ("contracted", "matches", "select"),
     "paths": (
         "Ancestor",
         "Paths",
@@ -95,8 +111,6 @@ _NAMES = {
         "find_paths",
         "shortest_paths",
     ),
-    "relationships": ("Side", "WalkLimits", "walk"),
-    "selection": ("contracted", "matches", "select"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

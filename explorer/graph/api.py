@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from explorer.client.blocking_face import SharedThreadFace, blocking, of_catalog
 from explorer.graph.columns import read_columns
 from explorer.graph.impact import find_impact
-from explorer.graph.lineage import read_lineage
+from explorer.graph.lineage import read_lineage, walk
 from explorer.graph.paths import find_common_ancestors, find_paths
-from explorer.graph.relationships import walk
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Catalog

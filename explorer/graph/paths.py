@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
 
-from explorer.graph.lineage import read_lineage
-from explorer.graph.relationships import WalkLimits, walk
+from explorer.graph.lineage import WalkLimits, read_lineage, walk
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
 from explorer.stewardship.staging import StagedEdit, TextSource
 from explorer.stewardship.worklist import Key
 
@@ -33,14 +33,6 @@ __all__ = [
     "term_concept_of",
 ]
 
-_ASPECTS: Final = (
-    "datasetKey",
-    "datasetProperties",
-    "editableDatasetProperties",
-    "schemaMetadata",
-    "editableSchemaMetadata",
-    "status",
-)
 _MOST_DATASETS: Final = 2_000
 _MOST_SOURCES: Final = 5
 
@@ -198,7 +190,7 @@ async def read_term_concept(
     given = filter_from(narrowed_by, catalog.registry)
     pages = catalog.urns("dataset", narrowed_by=given.narrowed_by(carrying), limit=limit)
     urns = [one async for one in pages]
-    entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS, progress)]
+    entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
     found = term_concept_of(urn, known.name, entities)
     return replace(found, truncated=pages.truncated)
 
@@ -226,7 +218,7 @@ async def read_concept(
     combined = given.narrowed_by(columns_filter([FieldPath(name.strip()).name]))
     pages = catalog.urns("dataset", narrowed_by=combined, limit=limit)
     urns = [urn async for urn in pages]
-    entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS, progress)]
+    entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
     found = concept_of(name, entities)
     return replace(found, truncated=pages.truncated)
 

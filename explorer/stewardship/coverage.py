@@ -11,7 +11,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,14 +42,6 @@ GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
 
 Part = Literal["columns", "tables"]
 
-_ASPECTS: Final = (
-    "datasetKey",
-    "datasetProperties",
-    "editableDatasetProperties",
-    "schemaMetadata",
-    "editableSchemaMetadata",
-    "status",
-)
 _FOR_GROUPING: Final[dict[Grouping, tuple[str, ...]]] = {
     "domain": ("domains",),
     "folder": ("browsePaths", "browsePathsV2"),
@@ -166,7 +158,7 @@ async def read_coverage(
 ) -> Coverage:
     """Return the coverage of the datasets among `urns` that exist; costs what
     `AsyncCatalog.entities` of them costs, and of those that groups are called by."""
-    aspects = (*_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
+    aspects = (*TEXT_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
     entities = [entity async for entity in read_datasets(catalog, urns, aspects, progress)]
     keys = {key for entity in entities for key in (keys_of(entity, by) if by else ())}
     named = [key for key in sorted(keys) if key.startswith("urn:li:")]

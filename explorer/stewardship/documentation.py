@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ASPECTS",
     "CLEAR",
+    "TEXT_ASPECTS",
     "Entry",
     "Progress",
     "Row",
@@ -122,16 +123,17 @@ async def _below(catalog: "AsyncCatalog", folder: str) -> tuple[Urn, ...]:
     return tuple(found)
 
 
-ASPECTS = (
+TEXT_ASPECTS = (
     "datasetKey",
     "datasetProperties",
     "editableDatasetProperties",
     "schemaMetadata",
     "editableSchemaMetadata",
-    "subTypes",
-    "globalTags",
     "status",
 )
+"""The aspects that the descriptions of a dataset and of its columns are read from."""
+
+ASPECTS = (*TEXT_ASPECTS, "subTypes", "globalTags")
 """The aspects that rows are made from."""
 
 CLEAR = "!clear"

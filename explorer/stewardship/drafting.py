@@ -47,7 +47,7 @@ from explorer.errors import InvalidInput, Misconfigured, ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.coverage import Part
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
 from explorer.stewardship.propagation import (
     ColumnKey,
     ColumnSearch,
@@ -75,17 +75,7 @@ __all__ = [
     "undocumented_requests",
 ]
 
-_ASPECTS: Final = (
-    "datasetKey",
-    "datasetProperties",
-    "editableDatasetProperties",
-    "schemaMetadata",
-    "editableSchemaMetadata",
-    "globalTags",
-    "subTypes",
-    "dataPlatformInstance",
-    "status",
-)
+_ASPECTS: Final = (*TEXT_ASPECTS, "globalTags", "subTypes", "dataPlatformInstance")
 _VERSION: Final = 1
 _DAYS: Final = 30
 _MOST_HOPS: Final = 5

@@ -22,7 +22,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.concepts import columns_filter
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
 from explorer.stewardship.staging import StagedEdit, TextSource
 
 if TYPE_CHECKING:
@@ -48,15 +48,7 @@ __all__ = [
 ColumnKey: TypeAlias = tuple[str, str]
 """The URN of a dataset and the exact path of one of its columns."""
 
-_ASPECTS: Final = (
-    "datasetKey",
-    "datasetProperties",
-    "editableDatasetProperties",
-    "schemaMetadata",
-    "editableSchemaMetadata",
-    "upstreamLineage",
-    "status",
-)
+_ASPECTS: Final = (*TEXT_ASPECTS, "upstreamLineage")
 _JOB_ASPECTS: Final = ("dataJobInputOutput", "status")
 _MOST_SOURCES: Final = 5
 _AT_ONCE: Final = 4

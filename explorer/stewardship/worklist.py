@@ -13,7 +13,7 @@ from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -37,16 +37,7 @@ __all__ = [
 
 UseSource = Literal["column", "table", "none"]
 
-_ASPECTS: Final = (
-    "datasetKey",
-    "datasetProperties",
-    "editableDatasetProperties",
-    "schemaMetadata",
-    "editableSchemaMetadata",
-    "ownership",
-    "status",
-    "subTypes",
-)
+_ASPECTS: Final = (*TEXT_ASPECTS, "ownership", "subTypes")
 _EVERY_HOP: Final = 50
 _MOST_REACHED: Final = 10_000
 _AT_ONCE: Final = 8

@@ -27,8 +27,7 @@ from explorer.client.records import Direction, Flow
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.graph import Affected, Graphs, contracted, matches, merged, split_column
 from explorer.graph.impact import Grouping
-from explorer.graph.nodes import DETAIL_ASPECTS, known_attributes
-from explorer.graph.selection import FIELDS
+from explorer.graph.nodes import DETAIL_ASPECTS, FIELDS, known_attributes
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn

@@ -185,8 +185,7 @@ def filtered_graph(
 ) -> "nx.DiGraph":
     """The graph that is drawn: what passes the filter, what lies between stepped over, with the
     roots and the ways that are shown whatever the filter says."""
-    from explorer.graph.nodes import identity
-    from explorer.graph.selection import contracted, matches
+    from explorer.graph.nodes import contracted, identity, matches
 
     graph = answer.graph
     if by is not None:
