@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = [
     "EXAMPLES",
     "ChoiceScreen",
+    "ConditionDialogs",
     "How",
     "SearchesScreen",
     "SyntaxScreen",
-    "add_condition",
     "condition_of",
 ]
 
@@ -217,20 +217,10 @@ def condition_of(name: str, how: How, typed: str) -> str:
     return _FORMS[how].format(name, _value(typed))
 
 
-def add_condition(
-    app: App[object],
-    registry: Registry,
-    question: Query,
-    facets: Sequence["Facet"],
-    done: Callable[[str], None],
-    refused: Callable[[str], None],
-) -> None:
-    """Ask for a condition, step by step; `done` gets the text of the box with it, `refused` a
-    sentence on a value that the field cannot have."""
-    _Editor(app, registry, question, facets, done, refused).ask_field()
+class ConditionDialogs:
+    """Asks for a condition, step by step, from `ask_field` on; `done` gets the text of the box with
+    it, `refused` a sentence on a value that the field cannot have."""
 
-
-class _Editor:
     def __init__(
         self,
         app: App[object],

@@ -808,7 +808,7 @@ class SearchView(Vertical, SizeAware):
         self._take(event.offer)
 
     def _add_condition(self) -> None:
-        from explorer.tui.screens.search.dialogs import add_condition
+        from explorer.tui.screens.search.dialogs import ConditionDialogs
 
         if self._registry is None:
             return
@@ -818,7 +818,9 @@ class SearchView(Vertical, SizeAware):
 
         question = self._split(self._registry)
         if self._is_readable():
-            add_condition(self.app, self._registry, question, self._facets, self._put, refused)
+            ConditionDialogs(
+                self.app, self._registry, question, self._facets, self._put, refused
+            ).ask_field()
 
     def _ask_order(self) -> None:
         from explorer.tui.screens.search.dialogs import ChoiceScreen
