@@ -20,10 +20,9 @@ from explorer.stewardship.api import AsyncStewardship
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line, said
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.listing import FilteredListScreen
 from explorer.tui.screens.review import project_prompt
 from explorer.tui.session import Changes, TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows

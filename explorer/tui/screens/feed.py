@@ -17,8 +17,8 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.entity.overview import OverviewTab
-from explorer.tui.screens.listing import FilteredListScreen
 from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.dialogs import FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows

@@ -22,9 +22,8 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line, said
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.labels.choice import tell_taking_back
-from explorer.tui.screens.listing import FilteredListScreen
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows

@@ -14,9 +14,8 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, said
-from explorer.tui.screens.listing import FilteredListScreen
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
