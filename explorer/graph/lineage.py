@@ -37,7 +37,6 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-
 __all__ = ["Extent", "Side", "WalkLimits", "lineage_graph", "merged", "read_lineage", "walk"]
 
 _LARGE = 5_000

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from explorer.client import AsyncCatalog
 
-
 __all__ = [
     "DETAIL_ASPECTS",
     "FIELDS",

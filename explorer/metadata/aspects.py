@@ -67,7 +67,6 @@ __all__ = [
     "run_summary",
 ]
 
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

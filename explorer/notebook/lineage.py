@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Flow
     from explorer.graph import Extent
     from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.widgets.lineage_widget import LineageWidget
+    from explorer.notebook.widgets.lineage import LineageWidget
     from explorer.views.parts import Tone
 
 __all__ = [
@@ -327,7 +327,7 @@ class EntityLineage(ShownTable):
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The same to be walked: unfolded, narrowed, searched, and followed by column. It starts
         `hops` far, and reads nothing again that was read here."""
-        from explorer.notebook.widgets.lineage_widget import LineageWidget
+        from explorer.notebook.widgets.lineage import LineageWidget
 
         extent: Extent = self.graph.graph["direction"]
         return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=self.graph)
@@ -472,7 +472,7 @@ class ColumnLineage(ShownTable):
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """The tables around it to be walked, with the ways of this column drawn."""
-        from explorer.notebook.widgets.lineage_widget import LineageWidget
+        from explorer.notebook.widgets.lineage import LineageWidget
 
         made = LineageWidget(self.catalog, self.root, hops=hops)
         made.follow_column(self.root, self.column)

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from explorer.notebook.entity import EntityPage
     from explorer.notebook.widgets.usage_controls import UsageControls
 
-
 __all__ = [
     "ProfileChart",
     "UsageChart",

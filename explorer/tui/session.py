@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from explorer.client.records import ChangeEvent
     from explorer.graph import AsyncGraphs
 
-
 __all__ = [
     "KEPT",
     "ChangeWatch",
@@ -48,7 +47,6 @@ __all__ = [
     "request_line",
     "sentence_of",
 ]
-
 
 KEPT: Final = 500
 

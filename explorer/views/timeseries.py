@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Timeseries
     from explorer.metadata.aspects import ValueFrequency
 
-
 __all__ = [
     "ColumnHistory",
     "ColumnMeasures",

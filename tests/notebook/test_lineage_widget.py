@@ -18,7 +18,7 @@ from explorer.graph import Graphs
 from explorer.graph.export import from_graphml
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets.lineage_widget import LineageWidget
+from explorer.notebook.widgets.lineage import LineageWidget
 from explorer.views.lineage import MAX_DRAWN
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"

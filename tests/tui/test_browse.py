@@ -13,8 +13,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
-from explorer.tui.screens.browse import BrowseTree, FolderRows
-from explorer.tui.screens.folders import PAGE
+from explorer.tui.screens.browse import PAGE, BrowseTree, FolderRows
 from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.state import TerminalState
 from tests.conftest import SampleAt

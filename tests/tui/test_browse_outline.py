@@ -8,7 +8,7 @@ import pytest
 
 from explorer.client.folders import EntryPage, FixedSource, FolderEntry, natural_order
 from explorer.metadata import Urn
-from explorer.tui.screens.folders import PAGE, Branch, Outline
+from explorer.tui.screens.browse import PAGE, Branch, Outline
 
 
 def folder(name: Any) -> Any:

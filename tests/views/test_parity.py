@@ -15,10 +15,9 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import columns
 from explorer.notebook.widgets.search import Search, Tree, measured, read_answer
 from explorer.tui.content import Times
-from explorer.tui.screens.browse import folder_row
+from explorer.tui.screens.browse import Branch, OutlineRow, folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines
 from explorer.tui.screens.entity.overview import PageLayout, lay_out
-from explorer.tui.screens.folders import Branch, OutlineRow
 from explorer.tui.screens.search.results import draw_result, draw_value
 from explorer.views.columns import column_row
 from explorer.views.entity import detail_parts, entity_parts

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     )
     from explorer.stewardship.coverage import Part
 
-
 __all__ = ["concept", "draft", "propagated", "proposals", "propose", "review", "share", "withdraw"]
 
 _SHARE = """

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.entity import EntityPage
-    from explorer.notebook.widgets.lineage_widget import EmbeddedLineage
-
+    from explorer.notebook.widgets.lineage import EmbeddedLineage
 
 __all__ = ["TABS", "Explorer", "Tab", "explore"]
 
@@ -531,7 +530,7 @@ class ExplorerSession:
     def _show_tab(self, told: dict[str, Any]) -> None:
         graph = told.pop("graph", None)
         if graph is not None and (self.drawing is None or self._drawn != told["urn"]):
-            from explorer.notebook.widgets.lineage_widget import EmbeddedLineage
+            from explorer.notebook.widgets.lineage import EmbeddedLineage
 
             self.end_drawing()
             self._drawn = told["urn"]

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Column, Entity, Schema
     from explorer.views.table import Table
 
-
 __all__ = [
     "ColumnDrawing",
     "ColumnRows",

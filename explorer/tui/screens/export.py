@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit
     from explorer.query.filters import Filter
 
-
 __all__ = [
     "MOST_ROWS",
     "ExportScreen",

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from explorer.client.journal import JournalEntry, JournalSave
     from explorer.views.table import Table
 
-
 __all__ = ["JournalScreen", "UndoActions"]
 
 _NOTHING: Final = "Nothing was saved from this machine yet."

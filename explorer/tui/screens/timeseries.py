@@ -55,9 +55,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Timeseries
     from explorer.views.table import Table
 
-
 __all__ = ["ProfileTab", "UsageTab", "whole"]
-
 
 _TIMES: tuple[int | None, ...] = (7, 30, 90, None)
 _LEAST_FOR_CHART = 12

@@ -35,7 +35,6 @@ from explorer.views.table import Table
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
-
 __all__ = [
     "ChooserEntry",
     "ChooserScreen",

@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 
 from explorer.metadata.urn import Urn
+from explorer.notebook.widgets.lineage import LineageWidget
 from explorer.notebook.widgets.lineage_drawing import DrawnColumns, KnownLineage, ShownLineage, draw
-from explorer.notebook.widgets.lineage_widget import LineageWidget
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from explorer.tui.screens.timeseries import UsageTab
     from explorer.views.table import Table
 
-
 __all__ = ["EntityView", "head_mentions", "head_text"]
 
 _GAP = "   "

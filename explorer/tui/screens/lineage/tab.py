@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from explorer.query.filters import Filter
     from explorer.views.table import Table
 
-
 __all__ = ["LineageTab", "make_picture", "read_paths"]
 
 _READ_WHOLE = 1_000

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Suggestion
     from explorer.query import Completion
 
-
 __all__ = [
     "MOST_COMPLETIONS",
     "DropDown",

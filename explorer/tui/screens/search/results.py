@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit, SearchPage
     from explorer.stewardship.labels import LabelledKind
 
-
 __all__ = [
     "PAGE",
     "SEEN",
