@@ -263,19 +263,18 @@ class ExplorerRequests:
     """A row of questions for each kind, the kinds beside each other.
 
     The thread of a kind lives while it has questions, so that an explorer that rests, was closed or
-    was forgotten holds none. `busy` is told what is being read, and "" when all is; `failed` a
-    sentence on what went wrong. `lock` is held while an answer is taken.
+    was forgotten holds none. `show` is given what is being read, and "" when all is, as "busy", and
+    a sentence on what went wrong as "problem". `lock` is held while an answer is taken.
     """
 
     def __init__(
         self,
         catalog: NotebookCatalog,
         lock: "threading.RLock",
-        busy: Callable[[str], None],
-        failed: Callable[[str], None],
+        show: Callable[[str, Any], None],
     ) -> None:
         self._catalog = catalog
-        self._busy, self._failed = busy, failed
+        self._show = show
         self._lock = threading.Condition(lock)
         self._waiting: dict[Kind, deque[_Question]] = {}
         self._now: dict[Kind, _Question] = {}
@@ -335,7 +334,7 @@ class ExplorerRequests:
 
     def guarded(self, do: Callable[[], None]) -> None:
         """Do something for the reader, and show what goes wrong: nothing else would."""
-        _guard(do, self._failed)
+        _guard(do, partial(self._show, "problem"))
 
     def _drop(self, kind: Kind) -> None:
         waiting = self._waiting.get(kind, deque())
@@ -373,7 +372,9 @@ class ExplorerRequests:
                 question.then(answer)
 
     def _say(self) -> None:
-        self._busy(", ".join(dict.fromkeys(one.said for one in self._now.values() if one.said)))
+        self._show(
+            "busy", ", ".join(dict.fromkeys(one.said for one in self._now.values() if one.said))
+        )
 
 
 _AGAIN = "lives while its kernel runs; run this cell again. It showed:"

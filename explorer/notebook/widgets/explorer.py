@@ -290,12 +290,7 @@ class ExplorerSession:
         """`opened` is told the URN of whatever the reader opens, "" when it is closed."""
         self.lock = threading.RLock()
         self.catalog, self._show, self._opened = catalog, show, opened
-        self.asking = ExplorerRequests(
-            catalog,
-            self.lock,
-            busy=lambda said: show("busy", said),
-            failed=lambda sentence: show("problem", sentence),
-        )
+        self.asking = ExplorerRequests(catalog, self.lock, show)
         self.search = Search()
         self.answer: SearchAnswer | None = None
         self.ticked: dict[str, tuple[Hit, Entity | None]] = {}

@@ -137,12 +137,7 @@ class ReviewSession:
     ) -> None:
         self.lock = threading.RLock()
         self.catalog, self.changeset, self.show = catalog, changeset, show
-        self.asking = ExplorerRequests(
-            catalog,
-            self.lock,
-            busy=lambda said: show("busy", said),
-            failed=lambda sentence: show("problem", sentence),
-        )
+        self.asking = ExplorerRequests(catalog, self.lock, show)
         self.drafts = ReviewDrafts(self, self.asking)
         self.only: ReviewState | Literal[""] = ""
         self.number = 0

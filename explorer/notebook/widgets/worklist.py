@@ -63,12 +63,7 @@ class WorklistSession:
     ) -> None:
         self.lock = threading.RLock()
         self.catalog, self.show = catalog, show
-        self.asking = ExplorerRequests(
-            catalog,
-            self.lock,
-            busy=lambda said: show("busy", said),
-            failed=lambda sentence: show("problem", sentence),
-        )
+        self.asking = ExplorerRequests(catalog, self.lock, show)
         self.queue = WorkQueue(worklist)
         self.writing = QueueWriting(catalog, self.asking, show, self.left)
         self.key: Key | None = worklist.items[0].key if worklist.items else None
