@@ -34,6 +34,10 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "path": "Show every shortest way from SOURCE to TARGET.",
         "relationships": "Show what an entity points at, and what points at it.",
     },
+    "Bring in your own data": {
+        "add": "Put what a database holds into the catalog: tables, views, columns.",
+        "sources": "List the sources that were added, run them again, or remove them.",
+    },
     "Write": {
         "describe": "Write a description of a dataset, column or container.",
         "new": "Make a tag, a glossary term or group, a domain or a data product.",
@@ -88,6 +92,7 @@ _FAMILIES: Final = {
     "commands.undo": ("delete", "restore", "undo", "redo"),
     "commands.maintenance": ("load", "export", "backup", "check", "reindex", "compact", "sample"),
     "commands.profile": ("profile",),
+    "commands.sources": ("add", "sources"),
     "commands.server": ("serve", "token"),
     "shell_completion": ("completion",),
 }

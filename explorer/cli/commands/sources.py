@@ -1,0 +1,464 @@
+"""`catalog add` and `catalog sources`: your own data in the catalog."""
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from explorer.cli.options import (
+    WORDS,
+    OutputFormat,
+    Target,
+    catalog_options,
+    counted,
+    dry_run,
+    format_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import TaskID
+
+    from explorer.client import Catalog
+    from explorer.sources.run import RunOutcome, RunPlan
+    from explorer.sources.source import Progress, Source, SourceOptions
+
+__all__ = ["add", "sources"]
+
+_ADD: Final = """
+\b
+Examples
+  catalog add ./app.sqlite
+  catalog add ./warehouse.duckdb --dry-run
+  catalog add postgresql+psycopg://ana@warehouse/shop --schema 'sales*'
+  catalog add 'postgresql+psycopg://ana:${SHOP_PASSWORD}@warehouse/shop'
+
+\b
+What is read
+  SQLite, DuckDB       the file, opened for reading only
+  any other database   by its address, as SQLAlchemy writes it; its driver is
+                       yours to install
+Schemas, tables, views with their SQL and what they are made from to the
+column, columns with types and comments, keys, and row counts where the
+database has them. No rows are read.
+
+\b
+What is written
+  What the source has, under a run of its own. What people wrote in the catalog
+  stays. What the source had the last time and has no more is hidden, and comes
+  back with its documentation when the source has it again. A source that shows
+  a fifth of its datasets or less writes nothing, unless that is accepted.
+
+\b
+Passwords
+  Never kept. A password is taken from ${NAME} in the address, from
+  CATALOG_SOURCE_PASSWORD, or from where the driver looks (PGPASSWORD, .pgpass);
+  else a terminal is asked.
+
+\b
+Exit codes
+  0  the catalog has what the source has
+  1  something was refused, or the source cannot be read
+  3  the catalog or the database cannot be reached
+
+\b
+--json prints an object:
+  source, kind, location
+  found     how many there are of each kind
+  counts    how many entities are new, changed, back, gone, unchanged
+  entities  the URNs of each but the unchanged
+  skipped   subject, reason
+  dry_run, run_id, written
+  refused   urn, aspect, reason
+"""
+_SOURCES: Final = """
+\b
+Examples
+  catalog sources
+  catalog sources run
+  catalog sources run shop --json | jq .counts
+  catalog sources remove shop
+
+--json and --csv have of each source also run_id, report (of its last run) and urn.
+"""
+_EXAMPLES: Final = 5
+_MOST_SKIPPED: Final = 20
+
+_accept = click.option(
+    "--accept-removals",
+    is_flag=True,
+    help="Hide what is gone, also where that is four fifths of the datasets or more.",
+)
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@click.command(epilog=_ADD)
+@click.argument("location", type=WORDS)
+@click.option(
+    "--name", type=WORDS, help="What to call the source; by default what it calls itself."
+)
+@click.option(
+    "--env",
+    type=WORDS,
+    default="PROD",
+    show_default=True,
+    help="The environment in the URNs: PROD, DEV, …",
+)
+@click.option(
+    "--instance",
+    type=WORDS,
+    help="The platform instance, which stands before the names of all tables.",
+)
+@click.option(
+    "--schema",
+    "schemas",
+    type=WORDS,
+    multiple=True,
+    metavar="PATTERN",
+    help="Only these schemas; * stands for any letters. May be repeated.",
+)
+@dry_run
+@_accept
+@_yes
+@format_options("json")
+@catalog_options
+def add(
+    target: Target,
+    location: str,
+    name: str | None,
+    env: str,
+    instance: str | None,
+    schemas: tuple[str, ...],
+    shown_as: OutputFormat | None,
+    *,
+    dry_run: bool,
+    accept_removals: bool,
+    yes: bool,
+) -> None:
+    """Put what a database holds into the catalog: tables, views, columns.
+
+    LOCATION is a file or the address of a database. Adding it again brings the catalog up to date,
+    as catalog sources run does.
+    """
+    from explorer.cli import edits
+    from explorer.cli.output import note, print_json
+    from explorer.sources.location import open_source
+    from explorer.sources.source import SourceOptions
+
+    if not dry_run:
+        edits.refuse_read_only(target)
+    options = SourceOptions(env, instance, schemas)
+    source = open_source(location, options)
+    name = name or source.default_name
+    with target.open() as catalog:
+        plan = _plan(catalog, name, source, options, location)
+        as_json = shown_as == "json"
+        asks = plan.before is None and not yes and not as_json and _is_asked()
+        if dry_run:
+            _show_dry_run(plan, as_json=as_json)
+            return
+        if plan.before is None and not as_json:
+            _print_plan(plan, is_result=False)
+        if asks and not click.confirm("Add this?", default=True, err=True):
+            raise click.Abort
+        if getattr(source, "holds_secret", False):
+            note(
+                "the password in the address is not kept: before catalog sources run, set "
+                "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
+            )
+        outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
+    if as_json:
+        print_json(_value(outcome))
+    else:
+        _print_outcome(outcome)
+    if outcome.refused:
+        click.get_current_context().exit(1)
+
+
+@click.group(epilog=_SOURCES, invoke_without_command=True)
+@format_options("json", "csv")
+@catalog_options
+@click.pass_context
+def sources(context: click.Context, target: Target, shown_as: OutputFormat | None) -> None:
+    """List the sources that were added, run them again, or remove them."""
+    if context.invoked_subcommand is not None:
+        if shown_as or target != Target(None, None, None):
+            raise click.UsageError(f"give the options after {context.invoked_subcommand}")
+        return
+    from datetime import UTC, datetime
+
+    from explorer.cli.output import note, print_csv, print_rows_as_json, print_table
+    from explorer.sources.configured import read_runs, read_sources
+    from explorer.views.sources import sources_table
+
+    with target.open() as catalog:
+        found = [(one, next(iter(read_runs(catalog, one)), None)) for one in read_sources(catalog)]
+    table = sources_table(found, datetime.now(UTC))
+    if shown_as == "json":
+        print_rows_as_json(table)
+    elif shown_as == "csv":
+        print_csv(table)
+    elif found:
+        print_table(table)
+    else:
+        note("no source was added; catalog add FILE or catalog add ADDRESS adds one")
+
+
+@sources.command("run")
+@click.argument("names", nargs=-1, type=WORDS, metavar="[NAME]...")
+@dry_run
+@_accept
+@_yes
+@format_options("json")
+@catalog_options
+def run_sources(
+    target: Target,
+    names: tuple[str, ...],
+    shown_as: OutputFormat | None,
+    *,
+    dry_run: bool,
+    accept_removals: bool,
+    yes: bool,
+) -> None:
+    """Read sources again and bring the catalog up to date.
+
+    All that were added, where no NAME is given. One that fails loses no other. --json prints a list
+    with an object for each, as catalog add does; one that failed has source and error.
+    """
+    from explorer.cli import edits
+    from explorer.cli.output import note, print_json, said
+    from explorer.errors import CatalogError
+    from explorer.sources.configured import read_sources, require_source
+    from explorer.sources.location import open_source
+    from explorer.views.sources import plan_value
+
+    if not dry_run:
+        edits.refuse_read_only(target)
+    values: list[dict[str, Any]] = []
+    as_json = shown_as == "json"
+    failed = False
+    with target.open() as catalog:
+        if names:
+            chosen = [require_source(catalog, name) for name in names]
+        else:
+            chosen = [one for one in read_sources(catalog) if one.is_own]
+        for one in chosen:
+            try:
+                source = open_source(one.location, one.options)
+                plan = _plan(catalog, one.name, source, one.options, one.location)
+                if dry_run:
+                    values.append({**plan_value(plan), "dry_run": True})
+                    if not as_json:
+                        _print_plan(plan, is_result=True)
+                    continue
+                outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
+            except CatalogError as error:
+                if len(chosen) == 1 and not as_json:
+                    raise
+                failed = True
+                note(said(f"error: {one.name}: {error}"))
+                values.append({"source": one.name, "error": str(error)})
+                continue
+            failed = failed or bool(outcome.refused)
+            values.append(_value(outcome))
+            if not as_json:
+                _print_outcome(outcome)
+    if as_json:
+        print_json(values)
+    elif not chosen:
+        note("no source was added; catalog add FILE or catalog add ADDRESS adds one")
+    if failed:
+        click.get_current_context().exit(1)
+
+
+@sources.command("remove")
+@click.argument("name", type=WORDS)
+@click.option(
+    "--hard", is_flag=True, help="Delete what it brought for good, with what people wrote of it."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go; remove nothing.")
+@_yes
+@catalog_options
+def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -> None:
+    """Remove a source with all it brought.
+
+    What it brought is hidden and can be restored; it comes back with its documentation when the
+    source is added again. With --hard it is deleted for good. What other sources brought as well
+    stays.
+    """
+    from explorer.cli import edits
+    from explorer.cli.options import progress_bar
+    from explorer.cli.output import note, said
+    from explorer.sources.configured import require_source
+    from explorer.sources.run import plan_removal, remove_source
+
+    if not dry_run:
+        edits.refuse_read_only(target)
+    if not (yes or dry_run or _is_asked()):
+        raise click.UsageError("nobody is there to be asked; give --yes to remove the source")
+    with target.open() as catalog:
+        removal = plan_removal(catalog, require_source(catalog, name), is_hard=hard)
+        how = "deleted for good" if hard else "hidden"
+        number = len(removal.entities)
+        verb = "is" if number == 1 else "are"
+        note(said(f"{name}: {_entities(number)} {verb} {how}, the source and its runs removed"))
+        if dry_run:
+            return
+        if not yes and not click.confirm("Remove it?", default=False, err=True):
+            raise click.Abort
+        with progress_bar("removing") as progress:
+            done = remove_source(catalog, removal, progress, is_hard=hard)
+    note(said(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
+
+
+def _entities(number: int) -> str:
+    return f"{number:,} {'entity' if number == 1 else 'entities'}"
+
+
+def _is_asked() -> bool:
+    """Return whether somebody at a terminal can answer."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
+
+
+def _plan(
+    catalog: "Catalog", name: str, source: "Source", options: "SourceOptions", location: str
+) -> "RunPlan":
+    from explorer.cli.output import note, said
+    from explorer.sources.database import WrongPassword
+    from explorer.sources.location import open_source
+    from explorer.sources.run import plan_run
+
+    try:
+        with _bars() as progress:
+            return plan_run(catalog, name, source, options, progress)
+    except WrongPassword as error:
+        if not _is_asked():
+            raise
+        note(said(str(error)))
+        password = click.prompt(f"Password of {source.location}", hide_input=True, err=True)
+        source = open_source(location, options, password)
+        with _bars() as progress:
+            return plan_run(catalog, name, source, options, progress)
+
+
+def _write(
+    catalog: "Catalog", plan: "RunPlan", *, accept_removals: bool, yes: bool
+) -> "RunOutcome":
+    from explorer.sources.run import run_source
+
+    if plan.removals and not accept_removals and not yes and _is_asked():
+        lost, had = plan.removals
+        accept_removals = click.confirm(
+            f"{lost:,} of the {had:,} datasets that {plan.source.name} had are not there any more. "
+            "Hide them?",
+            default=False,
+            err=True,
+        )
+    with _bars() as progress:
+        return run_source(catalog, plan, progress, accept_removals=accept_removals)
+
+
+@contextmanager
+def _bars() -> "Iterator[Progress]":
+    """A bar for each step on standard error, where that is a terminal, gone when it is done; what
+    is given is told what is done, how many of it, and of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from explorer.cli.output import notes
+
+    console = notes()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield advance
+
+
+def _print_plan(plan: "RunPlan", *, is_result: bool) -> None:
+    from rich.text import Text
+
+    from explorer.cli.output import note, notes, results, said
+    from explorer.views.sources import counts_text, effects_text
+
+    console = results() if is_result else notes()
+    source = plan.source
+    lines = [
+        (source.kind, source.location),
+        ("found", counts_text(plan.inventory.kinds)),
+        ("catalog", effects_text(plan.counts)),
+    ]
+    for effect in ("new", "changed", "back", "gone"):
+        urns = [urn for urn in plan.of(effect) if urn.entity_type != "container"]
+        if urns:
+            more = len(urns) - _EXAMPLES
+            names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
+            lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
+    console.print(said(source.name, "bold"))
+    for label, words in lines:
+        console.print(Text(f"  {label:<9}", "dim"), said(words), sep="", soft_wrap=True)
+    _print_skipped(plan)
+    if plan.removals and is_result:
+        lost, had = plan.removals
+        note(said(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals"))
+
+
+def _print_skipped(plan: "RunPlan") -> None:
+    from explorer.cli.output import note, said
+
+    skipped = plan.inventory.skipped
+    for one in skipped[:_MOST_SKIPPED]:
+        note(said(f"skipped {one.subject}: {one.reason}"))
+    if len(skipped) > _MOST_SKIPPED:
+        note(f"and {len(skipped) - _MOST_SKIPPED:,} more; --json lists all")
+
+
+def _show_dry_run(plan: "RunPlan", *, as_json: bool) -> None:
+    from explorer.cli.output import note, print_json
+    from explorer.views.sources import plan_value
+
+    if as_json:
+        print_json({**plan_value(plan), "dry_run": True})
+        return
+    _print_plan(plan, is_result=True)
+    note("nothing was written")
+
+
+def _print_outcome(outcome: "RunOutcome") -> None:
+    from explorer.cli.output import note, results, said
+    from explorer.views.sources import effects_text
+
+    plan = outcome.plan
+    results().print(
+        said(plan.source.name, "bold"),
+        said(f"{effects_text(plan.counts)}; {counted(outcome.written, 'aspect')} written"),
+        soft_wrap=True,
+    )
+    if plan.before is not None:
+        _print_skipped(plan)
+    for one in outcome.refused[:_MOST_SKIPPED]:
+        note(said(f"refused {one.urn} {one.aspect}: {one.reason}"))
+    if plan.before is None:
+        note(
+            said(
+                f"catalog-tui shows it; catalog sources run {plan.source.name} brings it up to date"
+            )
+        )
+
+
+def _value(outcome: "RunOutcome") -> dict[str, Any]:
+    from explorer.views.sources import plan_value
+
+    refused = [
+        {"urn": str(one.urn), "aspect": one.aspect, "reason": one.reason} for one in outcome.refused
+    ]
+    written = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written}
+    return {**plan_value(outcome.plan), **written, "refused": refused}

@@ -1,0 +1,1 @@
+"""Where metadata comes from: databases, files and dbt projects, read into proposals."""

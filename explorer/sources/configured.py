@@ -1,0 +1,281 @@
+"""Configured sources and their runs, kept in the catalog as the entities that DataHub has for them.
+
+`dataHubIngestionSource` holds where a source is, as a recipe without secrets, and what it brought:
+the URNs of its last run, so that the next one knows what has disappeared. Each run is a
+`dataHubExecutionRequest` with its outcome and counts.
+"""
+
+import base64
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from explorer import __version__
+from explorer.client import Catalog
+from explorer.client.entity import Entity
+from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.sources.source import Source, SourceOptions
+
+__all__ = [
+    "ConfiguredSource",
+    "SeenEntity",
+    "SeenState",
+    "SourceRun",
+    "check_name",
+    "find_source",
+    "read_runs",
+    "read_sources",
+]
+
+_SOURCE: Final = "dataHubIngestionSource"
+_RUN: Final = "dataHubExecutionRequest"
+_INFO: Final = "dataHubIngestionSourceInfo"
+_INPUT: Final = "dataHubExecutionRequestInput"
+_RESULT: Final = "dataHubExecutionRequestResult"
+_EXECUTOR: Final = "catalog"
+_STATE: Final = "state"
+_NAME: Final = re.compile(r"[\w][\w.-]{0,99}", re.ASCII)
+_MOST_REPORT: Final = 100_000
+
+
+def check_name(name: str) -> None:
+    """Raise `InvalidInput` for what cannot be the name of a source."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name!r} cannot be the name of a source: letters, digits, '.', '_' and '-', at most "
+            "100; give one with --name"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEntity:
+    """What a run wrote of an entity: its aspects, and a checksum of what was measured of it."""
+
+    aspects: tuple[str, ...]
+    measured: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenState:
+    """The entities of a source's last run by URN, and those that earlier runs had and that have
+    disappeared since."""
+
+    seen: Mapping[str, SeenEntity] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+
+    def encode(self) -> str:
+        """Return the state as text: compressed JSON."""
+        shapes: dict[tuple[str, ...], int] = {}
+        seen = {
+            urn: [shapes.setdefault(one.aspects, len(shapes)), one.measured]
+            for urn, one in sorted(self.seen.items())
+        }
+        value = {"shapes": list(shapes), "seen": seen, "gone": sorted(self.gone)}
+        return base64.b64encode(zlib.compress(orjson.dumps(value), 9)).decode()
+
+    @classmethod
+    def decode(cls, text: str) -> "SeenState":
+        """Return the state that a text holds; raises `InvalidInput` for another text."""
+        try:
+            value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+            shapes = [tuple(shape) for shape in value["shapes"]]
+            seen = {
+                str(urn): SeenEntity(shapes[shape], measured)
+                for urn, (shape, measured) in value["seen"].items()
+            }
+            return cls(seen, frozenset(value["gone"]))
+        except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
+            raise InvalidInput(
+                "what the catalog keeps of the source's last run cannot be read; remove the "
+                "source and add it again"
+            ) from error
+
+    def merged(self, other: "SeenState") -> "SeenState":
+        """Return both together; of an entity of both, what this one has."""
+        seen = {**other.seen, **self.seen}
+        return SeenState(seen, (self.gone | other.gone) - seen.keys())
+
+    def count(self, entity_type: str) -> int:
+        """Return how many entities of a type were seen."""
+        prefix = f"urn:li:{entity_type}:"
+        return sum(urn.startswith(prefix) for urn in self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredSource:
+    """A source that was added to the catalog. `is_own` is false for those of DataHub's own
+    ingestion, which can be listed but not run from here."""
+
+    name: str
+    kind: str
+    location: str = ""
+    options: SourceOptions = field(default_factory=SourceOptions)
+    state: SeenState = field(default_factory=SeenState)
+    urn: Urn | None = None
+    is_own: bool = True
+
+    @property
+    def entity(self) -> Urn:
+        """The URN of the source's own entity."""
+        return self.urn or Urn.of(_SOURCE, self.name)
+
+    @classmethod
+    def of(cls, name: str, source: Source, options: SourceOptions) -> "ConfiguredSource":
+        """Return a source that was not run yet."""
+        return cls(name, source.kind, source.location, options)
+
+    def proposal(self) -> Proposal:
+        """Return the change that keeps it in the catalog."""
+        config: dict[str, Any] = {"location": self.location, "env": self.options.env}
+        if self.options.instance:
+            config["platform_instance"] = self.options.instance
+        if self.options.schemas:
+            config["schemas"] = list(self.options.schemas)
+        recipe = {"source": {"type": self.kind, "config": config}, "pipeline_name": self.name}
+        value = {
+            "name": self.name,
+            "type": self.kind,
+            "platform": f"urn:li:dataPlatform:{self.kind}",
+            "config": {
+                "recipe": orjson.dumps(recipe).decode(),
+                "version": __version__,
+                "executorId": _EXECUTOR,
+                "extraArgs": {_STATE: self.state.encode()},
+            },
+        }
+        return Proposal(self.entity, _INFO, value)
+
+
+def _parse_source(entity: Entity) -> ConfiguredSource | None:
+    info = entity.raw(_INFO)
+    if not info:
+        return None
+    config = info.get("config") or {}
+    kind, name = str(info.get("type") or ""), str(info.get("name") or entity.urn.name)
+    if config.get("executorId") != _EXECUTOR:
+        return ConfiguredSource(name, kind, urn=entity.urn, is_own=False)
+    try:
+        recipe = orjson.loads(config["recipe"])["source"]["config"]
+        options = SourceOptions(
+            str(recipe["env"]), recipe.get("platform_instance"), tuple(recipe.get("schemas") or ())
+        )
+        location = str(recipe["location"])
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise InvalidInput(f"the recipe of the source {name} cannot be read: {error!r}") from error
+    state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")
+    return ConfiguredSource(name, kind, location, options, state, entity.urn)
+
+
+def read_sources(catalog: Catalog) -> list[ConfiguredSource]:
+    """Return the sources of a catalog by name. One request for each 2,500, and one for each 150."""
+    found = catalog.entities(list(catalog.urns(_SOURCE)), [_INFO])
+    sources = (_parse_source(entity) for entity in found.values())
+    return sorted((one for one in sources if one), key=lambda one: (one.name.casefold(), one.name))
+
+
+def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
+    """Return the source that was added under a name, None where there is none. One request."""
+    check_name(name)
+    urn = Urn.of(_SOURCE, name)
+    entity = catalog.entities([urn], [_INFO]).get(urn)
+    return _parse_source(entity) if entity else None
+
+
+def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
+    """Return the source that was added under a name; raises `UnknownName` naming the others."""
+    found = find_source(catalog, name)
+    if found is None:
+        names = (one.name for one in read_sources(catalog) if one.is_own)
+        raise UnknownName("source", name, names)
+    if not found.is_own:
+        raise InvalidInput(f"{name} is a source of DataHub's own ingestion, which runs it")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """A run of a source. `counts` says how many entities it added, changed and so on, `report` why
+    it failed. `status` is one of DataHub's: RUNNING, SUCCESS, FAILURE, CANCELLED."""
+
+    id: str
+    status: str
+    started_millis: int
+    duration_millis: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    report: str = ""
+
+    def input_proposal(self, source: ConfiguredSource) -> Proposal:
+        """Return the change that says that the run was asked for."""
+        value = {
+            "task": "RUN_INGEST",
+            "args": {"pipeline_name": source.name, "location": source.location},
+            "executorId": _EXECUTOR,
+            "source": {"type": "CLI_INGESTION_SOURCE", "ingestionSource": str(source.entity)},
+            "requestedAt": self.started_millis,
+        }
+        return Proposal(Urn.of(_RUN, self.id), _INPUT, value)
+
+    def result_proposal(self) -> Proposal:
+        """Return the change that says how the run stands."""
+        value: dict[str, Any] = {
+            "status": self.status,
+            "report": self.report[:_MOST_REPORT],
+            "startTimeMs": self.started_millis,
+        }
+        if self.duration_millis is not None:
+            value["durationMs"] = self.duration_millis
+        if self.counts:
+            value["structuredReport"] = {
+                "type": "CLI_INGEST",
+                "serializedValue": orjson.dumps(dict(self.counts)).decode(),
+                "contentType": "application/json",
+            }
+        return Proposal(Urn.of(_RUN, self.id), _RESULT, value)
+
+
+def read_runs(catalog: Catalog, source: ConfiguredSource) -> list[SourceRun]:
+    """Return the runs of a source, newest first. One request, and one for each 150 runs."""
+    runs = catalog.entities(run_urns(catalog, source), [_INPUT, _RESULT])
+    return sorted(map(_parse_run, runs.values()), key=lambda one: (-one.started_millis, one.id))
+
+
+def _parse_run(entity: Entity) -> SourceRun:
+    asked, result = entity.raw(_INPUT) or {}, entity.raw(_RESULT) or {}
+    started = result.get("startTimeMs") or asked.get("requestedAt") or 0
+    counts: dict[str, int] = {}
+    report = result.get("structuredReport") or {}
+    if asked.get("executorId") == _EXECUTOR and report.get("serializedValue"):
+        held = orjson.loads(report["serializedValue"])
+        counts = {str(name): number for name, number in held.items() if isinstance(number, int)}
+    return SourceRun(
+        entity.urn.name,
+        str(result.get("status") or "RUNNING"),
+        int(started),
+        result.get("durationMs"),
+        counts,
+        str(result.get("report") or "") if asked.get("executorId") == _EXECUTOR else "",
+    )
+
+
+def run_urns(catalog: Catalog, source: ConfiguredSource) -> list[Urn]:
+    """Return the URNs of the runs of a source. One request."""
+    return [edge.urn for edge in catalog.related(source.entity, "INCOMING", ["ingestionSource"])]
+
+
+def claimed_by_others(
+    sources: Iterable[ConfiguredSource], name: str, urns: Iterable[str]
+) -> dict[str, str]:
+    """Return which of the URNs other sources brought, each with the name of one."""
+    wanted = set(urns)
+    return {
+        urn: other.name
+        for other in sources
+        if other.is_own and other.name != name
+        for urn in other.state.seen.keys() & wanted
+    }

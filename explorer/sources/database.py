@@ -1,0 +1,625 @@
+"""A database, read through SQLAlchemy's inspector."""
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.errors import CatalogError, InvalidInput, MissingExtra, Unreachable
+from explorer.sources.datasets import DATABASE, SCHEMA, DatasetWriter
+from explorer.sources.source import (
+    Column,
+    ForeignKey,
+    Inventory,
+    Progress,
+    SkippedPart,
+    SourceOptions,
+    TableDefinition,
+    read_text,
+)
+from explorer.sources.sql_lineage import add_tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine, Inspector
+    from sqlalchemy.engine.interfaces import ReflectedColumn, TableKey
+    from sqlalchemy.types import TypeEngine
+
+__all__ = ["PASSWORD_VARIABLE", "Database", "WrongPassword", "sqlite_file"]
+
+PASSWORD_VARIABLE: Final = "CATALOG_SOURCE_PASSWORD"  # noqa: S105
+"""The environment variable with the password of a database whose URL has none."""
+
+
+class WrongPassword(Unreachable):
+    """The database refused the user or the password."""
+
+
+# What SQLAlchemy calls a database, as DataHub's platforms are called.
+_PLATFORMS: Final = {
+    "postgresql": "postgres",
+    "awsathena": "athena",
+    "cockroachdb": "cockroachdb",
+    "db2": "db2",
+    "ibm_db_sa": "db2",
+    "teradatasql": "teradata",
+}
+# Databases in which a schema is a database.
+_TWO_LEVELS: Final = frozenset({"mysql", "mariadb", "clickhouse", "hive", "sqlite", "teradatasql"})
+_SYSTEM_SCHEMAS: Final = {
+    "postgresql": ("information_schema", "pg_*"),
+    "mysql": ("information_schema", "performance_schema", "mysql", "sys"),
+    "mssql": ("INFORMATION_SCHEMA", "sys", "guest", "db_*"),
+    "snowflake": ("INFORMATION_SCHEMA", "information_schema"),
+    "trino": ("information_schema",),
+    "clickhouse": ("INFORMATION_SCHEMA", "information_schema", "system"),
+}
+_CURRENT_DATABASE: Final = {
+    "postgresql": "select current_database()",
+    "mssql": "select db_name()",
+    "snowflake": "select current_database()",
+    "redshift": "select current_database()",
+}
+# The types as the database shows them, by schema, table and column. What SQLAlchemy makes of them
+# has lost names that it does not know.
+_NATIVE_TYPES: Final = {
+    "sqlite": (
+        "select 'main', m.name, c.name, c.type from sqlite_master m, pragma_table_xinfo(m.name) c"
+        " where m.type = 'table'"
+    ),
+    "postgresql": (
+        "select n.nspname, t.relname, a.attname, format_type(a.atttypid, a.atttypmod)"
+        " from pg_attribute a join pg_class t on t.oid = a.attrelid"
+        " join pg_namespace n on n.oid = t.relnamespace"
+        " where a.attnum > 0 and not a.attisdropped and t.relkind in ('r','p','v','m','f')"
+        " and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'"
+    ),
+}
+# Rows and bytes by schema and table, as the database's own statistics have them.
+_STATISTICS: Final = {
+    "postgresql": (
+        "select n.nspname, t.relname, case when t.reltuples >= 0 then t.reltuples::bigint end,"
+        " pg_total_relation_size(t.oid) from pg_class t join pg_namespace n on n.oid ="
+        " t.relnamespace where t.relkind in ('r','m') and n.nspname not like 'pg\\_%'"
+        " and n.nspname <> 'information_schema'"
+    ),
+    "mysql": (
+        "select table_schema, table_name, table_rows, data_length + index_length"
+        " from information_schema.tables where table_type = 'BASE TABLE'"
+    ),
+}
+# In a file of this size or less, the rows of all tables are counted.
+_COUNTED_BYTES: Final = 256 << 20
+_REFUSED: Final = re.compile(
+    r"password|authentication|access denied|login failed|not authorized|invalid credentials",
+    re.IGNORECASE,
+)
+_SECRET: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
+_VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
+_SECONDS: Final = 15
+
+
+def sqlite_file(path: Path, options: SourceOptions) -> "Database":
+    """Return the source of an SQLite file, which is opened for reading only."""
+    return Database(f"sqlite:///{path.resolve()}", options)
+
+
+class Database:
+    """A source of the tables and views that a database has.
+
+    `location` is a URL as SQLAlchemy takes it. `${NAME}` in it stands for an environment variable.
+    A password in it is used and not told to anybody. `password` is one that was asked for.
+    """
+
+    def __init__(self, location: str, options: SourceOptions, password: str | None = None) -> None:
+        self._sqlalchemy = _import_sqlalchemy()
+        self._options = options
+        self._written = self._parse(location)
+        self._url = self._parse(_VARIABLE.sub(_variable, location))
+        password = password or (
+            None if self._url.password else os.environ.get(PASSWORD_VARIABLE) or None
+        )
+        if password and self._dialect != "sqlite":
+            self._url = self._url.set(password=password)
+
+    @property
+    def kind(self) -> str:
+        """The platform, as DataHub calls it."""
+        return _PLATFORMS.get(self._dialect, self._dialect)
+
+    @property
+    def location(self) -> str:
+        """The URL without the password, unless that stands there as `${NAME}`."""
+        if self._dialect == "sqlite":
+            return str(self._file)
+        url = self._written
+        if url.password and not _VARIABLE.fullmatch(str(url.password)):
+            url = self._sqlalchemy.URL.create(
+                url.drivername, url.username, None, url.host, url.port, url.database, url.query
+            )
+        open_query = {
+            name: value
+            for name, value in url.query.items()
+            if not _SECRET.search(name) or _VARIABLE.fullmatch(str(value))
+        }
+        shown = url.set(query=open_query).render_as_string(hide_password=False)
+        # A reference to a variable, which is no secret, is kept readable.
+        return shown.replace("%24%7B", "${").replace("%7D", "}")
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether the URL given has a secret that its location leaves out."""
+        return self._dialect != "sqlite" and self._parse(self.location) != self._written
+
+    @property
+    def default_name(self) -> str:
+        """The database's name, of a file its name without ending."""
+        if self._dialect == "sqlite":
+            return self._file.stem
+        return (self._url.database or self._url.host or self.kind).rpartition("/")[2]
+
+    @property
+    def _dialect(self) -> str:
+        return str(self._url.get_backend_name())
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._url.database or "")
+
+    def _parse(self, location: str) -> "URL":
+        try:
+            url: URL = self._sqlalchemy.make_url(location)
+        except self._sqlalchemy.exc.ArgumentError:
+            scheme = location.partition("://")[0]
+            raise InvalidInput(
+                f"the address of the {scheme} database cannot be read; it is written as "
+                f"{scheme}://user@host:port/database"
+            ) from None
+        return url
+
+    def read(self, progress: Progress) -> Inventory:
+        """Return the schemas, tables and views with their columns and keys.
+
+        Raises `WrongPassword`, `Unreachable`, `MissingExtra` for a driver that is not installed,
+        and `InvalidInput` where the database cannot be read.
+        """
+        with self._connected() as connection:
+            return _Reader(connection, self.kind, self._options, self._file).read(progress)
+
+    @contextmanager
+    def _connected(self) -> "Iterator[Connection]":
+        errors = self._sqlalchemy.exc
+        engine = self._engine()
+        try:
+            with warnings.catch_warnings():
+                # Of types that SQLAlchemy does not know; they are shown as the database has them.
+                warnings.simplefilter("ignore", errors.SAWarning)
+                with engine.connect() as connection:
+                    yield connection
+        except errors.OperationalError as error:
+            raise self._failure(error) from error
+        except errors.SQLAlchemyError as error:
+            raise InvalidInput(f"{self.location} cannot be read: {_reason(error)}") from error
+        finally:
+            engine.dispose()
+
+    def _engine(self) -> "Engine":
+        errors = self._sqlalchemy.exc
+        url, arguments = self._url, {}
+        if self._dialect == "sqlite":
+            if not self._file.is_file():
+                raise InvalidInput(f"there is no file {self._file}")
+            url = url.set(
+                database=f"file:{_quoted(self._file)}", query={"mode": "ro", "uri": "true"}
+            )
+        elif self._dialect in ("postgresql", "mysql", "mariadb"):
+            arguments = {"connect_timeout": _SECONDS}
+        try:
+            engine: Engine = self._sqlalchemy.create_engine(url, connect_args=arguments)
+        except errors.NoSuchModuleError:
+            raise InvalidInput(
+                f"SQLAlchemy knows no database {url.drivername!r}: install the package that brings "
+                f"it, such as {_DRIVERS.get(url.get_backend_name(), 'its SQLAlchemy dialect')}"
+            ) from None
+        except ModuleNotFoundError as error:
+            wanted = _DRIVERS.get(self._dialect, error.name or "its driver")
+            raise InvalidInput(
+                f"the driver {error.name} for {self._dialect} is not installed: pip install "
+                f"'{wanted}'{self._other_driver(wanted)}"
+            ) from None
+        return engine
+
+    def _other_driver(self, wanted: str) -> str:
+        """Return how the URL names the recommended driver where it is not SQLAlchemy's default."""
+        named = {"psycopg[binary]": "postgresql+psycopg", "pymysql": "mysql+pymysql"}.get(wanted)
+        default = self._sqlalchemy.make_url(f"{self._dialect}://").get_dialect()
+        if named is None or self._url.drivername == named or default.driver in named:
+            return ""
+        return f", and write the address as {named}://…"
+
+    def _failure(self, error: Exception) -> CatalogError:
+        reason = _reason(error)
+        if self._dialect == "sqlite":
+            return InvalidInput(f"{self._file} cannot be read: {reason}")
+        if _REFUSED.search(reason):
+            return WrongPassword(
+                f"{self.location} refuses the sign-in: {reason}. Set {PASSWORD_VARIABLE}, or give "
+                "the name of a variable in the address: user:${NAME}@host"
+            )
+        return Unreachable(
+            f"{self.location} cannot be reached: {reason}. Check the host, the port and the "
+            "database's name"
+        )
+
+
+_DRIVERS: Final = {
+    "postgresql": "psycopg[binary]",
+    "mysql": "pymysql",
+    "mariadb": "pymysql",
+    "mssql": "pyodbc",
+    "oracle": "oracledb",
+    "snowflake": "snowflake-sqlalchemy",
+    "bigquery": "sqlalchemy-bigquery",
+    "redshift": "sqlalchemy-redshift",
+    "trino": "trino[sqlalchemy]",
+    "databricks": "databricks-sqlalchemy",
+    "clickhouse": "clickhouse-sqlalchemy",
+}
+
+
+def _import_sqlalchemy() -> Any:
+    try:
+        import sqlalchemy
+    except ModuleNotFoundError as error:
+        if error.name != "sqlalchemy":
+            raise
+        raise MissingExtra("reading databases needs SQLAlchemy", "sources") from None
+    return sqlalchemy
+
+
+def _variable(found: re.Match[str]) -> str:
+    value = os.environ.get(found[1])
+    if value is None:
+        raise InvalidInput(f"the address names the variable {found[1]}, which is not set")
+    from urllib.parse import quote_plus
+
+    return quote_plus(value)
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(path))
+
+
+def _reason(error: Exception) -> str:
+    """Return the driver's own words, as one line."""
+    own = str(getattr(error, "orig", None) or error)
+    return " ".join(own.split()).rstrip(".") or type(error).__name__
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads one database over a connection."""
+
+    connection: "Connection"
+    platform: str
+    options: SourceOptions
+    file: Path
+
+    @property
+    def dialect(self) -> str:
+        return self.connection.dialect.name
+
+    def read(self, progress: Progress) -> Inventory:
+        from sqlalchemy import inspect
+
+        is_two_levels = self.dialect in _TWO_LEVELS
+        levels = (DATABASE,) if is_two_levels else (DATABASE, SCHEMA)
+        writer = DatasetWriter(self.platform, self.options, levels)
+        inspector = inspect(self.connection)
+        above = () if is_two_levels else (self._database(),)
+        native = self._native_types()
+        statistics = self._statistics()
+        tables: list[TableDefinition] = []
+        done = 0
+        for schema, path in self._schemas(inspector, above):
+            if path not in ((), above):
+                writer.add_container(path)
+            skipped = writer.inventory.skipped
+            try:
+                names = self._names(inspector, schema)
+            except self._errors() as error:
+                self._undo()
+                prefix = writer.prefix(path)
+                skipped.append(SkippedPart(".".join(path), _reason(error), prefix))
+                continue
+            progress("tables", done, done + len(names))
+            for table in self._tables(inspector, schema, path, names, native, skipped):
+                table.row_count, table.size_bytes = statistics(schema, table)
+                tables.append(table)
+                done += 1
+                progress("tables", done, done + len(names))
+        add_tables(writer, tables, self.dialect)
+        return writer.inventory
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """Return what is raised where a part of the database cannot be read."""
+        from sqlalchemy import exc
+
+        return exc.SQLAlchemyError, NotImplementedError
+
+    def _undo(self) -> None:
+        """End a transaction that a failure has made unusable."""
+        self.connection.rollback()
+
+    def _database(self) -> str:
+        query = _CURRENT_DATABASE.get(self.dialect)
+        if query is not None:
+            found = self.connection.exec_driver_sql(query).scalar()
+            if found:
+                return str(found)
+        named = self.connection.engine.url.database
+        return (named or self.connection.engine.url.host or self.platform).partition("/")[0]
+
+    def _schemas(
+        self, inspector: "Inspector", above: tuple[str, ...]
+    ) -> Iterator[tuple[str | None, tuple[str, ...]]]:
+        """Yield the schemas that are read, each with the path of its container."""
+        if self.dialect == "sqlite":
+            yield None, (self.file.stem,)
+            return
+        system = _SYSTEM_SCHEMAS.get(self.dialect, ("information_schema",))
+        wanted = self.options.schemas
+        named = self.connection.engine.url.database if self.dialect in _TWO_LEVELS else None
+        for name in inspector.get_schema_names():
+            if any(fnmatchcase(name, pattern) for pattern in system) or named not in (None, name):
+                continue
+            if wanted and not any(fnmatchcase(name, pattern) for pattern in wanted):
+                continue
+            yield name, (*above, name)
+
+    def _names(self, inspector: "Inspector", schema: str | None) -> dict[str, str]:
+        """Return the tables and views of a schema, in the order of their names, each with what it
+        is."""
+        hidden = self._hidden()
+        found = {name: "Table" for name in inspector.get_table_names(schema) if name not in hidden}
+        found |= dict.fromkeys(inspector.get_view_names(schema), "View")
+        with suppress(NotImplementedError):
+            materialized = inspector.get_materialized_view_names(schema)
+            found |= dict.fromkeys(materialized, "Materialized View")
+        return dict(sorted(found.items()))
+
+    def _hidden(self) -> frozenset[str]:
+        """Return the tables in which SQLite keeps what virtual tables hold."""
+        if self.dialect != "sqlite":
+            return frozenset()
+        query = "select name from pragma_table_list where type = 'shadow'"
+        return frozenset(self.connection.exec_driver_sql(query).scalars())
+
+    def _tables(
+        self,
+        inspector: "Inspector",
+        schema: str | None,
+        path: tuple[str, ...],
+        names: Mapping[str, str],
+        native: Mapping[tuple[str | None, str, str], str],
+        skipped: list[SkippedPart],
+    ) -> Iterator[TableDefinition]:
+        details = _Details(inspector, schema)
+        try:
+            details.read_all()
+        except self._errors():
+            # One of them cannot be read; which one is found out by reading each.
+            self._undo()
+            details.clear()
+        for name, subtype in names.items():
+            subject = ".".join((*path, name))
+            if not details.is_complete:
+                try:
+                    details.read_one(name)
+                except self._errors() as error:
+                    self._undo()
+                    reason = f"its columns cannot be read: {_reason(error)}"
+                    skipped.append(SkippedPart(subject, reason))
+            listed = details.columns(name)
+            table = TableDefinition((*path, name), subtype)
+            table.columns = None
+            if listed is not None:
+                table.columns = [
+                    self._column(one, native.get((schema, name, one["name"]))) for one in listed
+                ]
+            table.description = details.comment(name)
+            table.primary_key = details.primary_key(name)
+            table.foreign_keys = tuple(details.foreign_keys(name, path))
+            if subtype != "Table":
+                table.is_materialized = subtype != "View"
+                try:
+                    definition = inspector.get_view_definition(name, schema)
+                    table.definition = read_text(definition)
+                except self._errors() as error:
+                    self._undo()
+                    skipped.append(SkippedPart(subject, f"no definition: {_reason(error)}"))
+            yield table
+
+    def _column(self, reflected: "ReflectedColumn", native: str | None) -> Column:
+        kind = reflected["type"]
+        return Column(
+            reflected["name"],
+            native if native is not None else _native_type(kind, self.connection),
+            _model_type(kind),
+            bool(reflected.get("nullable", True)),
+            read_text(reflected.get("comment")),
+        )
+
+    def _native_types(self) -> dict[tuple[str | None, str, str], str]:
+        query = _NATIVE_TYPES.get(self.dialect)
+        if query is None:
+            return {}
+        try:
+            rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
+        except self._errors():
+            self._undo()
+            return {}
+        is_named = self.dialect != "sqlite"
+        return {
+            (schema if is_named else None, table, column): str(kind)
+            for schema, table, column, kind in rows
+        }
+
+    @property
+    def _percent(self) -> str:
+        """How the driver takes a percent sign in a statement."""
+        return "%%" if self.connection.dialect.paramstyle in ("format", "pyformat") else "%"
+
+    def _statistics(
+        self,
+    ) -> "Callable[[str | None, TableDefinition], tuple[int | None, int | None]]":
+        """Return what tells the rows and bytes of a table, None for what would cost more than a
+        look."""
+        query = _STATISTICS.get("mysql" if self.dialect == "mariadb" else self.dialect)
+        if query is not None:
+            found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
+            try:
+                rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
+                found = {(one[0], one[1]): (_integer(one[2]), _integer(one[3])) for one in rows}
+            except self._errors():
+                self._undo()
+            return lambda schema, table: found.get((schema or "", table.path[-1]), (None, None))
+        if self.dialect == "sqlite" and self.file.stat().st_size <= _COUNTED_BYTES:
+            return self._count
+        return lambda _schema, _table: (None, None)
+
+    def _count(self, _schema: str | None, table: TableDefinition) -> tuple[int | None, int | None]:
+        if table.subtype != "Table":
+            return None, None
+        name = self.connection.dialect.identifier_preparer.quote_identifier(table.path[-1])
+        try:
+            return self.connection.exec_driver_sql(f"select count(*) from {name}").scalar(), None
+        except self._errors():
+            return None, None
+
+
+def _integer(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+class _Details:
+    """Columns, keys and comments of the tables of one schema: read with a query or two for all of
+    them, or table by table."""
+
+    def __init__(self, inspector: "Inspector", schema: str | None) -> None:
+        self._inspector = inspector
+        self._schema = schema
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was read."""
+        self._columns: dict[str, Sequence[ReflectedColumn]] = {}
+        self._primary: dict[str, Any] = {}
+        self._foreign: dict[str, Any] = {}
+        self._comments: dict[str, Any] = {}
+        self.is_complete = False
+
+    def read_all(self) -> None:
+        """Read all tables; raises as SQLAlchemy does where one cannot be read."""
+        from sqlalchemy.engine.reflection import ObjectKind
+
+        inspector, schema = self._inspector, self._schema
+        self._columns = _by_name(inspector.get_multi_columns(schema, kind=ObjectKind.ANY))
+        self._primary = _by_name(inspector.get_multi_pk_constraint(schema))
+        self._foreign = _by_name(inspector.get_multi_foreign_keys(schema))
+        with suppress(NotImplementedError):
+            comments = inspector.get_multi_table_comment(schema, kind=ObjectKind.ANY)
+            self._comments = _by_name(comments)
+        self.is_complete = True
+
+    def read_one(self, name: str) -> None:
+        """Read one table; raises as SQLAlchemy does."""
+        inspector, schema = self._inspector, self._schema
+        self._columns[name] = inspector.get_columns(name, schema)
+        self._primary[name] = inspector.get_pk_constraint(name, schema)
+        self._foreign[name] = inspector.get_foreign_keys(name, schema)
+        with suppress(NotImplementedError):
+            self._comments[name] = inspector.get_table_comment(name, schema)
+
+    def columns(self, name: str) -> "Sequence[ReflectedColumn] | None":
+        """Return the columns of a table, None where they could not be read."""
+        return self._columns.get(name)
+
+    def comment(self, name: str) -> str | None:
+        """Return the comment on a table."""
+        return read_text((self._comments.get(name) or {}).get("text"))
+
+    def primary_key(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a table's primary key."""
+        return tuple((self._primary.get(name) or {}).get("constrained_columns") or ())
+
+    def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKey]:
+        """Yield the foreign keys of a table in the container of that path."""
+        for key in self._foreign.get(name) or ():
+            own, other = tuple(key["constrained_columns"]), tuple(key["referred_columns"])
+            schema = key.get("referred_schema") or path[-1]
+            table = (*path[:-1], schema, key["referred_table"])
+            # SQLite leaves out the columns of a key that refers to a primary key.
+            other = other or self.primary_key(key["referred_table"])
+            named = key.get("name") or f"{name}_{'_'.join(own)}_fkey"
+            yield ForeignKey(named, own, table, other)
+
+
+def _by_name(found: "Mapping[TableKey, Any]") -> dict[str, Any]:
+    return {name: value for (_, name), value in found.items()}
+
+
+def _native_type(kind: "TypeEngine[Any]", connection: "Connection") -> str:
+    from sqlalchemy import exc, types
+
+    if isinstance(kind, types.NullType):
+        return ""
+    try:
+        return str(kind.compile(connection.dialect))
+    except (exc.SQLAlchemyError, AttributeError, TypeError):
+        return str(kind)
+
+
+def _model_type(kind: "TypeEngine[Any]") -> str:
+    """Return the type in the catalog's model of one of SQLAlchemy's."""
+    from sqlalchemy import types
+
+    inner = getattr(kind, "data_type", None)
+    if isinstance(inner, types.TypeEngine):
+        # A domain of PostgreSQL.
+        return _model_type(inner)
+    for known, name in (
+        (types.Enum, "Enum"),
+        (types.Boolean, "Boolean"),
+        (types.Integer, "Number"),
+        (types.Numeric, "Number"),
+        (types.ARRAY, "Array"),
+        (types.String, "String"),
+        (types.DateTime, "Time"),
+        (types.Date, "Date"),
+        (types.Time, "Time"),
+        (types.Interval, "Time"),
+        (types.JSON, "Record"),
+        (types.Uuid, "String"),
+        (types.LargeBinary, "Bytes"),
+    ):
+        if isinstance(kind, known):
+            return name
+    return _NAMED_TYPES.get(type(kind).__name__.upper(), "Null")
+
+
+# Types of single databases, which are of none of SQLAlchemy's general ones.
+_NAMED_TYPES: Final = {
+    **dict.fromkeys(("MONEY", "SMALLMONEY", "YEAR", "NUMBER"), "Number"),
+    **dict.fromkeys(("INET", "CIDR", "MACADDR", "MACADDR8", "OID", "UUID", "XML"), "String"),
+    **dict.fromkeys(("REGCLASS", "CITEXT", "JSONPATH", "SET", "UNIQUEIDENTIFIER"), "String"),
+    **dict.fromkeys(("BIT", "BYTEA", "BINARY", "VARBINARY", "TSVECTOR"), "Bytes"),
+    **dict.fromkeys(("INTERVAL", "TIMESTAMP", "TIMESTAMPTZ"), "Time"),
+    **dict.fromkeys(("HSTORE", "JSONB", "STRUCT", "VARIANT", "OBJECT", "MAP"), "Record"),
+}

@@ -1,0 +1,247 @@
+"""A DuckDB file, read from DuckDB's own description of itself.
+
+SQLAlchemy's dialect for DuckDB does not read it: it asks for tables of PostgreSQL that DuckDB
+lacks, and knows neither its nested types nor its comments.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from explorer.errors import InUse, InvalidInput, MissingExtra
+from explorer.sources.datasets import DatasetWriter
+from explorer.sources.source import (
+    Column,
+    ForeignKey,
+    Inventory,
+    Progress,
+    SkippedPart,
+    SourceOptions,
+    TableDefinition,
+    read_text,
+)
+from explorer.sources.sql_lineage import add_tables
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+    from duckdb.sqltypes import DuckDBPyType
+
+__all__ = ["DuckDbFile", "columns_of", "import_duckdb"]
+
+_KINDS: Final = {
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "Number"),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"), "Number"),
+    **dict.fromkeys(("float", "double", "decimal", "bignum", "varint"), "Number"),
+    **dict.fromkeys(("varchar", "uuid", "json"), "String"),
+    **dict.fromkeys(("blob", "bit"), "Bytes"),
+    **dict.fromkeys(("list", "array"), "Array"),
+    **dict.fromkeys(("struct", "variant"), "Record"),
+    "boolean": "Boolean",
+    "date": "Date",
+    "enum": "Enum",
+    "map": "Map",
+    "union": "Union",
+    "interval": "Time",
+}
+_DEEPEST: Final = 20
+
+
+def import_duckdb(what: str) -> Any:
+    """Return the module; raises `MissingExtra` saying what needs it."""
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        if error.name != "duckdb":
+            raise
+        raise MissingExtra(f"{what} needs duckdb", "sources") from None
+    return duckdb
+
+
+def columns_of(
+    name: str, kind: "DuckDBPyType", *, is_nullable: bool = True, description: str | None = None
+) -> Iterator[Column]:
+    """Yield a column, and below it the fields of a struct with dotted paths."""
+    yield Column(name, str(kind), _model_type(kind), is_nullable, description)
+    yield from _nested(name, kind, 0)
+
+
+def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[Column]:
+    if depth >= _DEEPEST:
+        return
+    if kind.id in ("list", "array"):
+        # What is in the elements is found below the list itself.
+        yield from _nested(path, _children(kind)[0][1], depth + 1)
+    elif kind.id == "struct":
+        for field, inner in _children(kind):
+            yield Column(f"{path}.{field}", str(inner), _model_type(inner), is_nested=True)
+            yield from _nested(f"{path}.{field}", inner, depth + 1)
+
+
+def _children(kind: "DuckDBPyType") -> "list[tuple[str, DuckDBPyType]]":
+    return cast("list[tuple[str, DuckDBPyType]]", kind.children)
+
+
+def _model_type(kind: "DuckDBPyType") -> str:
+    name = str(kind.id)
+    if name.startswith(("time", "timestamp")):
+        return "Time"
+    return _KINDS.get(name, "Null")
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDbFile:
+    """A source of the tables and views in a DuckDB file, which is opened for reading only."""
+
+    path: Path
+    options: SourceOptions
+    kind: str = "duckdb"
+
+    @property
+    def location(self) -> str:
+        """The file."""
+        return str(self.path.resolve())
+
+    @property
+    def default_name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    def read(self, progress: Progress) -> Inventory:
+        """Return the schemas, tables and views with their columns, comments, keys and numbers of
+        rows.
+
+        Raises `InvalidInput` for a file that is damaged or of another version, `InUse` where
+        another process writes to it.
+        """
+        writer = DatasetWriter("duckdb", self.options)
+        with self._connected() as connection:
+            database = str(connection.execute("select current_database()").fetchall()[0][0])
+            wanted = self.options.schemas
+            schemas = connection.execute(
+                "select schema_name, comment from duckdb_schemas()"
+                " where database_name = current_database()"
+                " and schema_name not in ('information_schema', 'pg_catalog') order by 1"
+            ).fetchall()
+            chosen = [
+                (name, comment)
+                for name, comment in schemas
+                if not wanted or any(fnmatchcase(name, one) for one in wanted)
+            ]
+            for name, comment in chosen:
+                writer.add_container((database,))
+                writer.add_container((database, name), read_text(comment))
+            names = {name for name, _ in chosen}
+            tables = [
+                table
+                for table in _tables(connection, database, writer.inventory.skipped)
+                if table.path[1] in names
+            ]
+        for done, _ in enumerate(tables, start=1):
+            progress("tables", done, len(tables))
+        add_tables(writer, tables, "duckdb")
+        return writer.inventory
+
+    @contextmanager
+    def _connected(self) -> "Iterator[DuckDBPyConnection]":
+        duckdb = import_duckdb("reading DuckDB files")
+        if not self.path.is_file():
+            raise InvalidInput(f"there is no file {self.path}")
+        try:
+            with duckdb.connect(str(self.path), read_only=True) as connection:
+                yield connection
+        except duckdb.Error as error:
+            reason = " ".join(str(error).split())
+            if "lock" in reason.lower():
+                raise InUse(
+                    f"{self.path} is written to by another process; try again when it has ended: "
+                    f"{reason}"
+                ) from error
+            raise InvalidInput(f"{self.path} cannot be read: {reason}") from error
+
+
+_Key = tuple[str, str]
+
+
+def _tables(
+    connection: "DuckDBPyConnection", database: str, skipped: list[SkippedPart]
+) -> list[TableDefinition]:
+    """Return the tables and views by schema and name. Five queries, whatever their number."""
+    duckdb = import_duckdb("reading DuckDB files")
+
+    def rows(query: str) -> list[Any]:
+        return list(connection.execute(query).fetchall())
+
+    here = "where database_name = current_database()"
+    found: dict[_Key, TableDefinition] = {}
+    for schema, name, comment, count in rows(
+        f"select schema_name, table_name, comment, estimated_size from duckdb_tables() {here}"
+        " and not internal and not temporary"
+    ):
+        path = (database, schema, name)
+        found[schema, name] = TableDefinition(
+            path, description=read_text(comment), row_count=int(count)
+        )
+    for schema, name, comment, sql in rows(
+        f"select schema_name, view_name, comment, sql from duckdb_views() {here}"
+        " and not internal and not temporary"
+    ):
+        found[schema, name] = TableDefinition(
+            (database, schema, name),
+            "View",
+            description=read_text(comment),
+            definition=read_text(sql),
+        )
+    columns: defaultdict[_Key, list[Column]] = defaultdict(list)
+    for schema, table, name, comment, is_nullable, written in rows(
+        "select schema_name, table_name, column_name, comment, is_nullable, data_type"
+        f" from duckdb_columns() {here} and not internal order by table_oid, column_index"
+    ):
+        try:
+            kind = duckdb.sqltype(written)
+        except duckdb.Error:
+            # An enum that has a name.
+            columns[schema, table].append(
+                Column(name, written, "Enum", bool(is_nullable), read_text(comment))
+            )
+            continue
+        columns[schema, table] += columns_of(
+            name, kind, is_nullable=bool(is_nullable), description=read_text(comment)
+        )
+    for key, table in found.items():
+        table.columns = columns[key]
+        if table.definition and not columns[key]:
+            # DuckDB lists no columns of a view whose tables are gone.
+            table.columns = None
+            skipped.append(SkippedPart(".".join(table.path), "its columns cannot be read"))
+    _add_keys(found, rows, here)
+    return [found[key] for key in sorted(found)]
+
+
+def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> None:
+    for schema, name, kind, own, referenced, others, label, text in rows(
+        "select schema_name, table_name, constraint_type, constraint_column_names,"
+        " referenced_table, referenced_column_names, constraint_name, constraint_text"
+        f" from duckdb_constraints() {here} order by table_oid, constraint_index"
+    ):
+        table = found.get((schema, name))
+        if table is None:
+            continue
+        if kind == "PRIMARY KEY":
+            table.primary_key = tuple(own)
+        elif kind == "FOREIGN KEY":
+            other = _referenced(found, schema, referenced, text)
+            key = ForeignKey(label, tuple(own), (table.path[0], other, referenced), tuple(others))
+            table.foreign_keys = (*table.foreign_keys, key)
+
+
+def _referenced(found: Iterable[_Key], own: str, table: str, text: str) -> str:
+    """Return the schema of the table that a foreign key refers to, which DuckDB has in the text of
+    the constraint alone."""
+    schemas = [schema for schema, name in found if name == table]
+    named = [one for one in schemas if f"REFERENCES {one}." in text]
+    named += [one for one in schemas if f'REFERENCES "{one}".' in text]
+    return (named or [one for one in schemas if one == own] or schemas or [own])[0]

@@ -1,0 +1,418 @@
+"""A run of a source: what it would change in the catalog, and the change.
+
+A run writes after its source was read to the end, so that one that fails half-way changes nothing.
+What the source had in its last run and has no more is soft-deleted: it can be restored, and comes
+back with its documentation when the source has it again.
+"""
+
+import secrets
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from typing import Any, Final, Literal
+
+import orjson
+
+from explorer.client import Catalog
+from explorer.client.entity import Entity
+from explorer.client.records import RefusedChange
+from explorer.errors import CatalogError, InvalidInput
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.sources.configured import (
+    ConfiguredSource,
+    SeenEntity,
+    SeenState,
+    SourceRun,
+    claimed_by_others,
+    find_source,
+    read_sources,
+    run_urns,
+)
+from explorer.sources.source import Inventory, Progress, Source, SourceOptions
+
+__all__ = [
+    "Effect",
+    "ManyRemovals",
+    "Removal",
+    "RunOutcome",
+    "RunPlan",
+    "plan_run",
+    "remove_source",
+    "run_source",
+]
+
+Effect = Literal["new", "changed", "back", "unchanged", "gone"]
+
+_BATCH: Final = 1_000
+_GUARDED_SHARE: Final = 0.8
+_MEASURED: Final = frozenset({"datasetProfile", "assertionRunEvent"})
+# Lists to which people add as well: what a source says is added, and nothing is taken away.
+_SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "globalTags": ("tags", ("tag",)),
+    "glossaryTerms": ("terms", ("urn",)),
+    "ownership": ("owners", ("owner", "type", "typeUrn")),
+}
+
+
+class ManyRemovals(InvalidInput):
+    """A source shows so little of what it had that it may be broken; nothing was written."""
+
+
+@dataclass(slots=True)
+class RunPlan:
+    """What a run would change. `effects` says of each entity what happens to it, `writes` are the
+    changes in their order, `before` is the source as it was configured, None for a new one."""
+
+    source: ConfiguredSource
+    inventory: Inventory
+    before: ConfiguredSource | None
+    effects: dict[Urn, Effect] = field(default_factory=dict)
+    writes: list[Proposal] = field(default_factory=list)
+    state: SeenState = field(default_factory=SeenState)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entities there are of each effect."""
+        found = Counter(self.effects.values())
+        return {name: found[name] for name in ("new", "changed", "back", "unchanged", "gone")}
+
+    def of(self, effect: Effect) -> list[Urn]:
+        """Return the entities of an effect."""
+        return [urn for urn, one in self.effects.items() if one == effect]
+
+    @property
+    def removals(self) -> "tuple[int, int] | None":
+        """How many datasets disappear and of how many, where that is so much that it is asked
+        first: four fifths."""
+        if self.before is None:
+            return None
+        had = self.before.state.count("dataset")
+        lost = sum(urn.entity_type == "dataset" for urn in self.of("gone"))
+        return (lost, had) if lost and lost >= _GUARDED_SHARE * had else None
+
+    def check_removals(self) -> None:
+        """Raise `ManyRemovals` where four fifths or more of the datasets disappear."""
+        if self.removals is None:
+            return
+        (lost, had), name = self.removals, self.source.name
+        raise ManyRemovals(
+            f"{lost:,} of the {had:,} datasets that {name} had are not there any more, and nothing "
+            "was written; if that is right, run it with --accept-removals: "
+            f"catalog sources run {name} --accept-removals"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run wrote: how many aspects, and the changes that the catalog refused."""
+
+    run_id: str
+    plan: RunPlan
+    written: int
+    refused: tuple[RefusedChange, ...] = ()
+
+
+def plan_run(
+    catalog: Catalog, name: str, source: Source, options: SourceOptions, progress: Progress
+) -> RunPlan:
+    """Read a source and return what a run of it would change; nothing is written, but that a run
+    of a configured source failed.
+
+    One request for each 150 entities. Raises a `CatalogError` where the source cannot be read, and
+    `InvalidInput` where the name is another source's, or its datasets are.
+    """
+    before = find_source(catalog, name)
+    if before is not None and (not before.is_own or before.location != source.location):
+        place = before.location or "DataHub's own ingestion"
+        raise InvalidInput(f"there is a source {name} already, of {place}; give another --name")
+    configured = ConfiguredSource.of(name, source, options)
+    started = _now_millis()
+    try:
+        inventory = source.read(progress)
+    except CatalogError as error:
+        if before is not None:
+            run = SourceRun(_run_id(name, started), "FAILURE", started, report=str(error))
+            _record(catalog, before, run)
+        raise
+    if before is None and not any(one.urn.entity_type == "dataset" for one in inventory.proposals):
+        reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
+        raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
+    plan = RunPlan(configured, inventory, before)
+    _compare(catalog, plan, progress)
+    others = claimed_by_others(
+        read_sources(catalog), name, (str(urn) for urn in plan.effects if _is_dataset(urn))
+    )
+    if others:
+        urn, other = next(iter(others.items()))
+        raise InvalidInput(
+            f"{Urn.parse(urn).name} comes from the source {other} already; give this one an "
+            "--instance, which stands before the names of its tables"
+        )
+    return plan
+
+
+def _is_dataset(urn: Urn) -> bool:
+    return urn.entity_type == "dataset"
+
+
+def _compare(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
+    proposed = _by_entity(plan.inventory.proposals)
+    last = plan.before.state if plan.before else SeenState()
+    kept = _unreadable(plan.inventory, last)
+    gone = [urn for urn in last.seen if Urn.parse(urn) not in proposed and urn not in kept]
+    names = sorted({one.aspect for one in plan.inventory.proposals} | {"status"} | _dropped(last))
+    asked = [name for name in names if name not in _MEASURED]
+    seen: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in kept}
+    done, total = 0, len(proposed)
+    for part in _parts(proposed.items(), _BATCH):
+        stored = catalog.entities([urn for urn, _ in part], asked)
+        for urn, changes in part:
+            text = str(urn)
+            effect, writes, noted = _differences(stored.get(urn), changes, last.seen.get(text))
+            plan.effects[urn] = effect
+            plan.writes += writes
+            seen[text] = noted
+        done += len(part)
+        progress("compared", done, total)
+    stored = catalog.entities(gone, ["status"]) if gone else {}
+    for urn in map(Urn.parse, gone):
+        entity = stored.get(urn)
+        if entity is None or not entity.exists:
+            continue
+        plan.effects[urn] = "gone"
+        if not _is_removed(entity):
+            plan.writes.append(Proposal(urn, "status", {"removed": True}))
+    plan.state = SeenState(seen, (last.gone | set(gone)) - seen.keys())
+
+
+def _by_entity(proposals: Iterable[Proposal]) -> dict[Urn, list[Proposal]]:
+    found: dict[Urn, list[Proposal]] = {}
+    for one in proposals:
+        found.setdefault(one.urn, []).append(one)
+    return found
+
+
+def _dropped(last: SeenState) -> set[str]:
+    return {name for one in last.seen.values() for name in one.aspects}
+
+
+def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
+    """Return the datasets of the last run that may be where the source could not be read."""
+    prefixes = tuple(one.prefix for one in inventory.skipped if one.prefix)
+    if not prefixes:
+        return set()
+    found = {one.urn for one in inventory.proposals}
+    datasets = (urn for urn in map(Urn.parse, last.seen) if _is_dataset(urn) and urn not in found)
+    return {str(urn) for urn in datasets if urn.name.startswith(prefixes)}
+
+
+def _parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    remaining = iter(items)
+    while part := list(islice(remaining, size)):
+        yield part
+
+
+def _is_removed(entity: Entity | None) -> bool:
+    return bool(entity and (entity.raw("status") or {}).get("removed"))
+
+
+def _differences(
+    stored: Entity | None, proposals: Sequence[Proposal], last: SeenEntity | None
+) -> tuple[Effect, list[Proposal], SeenEntity]:
+    """Return what happens to an entity, the changes that make it so, and what is noted of it."""
+    exists = stored is not None and stored.exists
+    writes: list[Proposal] = []
+    for one in proposals:
+        if one.aspect in _MEASURED:
+            continue
+        held = stored.raw(one.aspect) if stored else None
+        value = _with_shared(one.aspect, held, one.value)
+        if held is None or _plain(held) != _plain(value):
+            writes.append(replace(one, value=value))
+    measured = [one for one in proposals if one.aspect in _MEASURED]
+    checksum = zlib.crc32(orjson.dumps([one.value for one in measured])) if measured else None
+    aspects = tuple(sorted({one.aspect for one in proposals}))
+    noted = SeenEntity(aspects, checksum)
+    if last and stored:
+        # What the source says no more, such as the definition of a view that is a table now.
+        dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
+        writes += (
+            Proposal(stored.urn, name, change="DELETE") for name in dropped if stored.raw(name)
+        )
+    is_measured_anew = measured and (last is None or last.measured != checksum or not exists)
+    effect: Effect = "unchanged"
+    if not exists:
+        effect = "new"
+    elif _is_removed(stored) and any(one.aspect == "status" for one in writes):
+        effect = "back"
+    elif writes or is_measured_anew:
+        effect = "changed"
+    return effect, [*writes, *(measured if is_measured_anew else ())], noted
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without nulls, which mean that a field is absent."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items() if part is not None}
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def _with_shared(aspect: str, held: Mapping[str, Any] | None, value: Any) -> Any:
+    """Return the value to write: of a list that people add to as well, what is there and is
+    missing."""
+    if aspect not in _SHARED or not held:
+        return value
+    name, keys = _SHARED[aspect]
+
+    def key(element: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(element.get(one) for one in keys)
+
+    there = list(held.get(name) or ())
+    known = {key(one) for one in there}
+    return {**held, name: [*there, *(one for one in value[name] if key(one) not in known)]}
+
+
+def run_source(
+    catalog: Catalog, plan: RunPlan, progress: Progress, *, accept_removals: bool = False
+) -> RunOutcome:
+    """Write what a plan says, and the source and the run.
+
+    A request for each one or two hundred changes. Raises `ManyRemovals`, having written nothing,
+    where four fifths of a source's datasets disappear and that is not accepted; and a
+    `CatalogError` where the catalog cannot be written, after which a second run writes what is
+    missing.
+    """
+    if not accept_removals:
+        plan.check_removals()
+    started = _now_millis()
+    run = SourceRun(_run_id(plan.source.name, started), "RUNNING", started)
+    # Before anything is written it is noted as this source's, also where the run is broken off.
+    last = plan.before.state if plan.before else SeenState()
+    noted = replace(plan.source, state=plan.state.merged(last))
+    _record(catalog, noted, run)
+    written, refused = 0, list[RefusedChange]()
+    changes = [_of_run(one, run) for one in plan.writes]
+    try:
+        for part in _parts(_whole_entities(changes), _BATCH):
+            batch = [one for group in part for one in group]
+            report = catalog.ingest_batch(batch)
+            written += report.written
+            refused += report.refused
+            progress("written", written + len(refused), len(changes))
+        _send(catalog, replace(plan.source, state=plan.state).proposal())
+    except BaseException as error:
+        _finish(catalog, run, "FAILURE", plan, str(error) or "it was interrupted", written)
+        raise
+    report_lines = [f"{one.subject}: {one.reason}" for one in plan.inventory.skipped]
+    report_lines += [f"{one.urn} {one.aspect} was refused: {one.reason}" for one in refused]
+    _finish(catalog, run, "SUCCESS", plan, "\n".join(report_lines), written, len(refused))
+    return RunOutcome(run.id, plan, written, tuple(refused))
+
+
+def _whole_entities(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
+    for _, group in groupby(changes, key=lambda one: one.urn):
+        yield list(group)
+
+
+def _of_run(proposal: Proposal, run: SourceRun) -> Proposal:
+    value = proposal.value
+    if proposal.aspect == "datasetProfile":
+        value = {"timestampMillis": run.started_millis, **value}
+    return replace(proposal, value=value).from_run(run.id, run.started_millis)
+
+
+def _finish(
+    catalog: Catalog,
+    run: SourceRun,
+    status: str,
+    plan: RunPlan,
+    report: str,
+    written: int,
+    refused: int = 0,
+) -> None:
+    counts = {**plan.inventory.kinds, **plan.counts}
+    counts |= {"written": written, "refused": refused, "skipped": len(plan.inventory.skipped)}
+    duration = _now_millis() - run.started_millis
+    done = replace(run, status=status, duration_millis=duration, counts=counts, report=report)
+    try:
+        _send(catalog, done.result_proposal())
+    except CatalogError:
+        if status == "SUCCESS":
+            raise
+        # The catalog went away, which is being told.
+
+
+def _record(catalog: Catalog, source: ConfiguredSource, run: SourceRun) -> None:
+    changes = [source.proposal(), run.input_proposal(source), run.result_proposal()]
+    for change in changes:
+        _send(catalog, change)
+
+
+def _send(catalog: Catalog, change: Proposal) -> None:
+    catalog.ingest(change)
+
+
+def _now_millis() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _run_id(name: str, started_millis: int) -> str:
+    at = datetime.fromtimestamp(started_millis / 1_000, UTC)
+    return f"{name}-{at:%Y_%m_%d-%H_%M_%S}-{secrets.token_hex(3)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What goes when a source is removed. `entities` are those that no other source brought."""
+
+    source: ConfiguredSource
+    entities: tuple[Urn, ...]
+    runs: tuple[Urn, ...]
+
+
+def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
+    """Return what goes with a source; with `is_hard` also what had disappeared before."""
+    brought = dict.fromkeys(source.state.seen)
+    if is_hard:
+        brought |= dict.fromkeys(sorted(source.state.gone))
+    others = claimed_by_others(read_sources(catalog), source.name, brought)
+    mine = [Urn.parse(urn) for urn in brought if urn not in others]
+    # What is inside goes before what it is in.
+    mine.sort(key=lambda urn: urn.entity_type == "container")
+    return Removal(source, tuple(mine), tuple(run_urns(catalog, source)))
+
+
+def remove_source(
+    catalog: Catalog, removal: Removal, progress: Callable[[int, int], None], *, is_hard: bool
+) -> int:
+    """Remove a source with all it brought, and return how many entities that were.
+
+    They are soft-deleted, so that their documentation comes back when the source is added again;
+    with `is_hard` deleted for good, a request or three each. Raises a `CatalogError` where the
+    catalog cannot be written; what is left is removed the next time.
+    """
+    stored = catalog.entities(removal.entities, ["status"])
+    there = [urn for urn in removal.entities if (one := stored.get(urn)) and one.exists]
+    started = _now_millis()
+    run_id = _run_id(f"remove-{removal.source.name}", started)
+    done = 0
+    if is_hard:
+        for urn in there:
+            catalog.delete(urn)
+            done += 1
+            progress(done, len(there))
+    else:
+        shown = [urn for urn in there if not _is_removed(stored[urn])]
+        for part in _parts(shown, _BATCH):
+            changes = (Proposal(urn, "status", {"removed": True}) for urn in part)
+            catalog.ingest_batch([one.from_run(run_id, started) for one in changes])
+            done += len(part)
+            progress(done, len(shown))
+    for urn in (*removal.runs, removal.source.entity):
+        catalog.delete(urn)
+    return done
