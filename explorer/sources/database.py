@@ -202,7 +202,7 @@ class Database:
                     yield connection
         except errors.OperationalError as error:
             raise self._failure(error) from error
-        except errors.SQLAlchemyError as error:
+        except (errors.SQLAlchemyError, NotImplementedError) as error:
             raise InvalidInput(f"{self.location} cannot be read: {_reason(error)}") from error
         finally:
             engine.dispose()
@@ -327,6 +327,7 @@ class _Reader:
         statistics = self._statistics()
         tables: list[TableDefinition] = []
         done = 0
+        failures: list[Exception] = []
         for schema, path in self._schemas(inspector, above):
             if path not in ((), above):
                 writer.add_container(path)
@@ -334,7 +335,8 @@ class _Reader:
             try:
                 names = self._names(inspector, schema)
             except self._errors() as error:
-                self._undo()
+                self._undo(error)
+                failures.append(error)
                 prefix = writer.prefix(path)
                 skipped.append(SkippedPart(".".join(path), _reason(error), prefix))
                 continue
@@ -344,6 +346,9 @@ class _Reader:
                 tables.append(table)
                 done += 1
                 progress("tables", done, done + len(names))
+        if failures and not tables:
+            # It is not a schema that cannot be read but the database.
+            raise failures[0]
         add_tables(writer, tables, self.dialect)
         return writer.inventory
 
@@ -353,8 +358,11 @@ class _Reader:
 
         return exc.SQLAlchemyError, NotImplementedError
 
-    def _undo(self) -> None:
-        """End a transaction that a failure has made unusable."""
+    def _undo(self, error: Exception) -> None:
+        """End a transaction that a failure has made unusable; raises it where it has ended the
+        connection."""
+        if getattr(error, "connection_invalidated", False):
+            raise error
         self.connection.rollback()
 
     def _database(self) -> str:
@@ -413,9 +421,9 @@ class _Reader:
         details = _Details(inspector, schema)
         try:
             details.read_all()
-        except self._errors():
+        except self._errors() as error:
             # One of them cannot be read; which one is found out by reading each.
-            self._undo()
+            self._undo(error)
             details.clear()
         for name, subtype in names.items():
             subject = ".".join((*path, name))
@@ -423,7 +431,7 @@ class _Reader:
                 try:
                     details.read_one(name)
                 except self._errors() as error:
-                    self._undo()
+                    self._undo(error)
                     reason = f"its columns cannot be read: {_reason(error)}"
                     skipped.append(SkippedPart(subject, reason))
             listed = details.columns(name)
@@ -442,7 +450,7 @@ class _Reader:
                     definition = inspector.get_view_definition(name, schema)
                     table.definition = read_text(definition)
                 except self._errors() as error:
-                    self._undo()
+                    self._undo(error)
                     skipped.append(SkippedPart(subject, f"no definition: {_reason(error)}"))
             yield table
 
@@ -462,8 +470,8 @@ class _Reader:
             return {}
         try:
             rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
-        except self._errors():
-            self._undo()
+        except self._errors() as error:
+            self._undo(error)
             return {}
         is_named = self.dialect != "sqlite"
         return {
@@ -487,8 +495,8 @@ class _Reader:
             try:
                 rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
                 found = {(one[0], one[1]): (_integer(one[2]), _integer(one[3])) for one in rows}
-            except self._errors():
-                self._undo()
+            except self._errors() as error:
+                self._undo(error)
             return lambda schema, table: found.get((schema or "", table.path[-1]), (None, None))
         if self.dialect == "sqlite" and self.file.stat().st_size <= _COUNTED_BYTES:
             return self._count

@@ -5,7 +5,7 @@ lacks, and knows neither its nested types nor its comments.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -155,7 +155,7 @@ class DuckDbFile:
                 yield connection
         except duckdb.Error as error:
             reason = " ".join(str(error).split())
-            if "lock" in reason.lower():
+            if "could not set lock" in reason.lower():
                 raise InUse(
                     f"{self.path} is written to by another process; try again when it has ended: "
                     f"{reason}"
@@ -222,9 +222,9 @@ def _tables(
 
 
 def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> None:
-    for schema, name, kind, own, referenced, others, label, text in rows(
+    for schema, name, kind, own, referenced, others, label in rows(
         "select schema_name, table_name, constraint_type, constraint_column_names,"
-        " referenced_table, referenced_column_names, constraint_name, constraint_text"
+        " referenced_table, referenced_column_names, constraint_name"
         f" from duckdb_constraints() {here} order by table_oid, constraint_index"
     ):
         table = found.get((schema, name))
@@ -233,15 +233,7 @@ def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> No
         if kind == "PRIMARY KEY":
             table.primary_key = tuple(own)
         elif kind == "FOREIGN KEY":
-            other = _referenced(found, schema, referenced, text)
-            key = ForeignKey(label, tuple(own), (table.path[0], other, referenced), tuple(others))
+            # DuckDB has none across schemas.
+            other = (*table.path[:-1], referenced)
+            key = ForeignKey(label, tuple(own), other, tuple(others))
             table.foreign_keys = (*table.foreign_keys, key)
-
-
-def _referenced(found: Iterable[_Key], own: str, table: str, text: str) -> str:
-    """Return the schema of the table that a foreign key refers to, which DuckDB has in the text of
-    the constraint alone."""
-    schemas = [schema for schema, name in found if name == table]
-    named = [one for one in schemas if f"REFERENCES {one}." in text]
-    named += [one for one in schemas if f'REFERENCES "{one}".' in text]
-    return (named or [one for one in schemas if one == own] or schemas or [own])[0]
