@@ -26,7 +26,7 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
     path = Path(location).expanduser()
     try:
         if path.is_dir():
-            raise InvalidInput(f"{path} is a folder; give a file, or the address of a database")
+            return _open_folder(path, options)
         if not path.exists():
             raise InvalidInput(
                 f"there is no {location}: give a file, a folder, or the address of a database such "
@@ -50,6 +50,12 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
     return Database(location, options, password)
 
 
+def _open_folder(path: Path, options: SourceOptions) -> Source:
+    from explorer.sources.file_folder import FileFolder
+
+    return FileFolder(path, options)
+
+
 def _open_file(path: Path, options: SourceOptions) -> Source:
     with path.open("rb") as file:
         start = file.read(16)
@@ -64,4 +70,11 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
         return DuckDbFile(path, options)
     if not start:
         raise InvalidInput(f"{path} is empty")
-    raise InvalidInput(f"{path} is no file that is known; known are SQLite and DuckDB databases")
+    from explorer.sources.file_folder import FileFolder, file_format
+
+    if file_format(path):
+        return FileFolder(path, options)
+    raise InvalidInput(
+        f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
+        "JSON lines"
+    )

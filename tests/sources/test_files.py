@@ -1,0 +1,137 @@
+"""A folder of files is listed as tables: types from footers, sizes, partitions."""
+
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from explorer.client import Catalog
+from explorer.errors import InvalidInput
+from explorer.sources.location import open_source
+from explorer.sources.source import Inventory, SourceOptions
+from tests.sources.conftest import Run, aspects_of, columns_of, dataset, quiet
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A folder with files of each kind, a partitioned table, one in parts, and a broken file."""
+    root = tmp_path / "lake"
+    (root / "events" / "batches").mkdir(parents=True)
+    (root / "old").mkdir()
+    with duckdb.connect() as connection:
+        rows = "select i as id, 2020 + i % 3 as year, {'x': i, 'y': 'a'} as pair from range(9) t(i)"
+        connection.execute(
+            f"copy ({rows}) to '{root / 'sales'}' (format parquet, partition_by (year))"
+        )
+        for number in (1, 2):
+            part = root / "events" / "batches" / f"part-000{number}.parquet"
+            connection.execute(f"copy (select 1 as a, 'x' as b) to '{part}' (format parquet)")
+        one = root / "events" / "types.parquet"
+        connection.execute(f"copy (select date '2024-01-01' as day) to '{one}' (format parquet)")
+    (root / "people.csv").write_text("id,name,born\n1,Ann,1990-01-02\n2,Ben,\n")
+    (root / "log.jsonl").write_text('{"at": "2024-01-01T00:00:00", "who": {"id": 7}}\n')
+    (root / "old" / "broken.parquet").write_text("this is no parquet file at all")
+    (root / "old" / "empty.csv").touch()
+    (root / "old" / "notes.txt").write_text("nothing")
+    (root / "_SUCCESS").touch()
+    return root
+
+
+def read(path: Path) -> Inventory:
+    """Return what is found at a path."""
+    return open_source(str(path), SourceOptions()).read(quiet)
+
+
+def test_a_folder_is_listed_as_a_person_would(lake: Path) -> None:
+    found = read(lake)
+    assert {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"} == {
+        "lake/sales",
+        "lake/events/batches",
+        "lake/events/types.parquet",
+        "lake/people.csv",
+        "lake/log.jsonl",
+    }
+    assert found.kinds == {"folder": 2, "table": 2, "file": 3, "column": 14}
+    assert [one.subject for one in found.skipped] == [
+        "lake/old/broken.parquet",
+        "lake/old/empty.csv",
+    ]
+    assert found.skipped[1].reason == "it is empty"
+
+
+def test_partitions_are_one_table_with_their_keys(lake: Path) -> None:
+    sales = aspects_of(read(lake).proposals, "lake/sales")
+    assert columns_of(sales["schemaMetadata"]) == [
+        ("id", "BIGINT", "Number", True),
+        ("pair", "STRUCT(x BIGINT, y VARCHAR)", "Record", True),
+        ("pair.x", "BIGINT", "Number", True),
+        ("pair.y", "VARCHAR", "String", True),
+        ("year", "BIGINT", "Number", True),
+    ]
+    keys = [one for one in sales["schemaMetadata"]["fields"] if one.get("isPartitioningKey")]
+    assert [one["fieldPath"] for one in keys] == ["year"]
+    files = sorted((lake / "sales").rglob("*.parquet"))
+    assert sales["datasetProperties"]["customProperties"] == {
+        "format": "parquet",
+        "files": str(len(files)),
+        "partitioned_by": "year",
+    }
+    assert sales["datasetProfile"] == {
+        "rowCount": 9,
+        "columnCount": 5,
+        "sizeInBytes": sum(one.stat().st_size for one in files),
+    }
+
+
+def test_csv_and_json_lines_have_the_types_of_their_first_rows(lake: Path) -> None:
+    found = read(lake).proposals
+    assert columns_of(aspects_of(found, "lake/people.csv")["schemaMetadata"]) == [
+        ("id", "BIGINT", "Number", True),
+        ("name", "VARCHAR", "String", True),
+        ("born", "DATE", "Date", True),
+    ]
+    assert columns_of(aspects_of(found, "lake/log.jsonl")["schemaMetadata"]) == [
+        ("at", "TIMESTAMP", "Time", True),
+        ("who", "STRUCT(id BIGINT)", "Record", True),
+        ("who.id", "BIGINT", "Number", True),
+    ]
+    assert "rowCount" not in aspects_of(found, "lake/people.csv")["datasetProfile"]
+
+
+def test_one_file_can_be_added_alone(lake: Path) -> None:
+    source = open_source(str(lake / "people.csv"), SourceOptions())
+    assert source.default_name == "people"
+    assert source.read(quiet).kinds == {"file": 1, "column": 3}
+    with pytest.raises(InvalidInput, match="is no file that is known"):
+        open_source(str(lake / "old" / "notes.txt"), SourceOptions())
+
+
+def test_a_file_that_breaks_is_not_taken_for_one_that_is_gone(
+    command: Run, cat: Catalog, lake: Path
+) -> None:
+    assert command("add", str(lake)).code == 0
+    (lake / "people.csv").write_bytes(b"")
+    (lake / "log.jsonl").unlink()
+    ran = command("sources", "run", "lake")
+    assert ran.code == 0, ran
+    assert "1 gone, 5 unchanged" in ran.out
+    assert "skipped lake/people.csv: it is empty" in ran.err
+    hidden = [
+        name
+        for name in ("people.csv", "log.jsonl")
+        if (cat.entity(dataset("file", f"lake/{name}")).raw("status") or {}).get("removed")
+    ]
+    assert hidden == ["log.jsonl"]
+
+
+def test_five_hundred_parquet_files_take_seconds(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        for number in range(500):
+            path = tmp_path / f"table_{number}.parquet"
+            connection.execute(f"copy (select 1 as c{number}, 2 as b) to '{path}' (format parquet)")
+    begun = time.process_time()
+    found = read(tmp_path)
+    assert time.process_time() - begun < 10
+    assert found.kinds == {"folder": 1, "file": 500, "column": 1000}
+    assert found.skipped == []
