@@ -12,7 +12,14 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources.source import Column, Inventory, SkippedPart, SourceOptions, TableDefinition
 
-__all__ = ["ColumnSources", "DatasetWriter", "Level", "column_aspect", "lineage_aspect"]
+__all__ = [
+    "ColumnSources",
+    "DatasetWriter",
+    "Level",
+    "column_aspect",
+    "datahub_guid",
+    "lineage_aspect",
+]
 
 _SCHEMA: Final = "com.linkedin.schema."
 _UNKNOWN_STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
@@ -111,7 +118,7 @@ class DatasetWriter:
 
     def container(self, path: Sequence[str]) -> Urn:
         """Return the URN of a container, with the id that DataHub's connectors give it."""
-        return Urn.of("container", _guid(self._key(path)))
+        return Urn.of("container", datahub_guid(self._key(path)))
 
     def add(
         self,
@@ -258,6 +265,7 @@ def _in_urn(part: str) -> str:
     return part.translate(_RESERVED)
 
 
-def _guid(key: Mapping[str, str]) -> str:
+def datahub_guid(key: Mapping[str, str]) -> str:
+    """Return the id that DataHub makes of a key, of containers and assertions."""
     text = json.dumps(key, separators=(",", ":"), sort_keys=True)
     return md5(text.encode(), usedforsecurity=False).hexdigest()

@@ -51,6 +51,10 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
 
 
 def _open_folder(path: Path, options: SourceOptions) -> Source:
+    if (path / "dbt_project.yml").is_file():
+        from explorer.sources.dbt_artifacts import DbtArtifacts
+
+        return DbtArtifacts(path, options)
     from explorer.sources.file_folder import FileFolder
 
     return FileFolder(path, options)

@@ -46,10 +46,15 @@ class Tables:
         self._columns: dict[Path, Sequence[str]] = {}
         self._by_end: dict[Path, list[Path]] = {}
         for path, columns in tables:
-            self._columns[path] = columns
+            self.add(path, columns)
+
+    def add(self, path: Path, columns: Sequence[str]) -> None:
+        """Add a table, or replace the columns of one."""
+        if path not in self._columns:
             folded = tuple(part.casefold() for part in path)
             for start in range(len(folded)):
                 self._by_end.setdefault(folded[start:], []).append(path)
+        self._columns[path] = columns
 
     def columns(self, path: Path) -> Sequence[str]:
         """Return the columns of a table."""
@@ -246,30 +251,31 @@ def _trace(
     lineage: QueryLineage,
 ) -> None:
     from sqlglot import exp
-    from sqlglot.lineage import to_node
+    from sqlglot.lineage import lineage as trace
 
     if scope is None:
         raise _NotUnderstood("it is no query")
-    selects = query.selects
-    if any(select.is_star for select in selects):
+    names = [select.alias_or_name for select in query.selects]
+    if any(select.is_star for select in query.selects):
         raise _NotUnderstood("it has a * that cannot be resolved")
+    if len(set(names)) < len(names):
+        raise _NotUnderstood("two of its columns have the same name")
     exact = {
         label: {name.casefold(): name for name in tables.columns(path)}
         for label, path in found.items()
     }
-    for position, select in enumerate(selects):
-        node = to_node(position, scope, dialect, schema, trim_selects=False)
+    nodes = trace(None, query, schema, dialect=dialect, scope=scope, trim_selects=False, copy=False)
+    for name in names:
         sources: dict[tuple[Path, str], None] = {}
-        for leaf in _leaves(node):
-            if not isinstance(leaf.source, exp.Table):
-                raise _NotUnderstood(f"the column {leaf.name} cannot be traced")
-            column = exp.maybe_parse(leaf.name, into=exp.Column).name
-            label = leaf.source.name
+        for leaf in _leaves(nodes[name]):
+            # Both names of a leaf are quoted.
+            column = leaf.name.rpartition('"."')[2].removesuffix('"').replace('""', '"')
+            label = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
             if column not in exact.get(label, {}):
                 raise _NotUnderstood(f"the column {leaf.name} cannot be traced")
             sources[found[label], exact[label][column]] = None
         lineage.columns.append(tuple(sorted(sources)))
-        lineage.names.append(select.alias_or_name)
+        lineage.names.append(name)
 
 
 def _leaves(node: "Node") -> "Iterator[Node]":

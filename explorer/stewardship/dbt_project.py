@@ -24,10 +24,12 @@ __all__ = [
     "Project",
     "Properties",
     "ResourceType",
+    "artifact_path",
     "escape_jinja",
     "holds_jinja",
     "read_file",
     "read_project",
+    "read_settings",
     "strings_in",
 ]
 
@@ -129,17 +131,7 @@ def read_project(root: Path | str) -> Project:
     it cannot be read. A properties file that cannot be read is one of the problems.
     """
     root = Path(root)
-    settings = root / "dbt_project.yml"
-    if not settings.is_file():
-        raise InvalidInput(f"{root} is no dbt project: it has no dbt_project.yml")
-    try:
-        config = load(read_file(settings).decode())
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{settings} is not UTF-8") from None
-    except InvalidInput as error:
-        raise InvalidInput(f"{settings}: {error}") from None
-    if not isinstance(config, dict) or not isinstance(config.get("name"), str):
-        raise InvalidInput(f"{settings} does not say the project's name")
+    config = read_settings(root)
     problems: list[tuple[str, str]] = []
     manifest = _Manifest.read(root, config, problems)
     docs = _docs_blocks(root, config, manifest)
@@ -173,6 +165,32 @@ def read_project(root: Path | str) -> Project:
         config,
         manifest.is_there,
     )
+
+
+def read_settings(root: Path) -> dict[str, Any]:
+    """Return what `dbt_project.yml` says, which has the project's name.
+
+    Raises `InvalidInput` where there is none or it is no YAML, `StorageFault` where it cannot be
+    read.
+    """
+    settings = root / "dbt_project.yml"
+    if not settings.is_file():
+        raise InvalidInput(f"{root} is no dbt project: it has no dbt_project.yml")
+    try:
+        config = load(read_file(settings).decode())
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{settings} is not UTF-8") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{settings}: {error}") from None
+    if not isinstance(config, dict) or not isinstance(config.get("name"), str):
+        raise InvalidInput(f"{settings} does not say the project's name")
+    return config
+
+
+def artifact_path(root: Path, config: Mapping[str, Any], name: str) -> Path:
+    """Return where dbt writes an artifact of the project, such as `manifest.json`."""
+    target = config.get("target-path")
+    return root / (target if isinstance(target, str) and "{" not in target else "target") / name
 
 
 def read_file(path: Path) -> bytes:
@@ -272,9 +290,7 @@ class _Manifest:
     def read(
         cls, root: Path, config: Mapping[str, Any], problems: list[tuple[str, str]]
     ) -> "_Manifest":
-        target = config.get("target-path")
-        path = root / (target if isinstance(target, str) and "{" not in target else "target")
-        path /= "manifest.json"
+        path = artifact_path(root, config, "manifest.json")
         value: Any = {}
         if path.is_file():
             try:

@@ -13,7 +13,22 @@ if TYPE_CHECKING:
 __all__ = ["counts_text", "effects_text", "plan_value", "sources_table", "state_text"]
 
 # Containers, then what is in them; kinds that are not named here are of one source alone.
-_ORDER: Final = ("database", "schema", "folder", "table", "view", "materialized view", "column")
+_ORDER: Final = (
+    "database",
+    "schema",
+    "folder",
+    "table",
+    "view",
+    "materialized view",
+    "file",
+    "model",
+    "source",
+    "seed",
+    "snapshot",
+    "column",
+    "test",
+    "freshness test",
+)
 _EFFECTS: "Final[Sequence[tuple[Effect, str]]]" = (
     ("new", "new"),
     ("changed", "changed"),
