@@ -169,10 +169,13 @@ def add(
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
             )
         outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
+        has_sample = plan.before is None and catalog.info().sample
     if as_json:
         print_json(_value(outcome))
     else:
         _print_outcome(outcome)
+        if has_sample:
+            note("the sample is in this catalog as well; catalog sample remove takes it out")
     if outcome.refused:
         click.get_current_context().exit(1)
 
@@ -333,11 +336,11 @@ def _plan(
     try:
         with _bars() as progress:
             return plan_run(catalog, name, source, options, progress)
-    except WrongPassword as error:
+    except WrongPassword:
         if not _is_asked():
             raise
-        note(said(str(error)))
-        password = click.prompt(f"Password of {source.location}", hide_input=True, err=True)
+        note(said(f"{source.location} refuses the sign-in without the right password"))
+        password = click.prompt("Password", hide_input=True, err=True)
         source = open_source(location, options, password)
         with _bars() as progress:
             return plan_run(catalog, name, source, options, progress)

@@ -1,0 +1,250 @@
+"""SQL is traced to the columns it reads, or told as not understood; never wrong in silence."""
+
+import pytest
+
+from explorer.errors import InvalidInput
+from explorer.sources.sql_lineage import Tables, read_lineage
+
+_ORDERS = ("wh", "shop", "orders")
+_CUSTOMERS = ("wh", "shop", "customers")
+_EVENTS = ("wh", "raw", "events")
+_ODD = ("wh", "shop", "Odd Table")
+_TABLES = Tables(
+    [
+        (_ORDERS, ["id", "customer_id", "total", "placed_at", "status"]),
+        (_CUSTOMERS, ["id", "name", "country"]),
+        (_EVENTS, ["id", "user_id", "kind", "at", "payload"]),
+        (_ODD, ["Some Column", "plain", 'quo"ted']),
+        (("wh", "raw", "orders"), ["raw_id", "blob"]),
+        (("wh", "shop", "unknown_columns"), []),
+    ]
+)
+
+
+def traced(sql: str, dialect: str = "postgres") -> dict[str, str]:
+    """Return of each column of the result the columns it is made from, in one text."""
+    found = read_lineage(sql, dialect, _TABLES, ("wh", "shop"))
+    assert found.problem is None, found.problem
+    return {
+        name: " ".join(f"{path[-1]}.{column}" for path, column in sources)
+        for name, sources in zip(found.names, found.columns, strict=True)
+    }
+
+
+def problem(sql: str, dialect: str = "postgres") -> str:
+    """Return why a statement is not understood."""
+    found = read_lineage(sql, dialect, _TABLES, ("wh", "shop"))
+    assert found.columns == []
+    assert found.problem is not None
+    return found.problem
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select id, total from orders", {"id": "orders.id", "total": "orders.total"}),
+        ("select ID, Total as T from ORDERS", {"id": "orders.id", "t": "orders.total"}),
+        ("select total * 2 as twice, 1 as one from orders", {"twice": "orders.total", "one": ""}),
+        (
+            "select * from customers",
+            {"id": "customers.id", "name": "customers.name", "country": "customers.country"},
+        ),
+        (
+            "select o.id, c.name || c.country as who from orders o join customers c"
+            " on c.id = o.customer_id",
+            {"id": "orders.id", "who": "customers.country customers.name"},
+        ),
+        (
+            "select name, total from orders, customers where customers.id = customer_id",
+            {"name": "customers.name", "total": "orders.total"},
+        ),
+        (
+            "with a as (select id, total t from orders), b as (select id, t + 1 as u from a)"
+            " select u from b",
+            {"u": "orders.total"},
+        ),
+        (
+            "with orders as (select user_id as id from raw.events) select id from orders",
+            {"id": "events.user_id"},
+        ),
+        (
+            "with x as (select * from orders) select x.*, c.name from x left join customers c"
+            " on c.id = x.customer_id",
+            {
+                "id": "orders.id",
+                "customer_id": "orders.customer_id",
+                "total": "orders.total",
+                "placed_at": "orders.placed_at",
+                "status": "orders.status",
+                "name": "customers.name",
+            },
+        ),
+        (
+            "select id, name from customers union all select user_id, kind from raw.events",
+            {"id": "events.user_id customers.id", "name": "events.kind customers.name"},
+        ),
+        (
+            "select s.n from (select max(total) as n from orders group by customer_id) s",
+            {"n": "orders.total"},
+        ),
+        (
+            "select customer_id, row_number() over (partition by customer_id order by placed_at)"
+            " as nth from orders",
+            {
+                "customer_id": "orders.customer_id",
+                "nth": "orders.customer_id orders.placed_at",
+            },
+        ),
+        (
+            "select case when status = 'paid' then total else 0 end as paid from orders",
+            {"paid": "orders.status orders.total"},
+        ),
+        (
+            "select name, (select max(total) from orders o where o.customer_id = c.id) as most"
+            " from customers c",
+            {"name": "customers.name", "most": "orders.total"},
+        ),
+        ("select count(*) as n from orders", {"n": ""}),
+        (
+            "select coalesce(sum(total), 0) as s from orders having count(id) > 1",
+            {"s": "orders.total"},
+        ),
+        (
+            'select "Some Column" as c, "quo""ted" q from "Odd Table"',
+            {
+                "c": "Odd Table.Some Column",
+                "q": 'Odd Table.quo"ted',
+            },
+        ),
+        ("select raw_id from raw.orders", {"raw_id": "orders.raw_id"}),
+        ("select wh.raw.orders.blob from wh.raw.orders", {"blob": "orders.blob"}),
+        (
+            "create view v as select id from orders where status in (select kind from raw.events)",
+            {"id": "orders.id"},
+        ),
+        ("create table t as select name from customers limit 3", {"name": "customers.name"}),
+        (
+            "select a.id as one, b.id as two from orders a join orders b on a.id = b.customer_id",
+            {"one": "orders.id", "two": "orders.id"},
+        ),
+    ],
+)
+def test_columns_are_traced(sql: str, expected: dict[str, str]) -> None:
+    assert traced(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "expected"),
+    [
+        (
+            "bigquery",
+            "select `wh.shop`.customers.name, struct(id as a) as s from `wh.shop.customers`",
+            {"name": "customers.name", "s": "customers.id"},
+        ),
+        (
+            "bigquery",
+            "select * except (id, name) from shop.customers",
+            {"country": "customers.country"},
+        ),
+        (
+            "snowflake",
+            "select ID, payload:user.name::string as n from RAW.EVENTS qualify"
+            " row_number() over (partition by user_id order by at desc) = 1",
+            {"id": "events.id", "n": "events.payload"},
+        ),
+        (
+            "snowflake",
+            "select iff(total > 1, status, null) as s from orders",
+            {"s": "orders.status orders.total"},
+        ),
+        (
+            "tsql",
+            "select top 3 [id], [total] as [T] from [shop].[orders]",
+            {
+                "id": "orders.id",
+                "t": "orders.total",
+            },
+        ),
+        (
+            "mysql",
+            "select `o`.`id`, ifnull(`o`.`total`, 0) as t from `orders` `o`",
+            {
+                "id": "orders.id",
+                "t": "orders.total",
+            },
+        ),
+        (
+            "duckdb",
+            "select * exclude (name) replace (id + 1 as id) from customers",
+            {
+                "id": "customers.id",
+                "country": "customers.country",
+            },
+        ),
+        ("duckdb", "from customers select name", {"name": "customers.name"}),
+        (
+            "spark",
+            "select id, explode(split(status, ',')) as part from orders",
+            {
+                "id": "orders.id",
+                "part": "orders.status",
+            },
+        ),
+        ("redshift", "select nvl(name, 'x') as n from shop.customers", {"n": "customers.name"}),
+        (
+            "trino",
+            "select json_extract_scalar(payload, '$.a') as a from raw.events",
+            {"a": "events.payload"},
+        ),
+        ("sqlite", "select main.orders.total from main.orders", {"total": "orders.total"}),
+    ],
+)
+def test_dialects_are_traced(dialect: str, sql: str, expected: dict[str, str]) -> None:
+    assert traced(sql, dialect) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "sentence"),
+    [
+        ("select x from nowhere", "it reads nowhere, which is not known"),
+        ("select * from unknown_columns", "the columns of wh.shop.unknown_columns are not known"),
+        ("select missing from orders", "missing"),
+        ("select id from orders o join customers c on true", "id"),
+        ("select from where", "line 1"),
+        ("delete from orders", "it is no query but Delete"),
+        ("select 1; select 2", "it has 2 statements where one is expected"),
+        ("", "it has 0 statements"),
+        ("select id, total as id from orders", "two of its columns have the same name"),
+        ("select * from generate_series(1, 3)", "which is no table"),
+        (
+            "select l.m from customers c cross join lateral"
+            " (select max(o.total) m from orders o where o.customer_id = c.id) l",
+            "cannot be traced",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_told_with_the_reason(sql: str, sentence: str) -> None:
+    assert sentence.lower() in problem(sql).lower()
+
+
+def test_tables_are_known_where_columns_are_not() -> None:
+    sql = "select missing from orders union select id from raw.events"
+    found = read_lineage(sql, "postgres", _TABLES, ("wh", "shop"))
+    assert found.problem
+    assert found.tables == [_ORDERS, _EVENTS]
+
+
+def test_another_number_of_columns_is_not_taken() -> None:
+    found = read_lineage("select id from orders", "postgres", _TABLES, ("wh", "shop"), width=2)
+    assert found.problem == "the query has 1 columns where the view has 2"
+    assert found.columns == []
+
+
+def test_an_unknown_dialect_is_told() -> None:
+    with pytest.raises(InvalidInput, match="no SQL dialect 'klingon'"):
+        read_lineage("select 1", "klingon", _TABLES, ())
+
+
+def test_a_statement_nested_too_deeply_is_told() -> None:
+    sql = f"select {'(' * 5_000}id{')' * 5_000} as id from orders"
+    assert problem(sql)
