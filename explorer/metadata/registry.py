@@ -192,8 +192,8 @@ class Registry:
     def extended_by(self, other: "Registry") -> "Registry":
         """This registry with another's names added.
 
-        An entity that both have carries the aspects of both; any other name the addition has
-        replaces ours.
+        An entity that both have carries the aspects of both, and is listed where both list it; any
+        other name the addition has replaces ours.
         """
         entities = dict(self.entities)
         for name, entity in other.entities.items():
@@ -202,7 +202,7 @@ class Registry:
             entities[name] = EntityType(
                 entity.key or (ours.key if ours else ""),
                 tuple(dict.fromkeys(names)),
-                ours.listed if ours else entity.listed,
+                entity.listed and (ours is None or ours.listed),
             )
         return Registry(entities, self.aspects | other.aspects, self.records | other.records)
 

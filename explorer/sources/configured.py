@@ -31,6 +31,7 @@ __all__ = [
     "find_source",
     "read_runs",
     "read_sources",
+    "require_source",
 ]
 
 _SOURCE: Final = "dataHubIngestionSource"

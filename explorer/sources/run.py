@@ -118,10 +118,16 @@ class RunOutcome:
 
 
 def plan_run(
-    catalog: Catalog, name: str, source: Source, options: SourceOptions, progress: Progress
+    catalog: Catalog,
+    name: str,
+    source: Source,
+    options: SourceOptions,
+    progress: Progress,
+    *,
+    dry_run: bool = False,
 ) -> RunPlan:
-    """Read a source and return what a run of it would change; nothing is written, but that a run
-    of a configured source failed.
+    """Read a source and return what a run of it would change. Nothing is written, but that a run
+    of a configured source failed; with `dry_run` not even that.
 
     One request for each 150 entities. Raises a `CatalogError` where the source cannot be read, and
     `InvalidInput` where the name is another source's, or its datasets are.
@@ -135,7 +141,7 @@ def plan_run(
     try:
         inventory = source.read(progress)
     except CatalogError as error:
-        if before is not None:
+        if before is not None and not dry_run:
             run = SourceRun(_run_id(name, started), "FAILURE", started, report=str(error))
             _record(catalog, before, run)
         raise

@@ -10,7 +10,11 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
-from tests.sources.conftest import Run, dataset, execute
+from explorer.sources.configured import read_runs, require_source
+from explorer.sources.location import open_source
+from explorer.sources.run import plan_run, run_source
+from explorer.sources.source import SourceOptions
+from tests.sources.conftest import Run, dataset, execute, quiet
 
 ORDERS = dataset("sqlite", "shop.orders")
 CUSTOMERS = dataset("sqlite", "shop.customers")
@@ -142,6 +146,34 @@ def test_a_failed_run_removes_nothing_and_is_in_the_list(
     assert "there is no" in command("sources", "run", "shop").err
 
 
+def test_a_dry_run_of_a_source_that_cannot_be_read_writes_nothing(command: Run, shop: Path) -> None:
+    assert command("add", str(shop)).code == 0
+    shop.write_bytes(b"SQLite format 3\0" + b"\xff" * 4_000)
+    assert command("sources", "run", "shop", "--dry-run").code == 1
+    assert [one["state"] for one in json.loads(command("sources", "--json").out)] == ["done"]
+
+
+def test_a_run_that_is_broken_off_is_made_good_by_the_next(cat: Catalog, shop: Path) -> None:
+    options = SourceOptions()
+    source = open_source(str(shop), options)
+
+    def stop(what: str, done: int, _total: int | None) -> None:
+        if what == "written" and done:
+            raise KeyboardInterrupt
+
+    plan = plan_run(cat, "shop", source, options, quiet)
+    with pytest.raises(KeyboardInterrupt):
+        run_source(cat, plan, stop)
+    configured = require_source(cat, "shop")
+    assert [run.status for run in read_runs(cat, configured)] == ["FAILURE"]
+    # What was written counts as the source's: dropped before the next run, it is hidden then.
+    execute(shop, "drop view big_orders")
+    outcome = run_source(cat, plan_run(cat, "shop", source, options, quiet), quiet)
+    assert outcome.plan.counts["gone"] == 1
+    assert is_removed(cat, dataset("sqlite", "shop.big_orders"))
+    assert len(require_source(cat, "shop").state.seen) == 3
+
+
 def test_the_list_says_what_was_added_when_and_what_it_has(command: Run, shop: Path) -> None:
     assert "no source was added" in command("sources").err
     assert command("add", str(shop)).code == 0
@@ -206,6 +238,15 @@ def test_sources_and_runs_are_the_entities_that_datahub_has_for_them(
     assert asked["source"]["ingestionSource"] == "urn:li:dataHubIngestionSource:shop"
     assert result["status"] == "SUCCESS"
     assert json.loads(result["structuredReport"]["serializedValue"])["new"] == 4
+
+
+def test_sources_and_runs_do_not_stand_in_the_way_of_a_search(
+    command: Run, cat: Catalog, shop: Path
+) -> None:
+    assert command("add", str(shop)).code == 0
+    assert {hit.urn.entity_type for hit in cat.hits("shop")} == {"container", "dataset"}
+    sources = cat.hits("shop", entity="dataHubIngestionSource")
+    assert [hit.urn.name for hit in sources] == ["shop"]
 
 
 def test_two_sources_cannot_claim_the_same_tables(

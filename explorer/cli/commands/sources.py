@@ -34,15 +34,25 @@ Examples
   catalog add ./warehouse.duckdb --dry-run
   catalog add postgresql+psycopg://ana@warehouse/shop --schema 'sales*'
   catalog add 'postgresql+psycopg://ana:${SHOP_PASSWORD}@warehouse/shop'
+  catalog add ./lake
+  catalog add ./dbt_project
 
 \b
 What is read
-  SQLite, DuckDB       the file, opened for reading only
-  any other database   by its address, as SQLAlchemy writes it; its driver is
-                       yours to install
-Schemas, tables, views with their SQL and what they are made from to the
-column, columns with types and comments, keys, and row counts where the
-database has them. No rows are read.
+  SQLite, DuckDB  tables, views, columns, keys; the file is only read
+  databases       the same by the address, as SQLAlchemy writes it; the driver
+                  is yours to install
+  folders, files  Parquet, CSV, JSON lines: their columns and sizes; folders
+                  key=value are the partitions of one table
+  dbt projects    target/manifest.json, and catalog.json, run_results.json and
+                  sources.json where dbt has written them: models, sources,
+                  seeds, snapshots, their tests with the last result; meta.owner
+                  and meta.terms become owners and terms
+
+Views and models have lineage to the column, from their SQL; what is not
+understood is listed with the reason. Of CSV and JSON lines the first rows are
+read, to know the types; of others none, but that the rows of an SQLite file of
+up to 256 MB are counted.
 
 \b
 What is written
@@ -137,10 +147,10 @@ def add(
     accept_removals: bool,
     yes: bool,
 ) -> None:
-    """Put what a database holds into the catalog: tables, views, columns.
+    """Put a database, a folder of files or a dbt project into the catalog.
 
-    LOCATION is a file or the address of a database. Adding it again brings the catalog up to date,
-    as catalog sources run does.
+    LOCATION is a file, a folder, or the address of a database. Adding it again brings the catalog
+    up to date, as catalog sources run does.
     """
     from explorer.cli import edits
     from explorer.cli.output import note, print_json
@@ -153,7 +163,7 @@ def add(
     source = open_source(location, options)
     name = name or source.default_name
     with target.open() as catalog:
-        plan = _plan(catalog, name, source, options, location)
+        plan = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_asked()
         if dry_run:
@@ -250,7 +260,7 @@ def run_sources(
         for one in chosen:
             try:
                 source = open_source(one.location, one.options)
-                plan = _plan(catalog, one.name, source, one.options, one.location)
+                plan = _plan(catalog, one.name, source, one.options, one.location, dry_run=dry_run)
                 if dry_run:
                     values.append({**plan_value(plan), "dry_run": True})
                     if not as_json:
@@ -326,7 +336,13 @@ def _is_asked() -> bool:
 
 
 def _plan(
-    catalog: "Catalog", name: str, source: "Source", options: "SourceOptions", location: str
+    catalog: "Catalog",
+    name: str,
+    source: "Source",
+    options: "SourceOptions",
+    location: str,
+    *,
+    dry_run: bool,
 ) -> "RunPlan":
     from explorer.cli.output import note, said
     from explorer.sources.database import WrongPassword
@@ -335,7 +351,7 @@ def _plan(
 
     try:
         with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress)
+            return plan_run(catalog, name, source, options, progress, dry_run=dry_run)
     except WrongPassword:
         if not _is_asked():
             raise
@@ -343,7 +359,7 @@ def _plan(
         password = click.prompt("Password", hide_input=True, err=True)
         source = open_source(location, options, password)
         with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress)
+            return plan_run(catalog, name, source, options, progress, dry_run=dry_run)
 
 
 def _write(
