@@ -92,10 +92,7 @@ class SeenState:
             }
             return cls(seen, frozenset(value["gone"]))
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise InvalidInput(
-                "what the catalog keeps of the source's last run cannot be read; remove the "
-                "source and add it again"
-            ) from error
+            raise InvalidInput("what was kept of the last run cannot be read") from error
 
     def merged(self, other: "SeenState") -> "SeenState":
         """Return both together; of an entity of both, what this one has."""
@@ -167,9 +164,12 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
             str(recipe["env"]), recipe.get("platform_instance"), tuple(recipe.get("schemas") or ())
         )
         location = str(recipe["location"])
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise InvalidInput(f"the recipe of the source {name} cannot be read: {error!r}") from error
-    state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")
+        state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")
+    except (orjson.JSONDecodeError, KeyError, TypeError, InvalidInput) as error:
+        raise InvalidInput(
+            f"the source {name} was changed by another program and cannot be read: take it away "
+            f"with catalog delete {entity.urn} --hard, and add it again"
+        ) from error
     return ConfiguredSource(name, kind, location, options, state, entity.urn)
 
 

@@ -149,10 +149,11 @@ def plan_run(
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
     plan = RunPlan(configured, inventory, before)
-    _compare(catalog, plan, progress)
-    others = claimed_by_others(
-        read_sources(catalog), name, (str(urn) for urn in plan.effects if _is_dataset(urn))
-    )
+    sources = read_sources(catalog)
+    last = before.state if before else SeenState()
+    _compare(catalog, plan, claimed_by_others(sources, name, last.seen), progress)
+    proposed = {one.urn for one in inventory.proposals}
+    others = claimed_by_others(sources, name, (str(urn) for urn in proposed if _is_dataset(urn)))
     if others:
         urn, other = next(iter(others.items()))
         raise InvalidInput(
@@ -166,11 +167,18 @@ def _is_dataset(urn: Urn) -> bool:
     return urn.entity_type == "dataset"
 
 
-def _compare(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
+def _compare(
+    catalog: Catalog, plan: RunPlan, others: Mapping[str, str], progress: Progress
+) -> None:
+    """Find out what happens to each entity; what `others` brought as well is not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
     last = plan.before.state if plan.before else SeenState()
     kept = _unreadable(plan.inventory, last)
-    gone = [urn for urn in last.seen if Urn.parse(urn) not in proposed and urn not in kept]
+    gone = [
+        urn
+        for urn in last.seen
+        if Urn.parse(urn) not in proposed and urn not in kept and urn not in others
+    ]
     names = sorted({one.aspect for one in plan.inventory.proposals} | {"status"} | _dropped(last))
     asked = [name for name in names if name not in _MEASURED]
     seen: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in kept}
@@ -208,13 +216,16 @@ def _dropped(last: SeenState) -> set[str]:
 
 
 def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
-    """Return the datasets of the last run that may be where the source could not be read."""
+    """Return the datasets of the last run that may be where the source could not be read, and the
+    containers, of which one may hold them."""
     prefixes = tuple(one.prefix for one in inventory.skipped if one.prefix)
     if not prefixes:
         return set()
     found = {one.urn for one in inventory.proposals}
-    datasets = (urn for urn in map(Urn.parse, last.seen) if _is_dataset(urn) and urn not in found)
-    return {str(urn) for urn in datasets if urn.name.startswith(prefixes)}
+    missing = [urn for urn in map(Urn.parse, last.seen) if urn not in found]
+    kept = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
+    containers = {str(urn) for urn in missing if urn.entity_type == "container"}
+    return kept | containers if kept else set()
 
 
 def _parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -298,8 +309,10 @@ def run_source(
     started = _now_millis()
     run = SourceRun(_run_id(plan.source.name, started), "RUNNING", started)
     # Before anything is written it is noted as this source's, also where the run is broken off.
+    # What was measured is not noted yet, so that the next run writes it where this one did not.
     last = plan.before.state if plan.before else SeenState()
-    noted = replace(plan.source, state=plan.state.merged(last))
+    begun = {urn: replace(one, measured=None) for urn, one in plan.state.seen.items()}
+    noted = replace(plan.source, state=last.merged(SeenState(begun, plan.state.gone)))
     _record(catalog, noted, run)
     written, refused = 0, list[RefusedChange]()
     changes = [_of_run(one, run) for one in plan.writes]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from explorer.client import Catalog
@@ -170,6 +171,7 @@ def test_a_run_that_is_broken_off_is_made_good_by_the_next(cat: Catalog, shop: P
     execute(shop, "drop view big_orders")
     outcome = run_source(cat, plan_run(cat, "shop", source, options, quiet), quiet)
     assert outcome.plan.counts["gone"] == 1
+    assert cat.profiles(ORDERS).shown > 0
     assert is_removed(cat, dataset("sqlite", "shop.big_orders"))
     assert len(require_source(cat, "shop").state.seen) == 3
 
@@ -263,6 +265,39 @@ def test_two_sources_cannot_claim_the_same_tables(
     ran = command("add", str(copy), "--name", "copy", "--instance", "copy")
     assert ran.code == 0, ran
     assert cat.exists(dataset("sqlite", "copy.shop.orders"))
+
+
+def test_a_source_that_another_program_changed_is_told(
+    command: Run, cat: Catalog, shop: Path
+) -> None:
+    assert command("add", str(shop)).code == 0
+    urn = "urn:li:dataHubIngestionSource:shop"
+    info = cat.aspect(urn, "dataHubIngestionSourceInfo").value
+    cat.put(
+        urn, "dataHubIngestionSourceInfo", {**info, "config": {**info["config"], "extraArgs": {}}}
+    )
+    ran = command("sources", "run", "shop")
+    assert ran.code == 1
+    assert f"catalog delete {urn} --hard, and add it again" in ran.err
+
+
+def test_a_folder_that_another_source_has_as_well_is_not_hidden(
+    command: Run, cat: Catalog, tmp_path: Path
+) -> None:
+    path = tmp_path / "wh.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema a; create table a.t (x int); create table a.u (x int)")
+        connection.execute("create schema b; create table b.t (x int)")
+    for schema in ("a", "b"):
+        ran = command("add", str(path), "--name", schema, "--schema", schema)
+        assert ran.code == 0, ran
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("drop schema b cascade")
+    ran = command("sources", "run", "b", "--accept-removals")
+    assert ran.code == 0, ran
+    assert is_removed(cat, dataset("duckdb", "wh.b.t"))
+    names = [hit.urn for hit in cat.hits("wh", entity="container")]
+    assert {cat.entity(urn).name for urn in names} == {"wh", "a"}
 
 
 def test_labels_that_people_gave_stay(command: Run, cat: Catalog, shop: Path) -> None:
