@@ -29,6 +29,7 @@ __all__ = [
     "SourceRun",
     "check_name",
     "find_source",
+    "name_from",
     "read_runs",
     "read_sources",
     "require_source",
@@ -52,6 +53,11 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be the name of a source: letters, digits, '.', '_' and '-', at most "
             "100; give one with --name"
         )
+
+
+def name_from(text: str) -> str:
+    """Return the name of a source that is called so, with dashes for what a name cannot have."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:100] or "source"
 
 
 @dataclass(frozen=True, slots=True)

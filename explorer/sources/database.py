@@ -105,19 +105,28 @@ _SECONDS: Final = 15
 
 def sqlite_file(path: Path, options: SourceOptions) -> "Database":
     """Return the source of an SQLite file, which is opened for reading only."""
-    return Database(f"sqlite:///{path.resolve()}", options)
+    return Database("sqlite://", options, file=path.resolve())
 
 
 class Database:
     """A source of the tables and views that a database has.
 
     `location` is a URL as SQLAlchemy takes it. `${NAME}` in it stands for an environment variable.
-    A password in it is used and not told to anybody. `password` is one that was asked for.
+    A password in it is used and not told to anybody. `password` is one that was asked for; `file`
+    is that of SQLite.
     """
 
-    def __init__(self, location: str, options: SourceOptions, password: str | None = None) -> None:
+    def __init__(
+        self,
+        location: str,
+        options: SourceOptions,
+        password: str | None = None,
+        *,
+        file: Path | None = None,
+    ) -> None:
         self._sqlalchemy = _import_sqlalchemy()
         self._options = options
+        self._file = file or Path()
         self._written = self._parse(location)
         self._url = self._parse(_VARIABLE.sub(_variable, location))
         password = password or (
@@ -165,10 +174,6 @@ class Database:
     @property
     def _dialect(self) -> str:
         return str(self._url.get_backend_name())
-
-    @property
-    def _file(self) -> Path:
-        return Path(self._url.database or "")
 
     def _parse(self, location: str) -> "URL":
         try:
@@ -244,7 +249,8 @@ class Database:
     def _failure(self, error: Exception) -> CatalogError:
         reason = _reason(error)
         if self._dialect == "sqlite":
-            return InvalidInput(f"{self._file} cannot be read: {reason}")
+            later = "; try again when what writes to it is done" if "locked" in reason else ""
+            return InvalidInput(f"{self._file} cannot be read: {reason}{later}")
         if _REFUSED.search(reason):
             return WrongPassword(
                 f"{self.location} refuses the sign-in: {reason}. Set {PASSWORD_VARIABLE}, or give "

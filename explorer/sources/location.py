@@ -51,10 +51,13 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
 
 
 def _open_folder(path: Path, options: SourceOptions) -> Source:
-    if (path / "dbt_project.yml").is_file():
-        from explorer.sources.dbt_artifacts import DbtArtifacts
+    # The target folder of a project is taken for the project.
+    for folder in (path, path.resolve().parent):
+        is_dbt = folder == path or (path / "manifest.json").is_file()
+        if is_dbt and (folder / "dbt_project.yml").is_file():
+            from explorer.sources.dbt_artifacts import DbtArtifacts
 
-        return DbtArtifacts(path, options)
+            return DbtArtifacts(folder, options)
     from explorer.sources.file_folder import FileFolder
 
     return FileFolder(path, options)

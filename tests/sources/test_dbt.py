@@ -140,6 +140,12 @@ def test_models_and_sources_have_their_documentation_labels_and_sql(project: Pro
     assert mart["siblings"] == {"siblings": [dataset("duckdb", "wh.main.mart")], "primary": True}
 
 
+def test_the_target_folder_stands_for_its_project(project: Project) -> None:
+    root = project(small())
+    source = open_source(str(root / "target"), SourceOptions())
+    assert (source.kind, source.location) == ("dbt", str(root))
+
+
 def test_lineage_reaches_from_the_mart_to_the_warehouse_to_the_column(project: Project) -> None:
     found = read(project(small())).proposals
     mart = aspects_of(found, "wh.main.mart")["upstreamLineage"]

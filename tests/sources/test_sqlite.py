@@ -1,5 +1,6 @@
 """An SQLite file is read as a person would list it."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,24 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes, sent
     path.write_bytes(content)
     with pytest.raises(InvalidInput, match=sentence):
         open_source(str(path), SourceOptions()).read(quiet)
+
+
+def test_a_file_whose_name_an_address_could_not_have_is_read(shop: Path) -> None:
+    odd = shop.parent / "odd? #1%20"
+    odd.mkdir()
+    source = open_source(str(shop.rename(odd / "my shop.db")), SourceOptions())
+    assert source.location == str(odd / "my shop.db")
+    assert source.read(quiet).kinds["table"] == 2
+
+
+def test_a_database_that_is_being_written_to_is_read_as_it_was(shop: Path) -> None:
+    connection = sqlite3.connect(shop, isolation_level=None)
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("begin immediate")
+    connection.execute("insert into orders values (3, 3, 7)")
+    found = open_source(str(shop), SourceOptions()).read(quiet)
+    connection.close()
+    assert aspects_of(found.proposals, "shop.orders")["datasetProfile"]["rowCount"] == 2
 
 
 def test_nothing_is_written_into_the_file(shop: Path) -> None:

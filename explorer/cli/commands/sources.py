@@ -154,6 +154,7 @@ def add(
     """
     from explorer.cli import edits
     from explorer.cli.output import note, print_json
+    from explorer.sources.configured import name_from
     from explorer.sources.location import open_source
     from explorer.sources.source import SourceOptions
 
@@ -161,7 +162,7 @@ def add(
         edits.refuse_read_only(target)
     options = SourceOptions(env, instance, schemas)
     source = open_source(location, options)
-    name = name or source.default_name
+    name = name or name_from(source.default_name)
     with target.open() as catalog:
         plan = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
