@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from sqlglot.lineage import Node
     from sqlglot.optimizer.scope import Scope
 
-__all__ = ["QueryLineage", "Tables", "add_tables", "read_lineage"]
+__all__ = [
+    "NotUnderstood",
+    "Path",
+    "QueryLineage",
+    "Tables",
+    "add_tables",
+    "parse_statement",
+    "read_lineage",
+    "reading",
+    "require_sqlglot",
+    "table_path",
+    "trace_statement",
+]
 
 Path = tuple[str, ...]
 """The names of a table, from the outermost container to its own."""
@@ -104,31 +116,46 @@ def read_lineage(
     columns the result has, where that is known. Raises `MissingExtra` without sqlglot,
     `InvalidInput` for a dialect that it does not know.
     """
-    _require_sqlglot(dialect)
+    require_sqlglot(dialect)
+    lineage = QueryLineage()
+    with reading(lineage):
+        statement = parse_statement(sql, _DIALECTS.get(dialect, dialect))
+        trace_statement(statement, _DIALECTS.get(dialect, dialect), tables, near, lineage)
+        if width is not None and width != len(lineage.columns):
+            raise NotUnderstood(
+                f"the query has {len(lineage.columns)} columns where the view has {width}"
+            )
+    return lineage
+
+
+@contextmanager
+def reading(lineage: QueryLineage) -> Iterator[None]:
+    """Put what sqlglot raises within into a lineage, as its problem; its columns are then gone."""
     from sqlglot.errors import SqlglotError
 
-    lineage = QueryLineage()
+    level = _log.level
+    # What it logs is told as a problem.
+    _log.setLevel(logging.CRITICAL)
     try:
-        with _quiet():
-            _understand(sql, _DIALECTS.get(dialect, dialect), tables, near, lineage)
-    except _NotUnderstood as error:
+        yield
+    except NotUnderstood as error:
         lineage.problem = str(error)
     except RecursionError:
         lineage.problem = "it is nested too deeply"
     except (SqlglotError, ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
         lineage.problem = _words(error)
-    if lineage.problem is None and width is not None and width != len(lineage.columns):
-        lineage.problem = f"the query has {len(lineage.columns)} columns where the view has {width}"
+    finally:
+        _log.setLevel(level)
     if lineage.problem is not None:
         lineage.columns, lineage.names = [], []
-    return lineage
 
 
-class _NotUnderstood(Exception):
-    pass
+class NotUnderstood(Exception):
+    """A statement whose columns cannot be traced, and why."""
 
 
-def _require_sqlglot(dialect: str) -> None:
+def require_sqlglot(dialect: str) -> None:
+    """Raise `MissingExtra` without sqlglot, `InvalidInput` for a dialect that it does not know."""
     try:
         import sqlglot
     except ModuleNotFoundError as error:
@@ -143,17 +170,6 @@ def _require_sqlglot(dialect: str) -> None:
         raise InvalidInput(f"sqlglot knows no SQL dialect {dialect!r}; known: {known}")
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep sqlglot from logging what is told as a problem."""
-    level = _log.level
-    _log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        _log.setLevel(level)
-
-
 def _words(error: Exception) -> str:
     """Return what sqlglot says is wrong, as one line without the escapes that mark the place."""
     listed = getattr(error, "errors", None)
@@ -164,24 +180,35 @@ def _words(error: Exception) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
-def _understand(sql: str, dialect: str, tables: Tables, near: Path, lineage: QueryLineage) -> None:
+def parse_statement(sql: str, dialect: str) -> Any:
+    """Return the only statement of a text, as sqlglot has it; raises `NotUnderstood` for more."""
     import sqlglot
     from sqlglot import exp
-    from sqlglot.optimizer.qualify import qualify
-    from sqlglot.optimizer.scope import build_scope
-    from sqlglot.schema import MappingSchema
 
     statements = [
         one for one in sqlglot.parse(sql, dialect=dialect) if isinstance(one, exp.Expression)
     ]
     if len(statements) != 1:
-        raise _NotUnderstood(f"it has {len(statements)} statements where one is expected")
-    query = statements[0]
-    if isinstance(query, exp.Create):
+        raise NotUnderstood(f"it has {len(statements)} statements where one is expected")
+    return statements[0]
+
+
+def trace_statement(
+    statement: Any, dialect: str, tables: Tables, near: Path, lineage: QueryLineage
+) -> None:
+    """Put into a lineage what a query reads, or the query in a `CREATE` or `INSERT`; the statement
+    is changed on the way. Raises `NotUnderstood`, or what sqlglot raises."""
+    from sqlglot import exp
+    from sqlglot.optimizer.qualify import qualify
+    from sqlglot.optimizer.scope import build_scope
+    from sqlglot.schema import MappingSchema
+
+    query = statement
+    if isinstance(query, exp.Create | exp.Insert):
         query = query.expression
     if not isinstance(query, exp.Query):
-        raise _NotUnderstood(f"it is no query but {type(query).__name__}")
-    named = {id(one): (one, _path(one)) for one in _physical(query)}
+        raise NotUnderstood(f"it is no query but {type(query).__name__}")
+    named = {id(one): (one, table_path(one)) for one in _physical(query)}
     # From here on every name is in lower case and quoted, so that no dialect's rules apply to it.
     for identifier in query.find_all(exp.Identifier):
         identifier.set("this", identifier.name.casefold())
@@ -203,17 +230,17 @@ def _understand(sql: str, dialect: str, tables: Tables, near: Path, lineage: Que
         found[label] = path
         columns = tables.columns(path)
         if not columns:
-            raise _NotUnderstood(f"the columns of {'.'.join(path)} are not known")
+            raise NotUnderstood(f"the columns of {'.'.join(path)} are not known")
         schema[label] = folded = {column.casefold(): "unknown" for column in columns}
         if len(folded) < len(columns):
-            raise _NotUnderstood(f"columns of {'.'.join(path)} differ only in the case of letters")
+            raise NotUnderstood(f"columns of {'.'.join(path)} differ only in the case of letters")
         table.set("this", exp.to_identifier(label, quoted=True))
         table.set("db", None)
         table.set("catalog", None)
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     if missing:
-        raise _NotUnderstood(f"it reads {', '.join(dict.fromkeys(missing))}, which is not known")
+        raise NotUnderstood(f"it reads {', '.join(dict.fromkeys(missing))}, which is not known")
     for column in query.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
@@ -232,12 +259,13 @@ def _physical(query: Any) -> Iterator[Any]:
         for node, source in scope.selected_sources.values():
             if isinstance(source, exp.Table) and id(source) not in seen:
                 if not isinstance(source.this, exp.Identifier):
-                    raise _NotUnderstood(f"it reads {source.sql()}, which is no table")
+                    raise NotUnderstood(f"it reads {source.sql()}, which is no table")
                 seen.add(id(source))
                 yield node
 
 
-def _path(table: Any) -> Path:
+def table_path(table: Any) -> Path:
+    """Return the names of one of sqlglot's tables."""
     return tuple(part.name for part in table.parts)
 
 
@@ -254,12 +282,12 @@ def _trace(
     from sqlglot.lineage import lineage as trace
 
     if scope is None:
-        raise _NotUnderstood("it is no query")
+        raise NotUnderstood("it is no query")
     names = [select.alias_or_name for select in query.selects]
     if any(select.is_star for select in query.selects):
-        raise _NotUnderstood("it has a * that cannot be resolved")
+        raise NotUnderstood("it has a * that cannot be resolved")
     if len(set(names)) < len(names):
-        raise _NotUnderstood("two of its columns have the same name")
+        raise NotUnderstood("two of its columns have the same name")
     exact = {
         label: {name.casefold(): name for name in tables.columns(path)}
         for label, path in found.items()
@@ -272,7 +300,7 @@ def _trace(
             column = leaf.name.rpartition('"."')[2].removesuffix('"').replace('""', '"')
             label = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
             if column not in exact.get(label, {}):
-                raise _NotUnderstood(f"the column {leaf.name} cannot be traced")
+                raise NotUnderstood(f"the column {leaf.name} cannot be traced")
             sources[found[label], exact[label][column]] = None
         lineage.columns.append(tuple(sorted(sources)))
         lineage.names.append(name)
@@ -286,7 +314,7 @@ def _leaves(node: "Node") -> "Iterator[Node]":
         if isinstance(one.expression, exp.Table | exp.Placeholder):
             yield one
         elif isinstance(one.expression, exp.Star):
-            raise _NotUnderstood("it has a * that cannot be resolved")
+            raise NotUnderstood("it has a * that cannot be resolved")
 
 
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:

@@ -239,6 +239,7 @@ Examples
   catalog lineage URN --format mermaid >> README.md
   catalog lineage URN --format dot | dot -Tsvg > lineage.svg
   catalog lineage URN --json | jq -r '.nodes[] | select(.hops < 0).name'
+  catalog lineage --sql load_orders.sql --dialect snowflake
 
 \b
 The tree
@@ -251,11 +252,27 @@ With --filter what does not match is stepped over, and how many were is said. It
 name, platform, origin, type, typeNames, owners, tags, glossaryTerms, domains, description,
 deprecated, removed, hops and urn. --json is node-link JSON, as networkx and D3 read it; --csv is
 a line for each edge.
+
+\b
+With --sql
+  Nothing is written. Tables are those of the dialect's platform in the catalog,
+  and those that the script makes. A statement that is not understood is listed
+  with the reason; the command then ends with 1. --json is a list with an
+  object for each statement: line, text, target (urn or name), upstreams,
+  columns (of each the columns it is made from: urn, column), problem.
 """
 
 
 @click.command(epilog=_LINEAGE_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=WORDS, shell_complete=complete_urns, required=False)
+@click.option(
+    "--sql",
+    "script",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Of the statements in this file instead, to the column; - is standard input.",
+)
+@click.option("--dialect", type=WORDS, help="With --sql: postgres, snowflake, bigquery, duckdb, …")
 @click.option("--up", "sides", flag_value="up", help="Only what it is made from.")
 @click.option("--down", "sides", flag_value="down", help="Only what is made from it.")
 @click.option("--both", "sides", flag_value="both", default="both", help="Both, as without.")
@@ -286,7 +303,9 @@ a line for each edge.
 @catalog_options
 def lineage(
     target: Target,
-    urn: str,
+    urn: str | None,
+    script: str | None,
+    dialect: str | None,
     sides: "Sides",
     hops: int,
     column: str | None,
@@ -305,6 +324,11 @@ def lineage(
     from explorer.cli.rendering import lineage
     from explorer.cli.rendering.lineage import column_asked, read_choice, read_lineage
 
+    if script is not None or dialect is not None:
+        _show_script(target, urn, script, dialect, as_json="json" in (shown_as, written_as))
+        return
+    if urn is None:
+        raise click.UsageError("give a URN, or a file with --sql and --dialect")
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")
     entity, path = column_asked(urn, column)
@@ -323,6 +347,26 @@ def lineage(
         )
     _print(found, form)
     lineage.say_how_many(found)
+
+
+def _show_script(
+    target: Target, urn: str | None, script: str | None, dialect: str | None, *, as_json: bool
+) -> None:
+    if script is None or dialect is None or urn is not None:
+        raise click.UsageError("--sql FILE and --dialect NAME go together, and without a URN")
+    from explorer.cli.rendering import script_lineage
+    from explorer.sources.script_lineage import find_tables, read_script
+
+    sql = script_lineage.read_script_file(script)
+    with target.open() as catalog:
+        known = find_tables(catalog, sql, dialect)
+    found = list(read_script(sql, dialect, known.tables))
+    if as_json:
+        script_lineage.print_as_json(found, known)
+    else:
+        script_lineage.print_statements(found, known)
+    if script_lineage.tell_problems(found):
+        click.get_current_context().exit(1)
 
 
 def _print(found: "LineageReport", form: Format) -> None:

@@ -1,0 +1,82 @@
+"""The lineage of SQL statements as text and JSON."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from explorer.cli.output import note, print_json, results, said
+from explorer.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.sources.script_lineage import CatalogTables, StatementLineage
+    from explorer.sources.sql_lineage import Path as TablePath
+
+__all__ = ["print_as_json", "print_statements", "read_script_file", "tell_problems"]
+
+
+def read_script_file(name: str) -> str:
+    """Return the text of a file, of standard input for `-`; raises `InvalidInput`."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8") from None
+
+
+def print_statements(found: "Sequence[StatementLineage]", known: "CatalogTables") -> None:
+    """Print of each statement that was understood what it makes, and out of which columns."""
+    console = results()
+    for one in found:
+        if one.lineage.problem is not None:
+            continue
+        target = ".".join(one.target) if one.target else "query"
+        made = ", ".join(_name(path, known) for path in one.lineage.tables) or "nothing"
+        line = Text(f"{one.line:>5} ", "dim")
+        console.print(line, said(target, "bold"), Text("from"), said(made))
+        for name, sources in zip(one.target_columns, one.lineage.columns, strict=True):
+            read = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
+            console.print(Text("      "), said(name), Text("←", "dim"), said(read or "no column"))
+
+
+def _name(path: "TablePath", known: "CatalogTables") -> str:
+    return ".".join(path) + ("" if path in known.urns else " (made by the script)")
+
+
+def print_as_json(found: "Sequence[StatementLineage]", known: "CatalogTables") -> None:
+    """Print a list with an object for each statement."""
+    print_json([_value(one, known) for one in found])
+
+
+def _value(one: "StatementLineage", known: "CatalogTables") -> dict[str, Any]:
+    columns = zip(one.target_columns, one.lineage.columns, strict=False)
+    return {
+        "line": one.line,
+        "text": one.text,
+        "target": _label(one.target, known) if one.target else None,
+        "upstreams": [_label(path, known) for path in one.lineage.tables],
+        "columns": {
+            name: [{"urn": _label(path, known), "column": column} for path, column in sources]
+            for name, sources in columns
+        },
+        "problem": one.lineage.problem,
+    }
+
+
+def _label(path: "TablePath", known: "CatalogTables") -> str:
+    return str(known.urns.get(path) or ".".join(path))
+
+
+def tell_problems(found: "Sequence[StatementLineage]") -> int:
+    """Tell what was not understood, and return how many statements that are."""
+    problems = [one for one in found if one.lineage.problem is not None]
+    for one in problems:
+        note(said(f"line {one.line}: not understood: {one.lineage.problem} ({one.text})"))
+    count = f"{len(found) - len(problems):,} of {len(found):,} statements understood"
+    note(count if found else "the script has no statement that reads or writes")
+    return len(problems)
