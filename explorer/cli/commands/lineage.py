@@ -255,8 +255,8 @@ a line for each edge.
 
 \b
 With --sql
-  Nothing is written. Tables are those of the dialect's platform in the catalog,
-  and those that the script makes. A statement that is not understood is listed
+  Nothing is written. Tables are those of the platform in the catalog, and
+  those that the script makes. A statement that is not understood is listed
   with the reason; the command then ends with 1. --json is a list with an
   object for each statement: line, text, target (urn or name), upstreams,
   columns (of each the columns it is made from: urn, column), problem.
