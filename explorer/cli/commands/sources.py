@@ -316,8 +316,8 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
         removal = plan_removal(catalog, require_source(catalog, name), is_hard=hard)
         how = "deleted for good" if hard else "hidden"
         number = len(removal.entities)
-        verb = "is" if number == 1 else "are"
-        note(said(f"{name}: {_entities(number)} {verb} {how}, the source and its runs removed"))
+
+        note(said(f"{name}: {_entities(number)} would be {how}, the source and its runs removed"))
         if dry_run:
             return
         if not yes and not click.confirm("Remove it?", default=False, err=True):
