@@ -124,11 +124,11 @@ def test_a_file_that_breaks_is_not_taken_for_one_that_is_gone(
     assert hidden == ["log.jsonl"]
 
 
-def test_five_hundred_files_are_five_hundred_tables(tmp_path: Path) -> None:
+def test_a_folder_of_many_files_is_as_many_tables(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
-        for number in range(500):
+        for number in range(150):
             path = tmp_path / f"table_{number}.parquet"
             connection.execute(f"copy (select 1 as c{number}, 2 as b) to '{path}' (format parquet)")
     found = read(tmp_path)
-    assert found.kinds == {"folder": 1, "file": 500, "column": 1000}
+    assert found.kinds == {"folder": 1, "file": 150, "column": 300}
     assert found.skipped == []
