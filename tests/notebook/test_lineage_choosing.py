@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.notebook.widgets import lineage_drawing, lineage_widget
+from explorer.notebook.widgets import lineage, lineage_drawing
 from explorer.notebook.widgets.lineage_drawing import KnownLineage
 from explorer.views.lineage import MAX_DRAWN
 
@@ -66,6 +66,6 @@ def test_more_hops_than_are_ever_drawn_are_refused() -> None:
 def test_a_saved_picture_sets_no_formula_of_a_name() -> None:
     graph = nx.DiGraph(root="r")
     graph.add_node("r", name="r", type="dataset")
-    html = lineage_widget.as_html(graph, "costs $5 <b> \\(x\\) $6")
+    html = lineage.as_html(graph, "costs $5 <b> \\(x\\) $6")
     assert html.startswith('<div class="mathjax_ignore tex2jax_ignore"')
     assert "costs $5 &lt;b&gt; \\(x\\) $6" in html
