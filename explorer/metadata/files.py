@@ -15,9 +15,11 @@ import io
 import json
 import zlib
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from json import JSONDecodeError
+from operator import is_not
 from typing import Any, BinaryIO, Final, cast
 
 import orjson
@@ -288,7 +290,8 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
             raise InvalidInput(f"{name!r} is neither urn nor aspects nor an aspect of {urn}")
         named.append((name, value))
     system = _no_nulls(record.get("systemMetadata"))
-    plain = [(name, _plain(value, registry.aspect(name).record, registry)) for name, value in named]
+    unwrap = _unwrapping(registry).plain
+    plain = [(name, unwrap(value, registry.aspect(name).record)) for name, value in named]
     return [Proposal(urn, name, value, system=system) for name, value in plain]
 
 
@@ -298,8 +301,8 @@ def _change(record: dict[str, Any], registry: Registry) -> Proposal:
     # A name that is not in this registry may be in the server's, whose word it is to refuse it.
     if aspect is None or change.value is None or change.change == "PATCH":
         return change
-    plain = _plain(change.value, aspect.record, registry)
-    return replace(change, value=plain)
+    plain = _unwrapping(registry).plain(change.value, aspect.record)
+    return change if plain is change.value else replace(change, value=plain)
 
 
 def _no_nulls(system: Any) -> dict[str, Any] | None:
@@ -308,42 +311,105 @@ def _no_nulls(system: Any) -> dict[str, Any] | None:
     return {key: value for key, value in system.items() if value is not None}
 
 
-def _plain(value: Any, expression: str, registry: Registry) -> Any:
-    """The value as it goes over the wire: no nulls, no Avro wrapping, no file-only prefixes."""
-    kind, arguments = read_type(expression.removesuffix("?"))
-    match kind, value:
-        case "array", list():
-            return [_plain(element, arguments[0], registry) for element in value]
-        case "map", dict():
-            wrapped = value.get("map") if len(value) == 1 else None
-            inner = wrapped if isinstance(wrapped, dict) else value
-            return {key: _plain(part, arguments[0], registry) for key, part in inner.items()}
-        case "array", {"array": [*elements]} if len(value) == 1:
-            return [_plain(element, arguments[0], registry) for element in elements]
-        case "union", dict() if len(value) == 1:
-            ((name, part),) = value.items()
-            member = name.replace(_MARK, "")
-            return {member: _plain(part, member, registry)}
-        case "union", str() if "string" in arguments:
-            return {"string": value}
-        case "name", dict():
-            return _plain_record(value, arguments[0], registry)
-        case _:
+_Unwrap = Callable[[Any], Any]
+_HOLDING = frozenset({dict, list})
+
+
+class _Unwrapping:
+    """What makes values of types plain: as they go over the wire, without nulls, Avro's wrapping
+    and prefixes that only files have. Made once for each type; a value that is plain comes back as
+    it is."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._known: dict[str, _Unwrap] = {}
+
+    def plain(self, value: Any, expression: str) -> Any:
+        """Return the value of a type plain."""
+        return self._of(expression)(value)
+
+    def _of(self, expression: str) -> _Unwrap:
+        known = self._known.get(expression)
+        if known is not None:
+            return known
+        # Records hold themselves: until this one is made, what it holds looks it up.
+        self._known[expression] = lambda value: self.plain(value, expression)
+        kind, arguments = read_type(expression.removesuffix("?"))
+        if kind == "union":
+            made = self._union(is_text="string" in arguments)
+        elif kind == "name":
+            made = self._record(arguments[0])
+        else:
+            made = (_array if kind == "array" else _map)(self._of(arguments[0]))
+        self._known[expression] = made
+        return made
+
+    def _union(self, *, is_text: bool) -> _Unwrap:
+        def work(value: Any) -> Any:
+            if isinstance(value, dict) and len(value) == 1:
+                ((name, part),) = value.items()
+                member = name.replace(_MARK, "")
+                plain = self.plain(part, member)
+                return value if plain is part and member == name else {member: plain}
+            return {"string": value} if is_text and isinstance(value, str) else value
+
+        return work
+
+    def _record(self, name: str) -> _Unwrap:
+        record = self._registry.records.get(name)
+        fields = record.fields if record else {}
+        inner = {key: self._of(field.base) for key, field in fields.items()}
+        # A text as it is stands for a union's string.
+        texts = {key for key, field in fields.items() if read_type(field.base)[0] == "union"}
+
+        def work(value: Any) -> Any:
+            if not isinstance(value, dict):
+                return value
+            if len(value) == 1:
+                ((key, part),) = value.items()
+                if key.replace(_MARK, "") == name:
+                    return self.plain(part, name)
+            if None in value.values():
+                value = {key: part for key, part in value.items() if part is not None}
+            changed = {}
+            for key, part in value.items():
+                if (type(part) in _HOLDING or key in texts) and key in inner:
+                    plain = inner[key](part)
+                    if plain is not part:
+                        changed[key] = plain
+            return {**value, **changed} if changed else value
+
+        return work
+
+
+def _array(inner: _Unwrap) -> _Unwrap:
+    def work(value: Any) -> Any:
+        elements = value
+        if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("array"), list):
+            elements = value["array"]
+        if not isinstance(elements, list):
             return value
+        plain = [*map(inner, elements)]
+        return plain if any(map(is_not, plain, elements)) else elements
+
+    return work
 
 
-def _plain_record(value: dict[str, Any], name: str, registry: Registry) -> Any:
-    if len(value) == 1:
-        ((key, part),) = value.items()
-        if key.replace(_MARK, "") == name:
-            return _plain(part, name, registry)
-    record = registry.records.get(name)
-    fields = record.fields if record else {}
-    return {
-        key: _plain(part, fields[key].base, registry) if key in fields else part
-        for key, part in value.items()
-        if part is not None
-    }
+def _map(inner: _Unwrap) -> _Unwrap:
+    def work(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        wrapped = value.get("map") if len(value) == 1 else None
+        parts = wrapped if isinstance(wrapped, dict) else value
+        return {key: inner(part) for key, part in parts.items()}
+
+    return work
+
+
+# One for each registry in use, of which there are few.
+@lru_cache(maxsize=4)
+def _unwrapping(registry: Registry) -> _Unwrapping:
+    return _Unwrapping(registry)
 
 
 def _usage(bucket: Any) -> Proposal:

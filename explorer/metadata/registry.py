@@ -17,8 +17,8 @@ The model's types say `string` for fields that hold URNs, so those that no relat
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -358,8 +358,43 @@ def reach(value: Any, path: str) -> list[Any]:
 
     `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
     """
+    return _walk(path)(value)
+
+
+@lru_cache(maxsize=4096)
+def _walk(path: str) -> Callable[[Any], list[Any]]:
+    """Return the function that follows a path into a value."""
+    before, star, after = path.partition("*")
+    if "*" in after or "$key" in path:
+        return partial(_reach_step_by_step, _steps(path))
+    steps, rest = (_steps(part.strip(".")) if part else () for part in (before, after))
+
+    def descend(value: Any, steps: tuple[str, ...]) -> Any:
+        for step in steps:
+            if not isinstance(value, dict):
+                return None
+            value = value.get(step)
+        return value
+
+    def reach_one(value: Any) -> list[Any]:
+        found = descend(value, steps)
+        return [] if found is None else [found]
+
+    def reach_each(value: Any) -> list[Any]:
+        inner = _inside(descend(value, steps))
+        if len(rest) == 1:
+            name = rest[0]
+            found = [one.get(name) for one in inner if isinstance(one, dict)]
+        else:
+            found = [descend(one, rest) for one in inner] if rest else [*inner]
+        return [one for one in found if one is not None] if None in found else found
+
+    return reach_each if star else reach_one
+
+
+def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
     found = [value]
-    for step in _steps(path):
+    for step in steps:
         if step == "*":
             found = [inner for one in found for inner in _inside(one) if inner is not None]
         elif step == "$key":

@@ -238,7 +238,8 @@ class CatalogEngine:
         """Write several changes as one, in order (see `ingest_batch`): all of them or none."""
 
         def checked() -> list[CheckedProposal]:
-            return [self.intake.check(proposal, actor, dialect) for proposal in proposals]
+            by = self.intake.default_actor
+            return [self.intake.check(proposal, actor, dialect, by) for proposal in proposals]
 
         changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
         await self.write(lambda view: self.intake.apply_all(view, changes, _now_millis()))
@@ -263,10 +264,16 @@ class CatalogEngine:
         """
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
-            return [
-                self._check_element(f"{name}[{at}]", read, one, actor, dialect)
-                for at, one in enumerate(given)
-            ]
+            by = self.intake.default_actor
+            found: list[list[CheckedProposal] | RequestRefusal] = []
+            for at, one in enumerate(given):
+                try:
+                    proposals = read(one)
+                    found.append([self.intake.check(each, actor, dialect, by) for each in proposals])
+                except CatalogError as error:
+                    urn = one.get("entityUrn") if isinstance(one, dict) else None
+                    found.append(_in_batch(f"{name}[{at}]", urn, error))
+            return found
 
         checked = await self.offload(check) if len(given) > _LONG_BATCH else check()
         refused = [one for one in checked if isinstance(one, RequestRefusal)]
@@ -575,20 +582,6 @@ class CatalogEngine:
     def _follow_moved(self) -> None:
         if not self._is_closing.is_set():
             self._follower.submit(self._projection.follow_moved)
-
-    def _check_element(
-        self,
-        place: str,
-        read: Callable[[T], Sequence[Proposal]],
-        given: T,
-        actor: str | None,
-        dialect: Dialect,
-    ) -> list[CheckedProposal] | RequestRefusal:
-        try:
-            return [self.intake.check(proposal, actor, dialect) for proposal in read(given)]
-        except CatalogError as error:
-            urn = given.get("entityUrn") if isinstance(given, dict) else None
-            return _in_batch(place, urn, error)
 
 
 def _trim(before_millis: int, through: int, transaction: Transaction) -> int:

@@ -88,10 +88,15 @@ class Intake:
         return urn
 
     def check(
-        self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
+        self,
+        proposal: Proposal,
+        actor: str | None = None,
+        dialect: Dialect = "plain",
+        otherwise: str | None = None,
     ) -> CheckedProposal:
         """Return the proposal as a change that may be applied, by `actor` if the caller proved to
-        be one.
+        be one; by `otherwise` where neither the caller nor the proposal names one, `default_actor`
+        without that.
 
         DataHub's callers and connectors may write a key aspect that disagrees with the URN, and
         hide an entity that does not exist; plain callers may not.
@@ -121,7 +126,7 @@ class Intake:
             proposal.change,
             value,
             declared,
-            actor or proposal.actor or self.default_actor,
+            actor or proposal.actor or otherwise or self.default_actor,
             proposal.system,
             read_condition(proposal.headers) if proposal.headers else None,
             dialect,

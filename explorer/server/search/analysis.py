@@ -194,7 +194,6 @@ def in_words(folded: str) -> str:
     return " ".join(_CHUNK.findall(folded))
 
 
-@cached_short(16 << 20)
 def pieces(folded: str) -> tuple[str, ...]:
     """A folded text cut after every run of characters that are neither letter nor digit.
 
@@ -313,7 +312,6 @@ def _term_forms(value: str) -> tuple[str, ...]:
     return tuple(_bounded(text) for text in found)
 
 
-@cached_short(32 << 20)
 def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
     if "." not in value and not value.startswith("urn:li:"):
         return (fold(value),)
@@ -391,8 +389,8 @@ class AnalysedDocument:
         """Every facet field with every value that it counts; structured properties are counted
         whether they are shown as facets or not, for that may change."""
         own = [name for name in self.document.fields if name.startswith(PREFIX)]
-        there = self.document.fields.keys() | VIRTUAL
-        counted = (name for field in there for name in self.vocabulary.counting(field))
+        counting = self.vocabulary.counting
+        counted = (name for field in (*self.document.fields, *VIRTUAL) for name in counting(field))
         return tuple(
             (name, value)
             for name in dict.fromkeys((*counted, *own))
@@ -406,8 +404,11 @@ def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
     strong = vocabulary.strong
     by_rank: list[list[str]] = [[] for _ in range(len(strong) + 2)]
     references: dict[str, None] = {}
+    weights = vocabulary.weights(entity_type)
     for name, values in document.fields.items():
-        weight = vocabulary.weight(entity_type, name)
+        weight = weights.get(name)
+        if name.startswith(PREFIX):
+            weight = vocabulary.weight(entity_type, name)
         if weight is None:
             continue
         rank = _rank(weight, strong)
@@ -453,12 +454,17 @@ def urn_in_order(key: str) -> str:
 def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """The values of a field as a facet counts them, each of those that a filter takes for one
     once; far too long ones are not counted."""
+    given = [
+        text
+        for field in vocabulary.counted_for(name)
+        for value in values_of(document, field)
+        if len(text := as_text(value)) <= _MAX_FACET
+    ]
+    if len(given) < 2:
+        return tuple(given)
     found: dict[str, str] = {}
-    for field in vocabulary.counted_for(name):
-        for value in values_of(document, field):
-            text = as_text(value)
-            if len(text) <= _MAX_FACET:
-                found.setdefault(needle(vocabulary.trait(name), text), text)
+    for text in given:
+        found.setdefault(needle(vocabulary.trait(name), text), text)
     return tuple(found.values())
 
 

@@ -6,7 +6,8 @@ are those of a search, so that text and filters narrow them too.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry, SearchField, key_value, reach
@@ -127,27 +128,28 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     fit its key.
     """
     entity_type = urn.entity_type
+    searched = _searched(registry, entity_type)
     found: dict[str, dict[Scalar, None]] = {}
-    present: dict[str, bool] = {}
+    present = dict.fromkeys(searched.has, False)
     counted: dict[str, set[Scalar]] = {}
-    is_described = False
-    for aspect in registry.aspects_of(entity_type):
-        declared = registry.aspects.get(aspect)
-        if declared is None:
-            continue
+    for aspect, declared in searched.aspects:
         value = aspects.get(aspect)
-        if value is None and aspect == registry.entity(entity_type).key:
+        if value is None and aspect == searched.key:
             value = key_value(urn, registry.key_fields(entity_type))
-        for field in declared.search:
-            values = dict.fromkeys(_values(field, value)) if value else {}
-            is_described = is_described or field.name in DESCRIPTIONS
+        if not value:
+            continue
+        for field in declared:
+            values = dict.fromkeys(_values(field, value))
             if values:
-                found.setdefault(field.name, {}).update(values)
-            if field.has:
-                present[field.has] = present.get(field.has, False) or bool(values)
-            if field.count and value:
+                if field.name in found:
+                    found[field.name].update(values)
+                else:
+                    found[field.name] = values
+                if field.has:
+                    present[field.has] = True
+            if field.count:
                 counted.setdefault(field.count, set()).update(values)
-        if aspect == ASSIGNMENTS and value:
+        if aspect == ASSIGNMENTS:
             for name, assigned in assigned_fields(value):
                 found.setdefault(name, {}).update(dict.fromkeys(assigned))
     removed = True in found.get(REMOVED, ())
@@ -155,7 +157,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     fields |= {name: (there,) for name, there in present.items()}
     fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
-    if is_described:
+    if searched.is_described:
         said = not found.keys().isdisjoint(DESCRIPTIONS)
         fields[DOCUMENTED] = (said or _has_text(aspects.get("documentation")),)
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
@@ -170,6 +172,29 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     )
 
 
+class _Searched(NamedTuple):
+    """What is searched of an entity type: its aspects with their searchable fields, the names of
+    the fields that say whether others have values, and whether any field describes an entity."""
+
+    key: str
+    aspects: tuple[tuple[str, tuple[SearchField, ...]], ...]
+    has: tuple[str, ...]
+    is_described: bool
+
+
+@lru_cache(maxsize=256)
+def _searched(registry: Registry, entity_type: str) -> _Searched:
+    names = registry.aspects_of(entity_type)
+    declared = [(name, registry.aspects[name].search) for name in names if name in registry.aspects]
+    fields = [field for _, search in declared for field in search]
+    return _Searched(
+        registry.entity(entity_type).key,
+        tuple((name, search) for name, search in declared if search or name == ASSIGNMENTS),
+        tuple(dict.fromkeys(field.has for field in fields if field.has)),
+        any(field.name in DESCRIPTIONS for field in fields),
+    )
+
+
 def _has_text(documentation: Any) -> bool:
     """Whether the texts that people and rules wrote beside an entity hold any."""
     return any(
@@ -178,22 +203,22 @@ def _has_text(documentation: Any) -> bool:
     )
 
 
-def _values(field: SearchField, value: Any) -> Iterator[Scalar]:
+def _values(field: SearchField, value: Any) -> Iterable[Scalar]:
     """The values of a search field inside an aspect, those that say something."""
     path = field.path
     if field.kind == "BROWSE_PATH_V2":
         folders = [folder for folder in reach(value, path) if isinstance(folder, str)]
-        if folders:
-            yield folder_key(folders)
-        return
-    if path.endswith(".*"):
-        for container in reach(value, path[:-2]):
-            if isinstance(container, dict):
-                yield from (f"{key}={_plain(entry)}" for key, entry in container.items())
-            else:
-                yield from _scalars(field, container)
-        return
-    yield from _scalars(field, reach(value, path))
+        return (folder_key(folders),) if folders else ()
+    if not path.endswith(".*"):
+        found = reach(value, path)
+        return _scalars(field, found) if found else ()
+    values: list[Scalar] = []
+    for container in reach(value, path[:-2]):
+        if isinstance(container, dict):
+            values += (f"{key}={_plain(entry)}" for key, entry in container.items())
+        else:
+            values += _scalars(field, container)
+    return values
 
 
 def _scalars(field: SearchField, values: Any) -> Iterator[Scalar]:

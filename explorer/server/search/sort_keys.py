@@ -46,6 +46,7 @@ _TURNED_BACK = str.maketrans(_LETTERS[::-1] + "r", _LETTERS + _END)
 _MISSING_FIRST, _PRESENT, _MISSING_LAST = "abs"
 _CODE = re.compile(r"(?:[b-q]{2})*a")
 _TURNED_CODE = re.compile(r"(?:[b-q]{2})*r")
+_SEVERAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +156,29 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return number_code(min(numbers)) if numbers else None
+    if not values:
+        return None
     # Codes are in the order of what they code, so only the least is coded.
-    return _coded(min(map(_text_of, values))) if values else None
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) < max(len(values), _SEVERAL):
+        return _coded(min(map(_text_of, values)))
+    # Only those that begin like the least one can be it.
+    begins = [_begin(text) for text in texts]
+    least = min(begins)
+    first = [text for text, begin in zip(texts, begins, strict=True) if begin == least]
+    return _coded(min(map(_folded_once, first)))
 
 
 def number_code(number: float) -> str:
     """A number coded, in the order of the numbers."""
     return _coded(_in_order(number))
+
+
+def _begin(text: str) -> str:
+    """The first letter of a text as it is compared; one digit stands for all, since numbers are
+    compared by size."""
+    first = fold(text[:1])[:1]
+    return "0" if first.isdecimal() else first
 
 
 def _text_of(value: Scalar) -> bytes:

@@ -29,7 +29,7 @@ where whole values are not, which makes this many times faster than looking thro
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -51,7 +51,7 @@ from explorer.server.search.analysis import (
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
-from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Vocabulary
+from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import How
 from explorer.server.search.sort_keys import number_code, sort_code
 
@@ -490,8 +490,9 @@ class Terms:
     def make(self, analysed: AnalysedDocument) -> tantivy.Document:
         """A document in the index's form; about 0.1 ms."""
         document = analysed.document
+        values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
         names = self._kept_names(document)
-        found, lines = self._forms(document, names)
+        found, lines = self._forms(values, names)
         kept: dict[str, Any] = {
             "urn": document.urn,
             "order": analysed.key,
@@ -510,30 +511,18 @@ class Terms:
             kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         self._add_words(kept, analysed.lines)
         kept["used"] = document.usage
-        kept["numbers"] = {
-            _column_of(name): codes
-            for name in names
-            if (codes := self._number_codes(document, name))
-        }
+        kept["numbers"] = numbers = {}
         kept["sorts"] = sorts = {}
-        for name in {*names, *VIRTUAL} - {"name"}:
-            if code := sort_code(self._vocabulary.trait(name), document):
+        for name in dict.fromkeys((*names, *VIRTUAL)):
+            trait = self._vocabulary.trait(name)
+            if codes := _number_codes(trait, values[name]):
+                numbers[_column_of(name)] = codes
+            if name != "name" and (code := sort_code(trait, document)):
                 if column := self._sorts.get(name):
                     kept[column] = code
                 else:
                     sorts[_column_of(name)] = code
         return tantivy.Document.from_dict(kept, self.schema)
-
-    def _number_codes(self, document: Document, name: str) -> list[str]:
-        trait = self._vocabulary.trait(name)
-        values = values_of(document, name)
-        if trait.mixed:
-            numbers = [as_number(one[: trait.cut]) for v in values for one in forms(trait, v)]
-        elif trait.nature in ("number", "date"):
-            numbers = [value if isinstance(value, float) else None for value in values]
-        else:
-            return []
-        return [number_code(number) for number in numbers if number is not None]
 
     def kept(self, document: Document) -> Document:
         """A document as it comes back: without the fields that say nothing."""
@@ -560,7 +549,9 @@ class Terms:
         ]
         return [*names, *(name for name in VIRTUAL if values_of(document, name))]
 
-    def _forms(self, document: Document, names: list[str]) -> tuple[list[str], list[str]]:
+    def _forms(
+        self, values: Mapping[str, tuple[Scalar, ...]], names: list[str]
+    ) -> tuple[list[str], list[str]]:
         """The terms of `is`, and the lines of `pieces`."""
         found: list[str] = []
         lines: list[str] = []
@@ -568,12 +559,10 @@ class Terms:
             if name == "name":
                 # Asked for through all that the entity is called.
                 continue
-            trait = self._vocabulary.trait(name)
-            for value in values_of(document, name):
-                if isinstance(value, str) and not trait.prose:
-                    terms, line = self._kept(value, name)
-                else:
-                    terms, line = self._made(value, name)
+            # Prose seldom comes twice.
+            make = self._made if self._vocabulary.trait(name).prose else self._kept
+            for value in values[name]:
+                terms, line = (make if isinstance(value, str) else self._made)(value, name)
                 found += terms
                 if line:
                     lines.append(line)
@@ -581,11 +570,11 @@ class Terms:
 
     def _made(self, value: Scalar, name: str) -> tuple[list[str], str]:
         trait = self._vocabulary.trait(name)
-        found = forms(trait, value)
+        found, cut = forms(trait, value), trait.cut
         line = ""
         if trait.nature == "text":
             line = piece_line(self.code(name), found[0], prose=trait.prose)
-        return [f"{name}{CUT}{form[: trait.cut]}" for form in found], line
+        return [f"{name}{CUT}{form[:cut]}" for form in found], line
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()
@@ -611,21 +600,32 @@ class Terms:
 
     def _add_words(self, kept: dict[str, Any], lines: tuple[str, ...]) -> None:
         kept["any.words"] = f" {GAP} ".join(lines)
-        seen: set[str] = set()
-        weak = len(lines) - 1
-        for at, name in enumerate(("name", *self.strong, None, "weak")):
-            new = set(lines[at].split()) - seen
-            new.discard(GAP)
-            if at == weak and new:
-                kept["weak.words"] = " ".join(new)
-                kept["weak.starts"] = " ".join(_starts_of(new) - _starts_of(seen))
-            elif name and new:
+        # A gap is no word.
+        seen, begun = {GAP}, set[str]()
+        for name, line in zip(("name", *self.strong, None, "weak"), lines, strict=True):
+            new = {*line.split()} - seen
+            if not new:
+                continue
+            starts = {word[:end] for end in range(1, MAX_START + 1) for word in new}
+            if name:
                 kept[f"{name}.words"] = " ".join(new)
-                kept[f"{name}.starts"] = " ".join(_starts_of(new))
+                kept[f"{name}.starts"] = " ".join(starts - begun if name == "weak" else starts)
             seen |= new
-        kept["any.starts"] = " ".join(_starts_of(seen))
+            begun |= starts
+        kept["any.starts"] = " ".join(begun)
 
 
+def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
+    if trait.mixed:
+        numbers = [as_number(one[: trait.cut]) for v in values for one in forms(trait, v)]
+    elif trait.nature in ("number", "date"):
+        numbers = [value if isinstance(value, float) else None for value in values]
+    else:
+        return []
+    return [number_code(number) for number in numbers if number is not None]
+
+
+@cached_short(1 << 20)
 def _column_of(field: str) -> str:
     """A field as a key of a JSON field: in hexadecimal, for a dot in it would mean a step."""
     return field.encode().hex()
@@ -672,15 +672,6 @@ def _facets(analysed: AnalysedDocument) -> dict[str, list[str]]:
     for name, value in analysed.facets:
         found.setdefault(name, []).append(value)
     return found
-
-
-def _starts_of(words: Iterable[str]) -> set[str]:
-    return set().union(*map(_word_starts, words))
-
-
-@cached_short(32 << 20, longest=64)
-def _word_starts(word: str) -> tuple[str, ...]:
-    return tuple(word[:end] for end in range(1, min(len(word), MAX_START) + 1))
 
 
 def _starts(word: str, longest: int) -> str:
