@@ -63,14 +63,17 @@ def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
     """Endpoint 1 for many: one transaction."""
     if len(proposals) > MAX_BATCH:
         raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
-    body = {"proposals": [proposal.to_wire() for proposal in proposals], "async": "false"}
-    repeatable = all(_repeatable(proposal) for proposal in proposals)
+    return _batch_request(Batch(0, tuple(proposals), tuple(one.to_wire() for one in proposals)))
+
+
+def _batch_request(batch: "Batch") -> Request:
+    body = {"proposals": batch.wires, "async": "false"}
+    repeatable = all(_repeatable(proposal) for proposal in batch.proposals)
     return action("/aspects", "ingestProposalBatch", body, repeatable=repeatable, writes=True)
 
 
-def size_bytes(proposal: Proposal) -> int:
+def size_bytes(proposal: Proposal, wire: Mapping[str, Any]) -> int:
     """Return the length of a proposal in a request's body, or a little more."""
-    wire = proposal.to_wire()
     value: str = wire["aspect"]["value"] if "aspect" in wire else ""
     # The value is JSON within JSON: its quotes and backslashes take two bytes each.
     inner = len(value.encode()) + value.count('"') + value.count("\\")
@@ -213,10 +216,11 @@ _ROOM_BYTES = MAX_BODY_BYTES - 4096
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive changes; `start` is the place of the first among all."""
+    """Consecutive changes, also as they are sent; `start` is the place of the first among all."""
 
     start: int
     proposals: tuple[Proposal, ...]
+    wires: tuple[Mapping[str, Any], ...]
 
     @property
     def positions(self) -> range:
@@ -243,20 +247,23 @@ def cut(
     batch that it yields.
     """
     held: list[Proposal] = []
+    wires: list[Mapping[str, Any]] = []
     start, size = 0, 0
     for position, proposal in enumerate(proposals):
-        weight = size_bytes(proposal)
+        wire = proposal.to_wire()
+        weight = size_bytes(proposal, wire)
         if held and (
             len(held) >= MAX_BATCH
             or size + weight > room_bytes
             or (len(held) >= usual and proposal.urn != held[-1].urn)
         ):
-            yield Batch(start, tuple(held))
-            held, start, size = [], position, 0
+            yield Batch(start, tuple(held), tuple(wires))
+            held, wires, start, size = [], [], position, 0
         held.append(proposal)
+        wires.append(wire)
         size += weight
     if held:
-        yield Batch(start, tuple(held))
+        yield Batch(start, tuple(held), tuple(wires))
 
 
 class LoadInterrupted(Unreachable):
@@ -512,7 +519,7 @@ class IngestionMethods(ConditionalWrites):
         fault: ServerFault | None = None
         if len(batch.proposals) > 1 and self._in_batches:
             try:
-                await self._connection.send(ingest_batch_request(batch.proposals))
+                await self._connection.send(_batch_request(batch))
             except ServerFault as error:
                 # It may have failed half-way, or after all was stored.
                 fault = error

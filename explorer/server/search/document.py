@@ -138,8 +138,9 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
             value = key_value(urn, registry.key_fields(entity_type))
         if not value:
             continue
-        for field in declared:
-            values = dict.fromkeys(_values(field, value))
+        for field, step in declared:
+            # Most aspects have few of their fields.
+            values = dict.fromkeys(_values(field, value)) if step is None or step in value else {}
             if values:
                 if field.name in found:
                     found[field.name].update(values)
@@ -173,13 +174,19 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
 
 
 class _Searched(NamedTuple):
-    """What is searched of an entity type: its aspects with their searchable fields, the names of
-    the fields that say whether others have values, and whether any field describes an entity."""
+    """What is searched of an entity type: its aspects with their searchable fields, each with the
+    name that its path begins with if it does; the names of the fields that say whether others have
+    values; and whether any field describes an entity."""
 
     key: str
-    aspects: tuple[tuple[str, tuple[SearchField, ...]], ...]
+    aspects: tuple[tuple[str, tuple[tuple[SearchField, str | None], ...]], ...]
     has: tuple[str, ...]
     is_described: bool
+
+
+def _first_step(path: str) -> str | None:
+    step = path.partition(".")[0]
+    return None if step in ("", "*", "$key") else step
 
 
 @lru_cache(maxsize=256)
@@ -189,7 +196,11 @@ def _searched(registry: Registry, entity_type: str) -> _Searched:
     fields = [field for _, search in declared for field in search]
     return _Searched(
         registry.entity(entity_type).key,
-        tuple((name, search) for name, search in declared if search or name == ASSIGNMENTS),
+        tuple(
+            (name, tuple((field, _first_step(field.path)) for field in search))
+            for name, search in declared
+            if search or name == ASSIGNMENTS
+        ),
         tuple(dict.fromkeys(field.has for field in fields if field.has)),
         any(field.name in DESCRIPTIONS for field in fields),
     )

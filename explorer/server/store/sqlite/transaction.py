@@ -151,6 +151,8 @@ class SqliteTransaction(SqliteSnapshot):
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         known = self._cache.urns
+        if len(urns) == 1 and (one := known.get(urns[0])) is not None:
+            return {urns[0]} if one[1] else set()
         unknown = [urn for urn in dict.fromkeys(urns) if urn not in known]
         for begin in range(0, len(unknown), _AT_ONCE):
             chunk = unknown[begin : begin + _AT_ONCE]
