@@ -1,5 +1,6 @@
 """Files of metadata loaded in batches, with what was written and what was refused."""
 
+import gc
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,6 +49,7 @@ __all__ = [
 
 # Two requests at once, of a hundred or two each.
 _BATCH = 400
+_YOUNG_OBJECTS = 20_000
 _MOST_REFUSALS = 10_000
 
 
@@ -277,7 +279,7 @@ def load_files(
     that cannot be read is a refusal of its own and loses no other.
     """
     places = _Places(catalog.identity or catalog.address)
-    with _load_bars() as begin:
+    with _rare_collections(), _load_bars() as begin:
         for name in names:
             outcome = Outcome("standard input" if name == _STDIN else name, report=report)
             outcomes.append(outcome)
@@ -294,6 +296,17 @@ def load_files(
                 reason = getattr(error, "strerror", None) or str(error)
                 outcome.refuse(Rejection(outcome.source, f"cannot be read: {reason}"))
     places.forget(name for name in names if name != _STDIN)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage less often: a batch is many objects, none of which refers to itself."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_YOUNG_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _standard_input() -> io.BufferedReader:

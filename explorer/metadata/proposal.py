@@ -216,7 +216,7 @@ def read_system(given: Any) -> dict[str, Any] | None:
     if not isinstance(given, dict):
         raise InvalidInput("'systemMetadata' is an object")
     for key in _SYSTEM_TEXTS:
-        if not isinstance(given.get(key), str | None):
+        if key in given and not isinstance(given[key], str | None):
             raise InvalidInput(f"'systemMetadata.{key}' is a string")
     seen = given.get("lastObserved")
     if seen is not None and (

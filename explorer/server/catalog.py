@@ -268,8 +268,8 @@ class CatalogEngine:
             found: list[list[CheckedProposal] | RequestRefusal] = []
             for at, one in enumerate(given):
                 try:
-                    proposals = read(one)
-                    found.append([self.intake.check(each, actor, dialect, by) for each in proposals])
+                    read_one = read(one)
+                    found.append([self.intake.check(each, actor, dialect, by) for each in read_one])
                 except CatalogError as error:
                     urn = one.get("entityUrn") if isinstance(one, dict) else None
                     found.append(_in_batch(f"{name}[{at}]", urn, error))

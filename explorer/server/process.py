@@ -405,6 +405,9 @@ def _limits() -> ConnectionLimits:
     return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
 
+_YOUNG_OBJECTS = 20_000
+
+
 class Heap:
     """Keeps the garbage collector's pauses short while many objects are alive, as a context.
 
@@ -413,6 +416,9 @@ class Heap:
     `longest_seconds` is frozen (`gc.freeze`), so that later collections do not visit it again.
     Garbage among the frozen objects stays until `reclaim`, which is due once an hour and when the
     process grew by `growth_bytes`: at the next quiet moment, and at twice the growth at once.
+
+    Young objects are looked through every 20,000 instead of every 700: the values of one batch of
+    changes are more than that, and looking for garbage among them took 0.2 ms a dataset.
     """
 
     def __init__(
@@ -428,12 +434,15 @@ class Heap:
 
     def __enter__(self) -> Self:
         gc.freeze()
+        self._thresholds = gc.get_threshold()
+        gc.set_threshold(_YOUNG_OBJECTS, *self._thresholds[1:])
         gc.callbacks.append(self._on_collection)
         self._bytes_then = resident_bytes() or 0
         return self
 
     def __exit__(self, *_: object) -> None:
         gc.callbacks.remove(self._on_collection)
+        gc.set_threshold(*self._thresholds)
         gc.unfreeze()
 
     def reclaim_when_due(self, *, quiet: bool) -> None:
