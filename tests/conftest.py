@@ -10,11 +10,14 @@ from asyncio import selector_events
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from explorer import instance
+
+if TYPE_CHECKING:
+    from tests.postgres import Cluster
 
 # A test process keeps the tests and several catalogs alive, and each full collection visits all of
 # them: with Python's own thresholds that is a third of the time that the tests take.
@@ -172,3 +175,16 @@ def _no_one_elses_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for name in ("URL", "TOKEN", "PROFILE"):
             patch.delenv(f"CATALOG_{name}", raising=False)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Cluster"]:
+    """A PostgreSQL cluster; where there is no server or driver the tests that ask for it skip."""
+    pytest.importorskip("psycopg", reason="the driver psycopg is not installed")
+    pytest.importorskip("psycopg_pool", reason="psycopg's pool is not installed")
+    from tests.postgres import BINARIES, running_cluster
+
+    if not BINARIES:
+        pytest.skip("no PostgreSQL server is installed")
+    with running_cluster() as cluster:
+        yield cluster

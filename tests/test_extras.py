@@ -27,6 +27,11 @@ from explorer.tui.screens.export import check
                 *("--token-from", "keyring", "--token-stdin"),
             ),
         ),
+        (
+            "psycopg_pool",
+            "postgres",
+            ("explorer.cli", "serve", "--port", "0", "--store", "postgresql://127.0.0.1:1/x"),
+        ),
         ("textual_serve", "serve", ("explorer.tui", "--serve")),
     ],
 )

@@ -55,6 +55,7 @@ __all__ = [
     "require_any",
     "token_file",
     "urns",
+    "warn_of_password",
 ]
 
 OutputFormat = Literal["csv", "json", "urns"]
@@ -203,6 +204,20 @@ _MOST_NAMES: Final = 500
 
 STDIN: Final = "-"
 """Stands for URNs on standard input, one a line."""
+
+
+def warn_of_password(option: str, address: str | None) -> None:
+    """Say so where the address of a database that was given to an option holds a password."""
+    from urllib.parse import parse_qs, urlsplit
+
+    from explorer.cli.output import note
+
+    parts = urlsplit(address or "")
+    if parts.password or "password" in parse_qs(parts.query):
+        note(
+            f"{option}: everybody on this machine can read the password in it; give it in "
+            "PGPASSWORD or ~/.pgpass"
+        )
 
 
 def counted(number: int, noun: str) -> str:

@@ -471,6 +471,9 @@ _TIMEOUT_SECONDS = 30.0
 # Servers send a line at least every 15 seconds, if only a comment.
 _SILENCE_SECONDS = 60.0
 _MAX_REFUSAL_BYTES = 64 * 1024
+# Where several servers share a catalog: how far the one that answered knows its change log.
+_LOG_OFFSET = "x-catalog-offset"
+_LONGEST_OFFSET = 19
 
 
 class Connection:
@@ -540,6 +543,7 @@ class Connection:
         self.warned: Callable[[str], None] = _warn
         # With a transport of the caller the network path is unknown.
         self._warns_of_token = transport is None
+        self._known_offset = 0
 
     def options(self) -> dict[str, Any]:
         """Return the arguments that open the same catalog again, as a pickle holds them: all but
@@ -752,13 +756,24 @@ class Connection:
         try:
             # Over the whole answer: a server that sends a byte now and then is never silent.
             async with asyncio.timeout_at(min(latest, end)):
-                given = await transport.send(request)
+                given = await transport.send(self._informed(request))
         except TimeoutError:
             given = None
         if given is None:
             raise responses.too_slow(self.address)
         answer = given if isinstance(given, Answer) else Answer(*given)
+        known = answer.headers.get(_LOG_OFFSET, "")
+        if known.isdecimal() and len(known) < _LONGEST_OFFSET:
+            self._known_offset = max(self._known_offset, int(known))
         return answer if answer.status < 300 else self._without_token(answer)
+
+    def _informed(self, request: Request) -> Request:
+        """Return the request with what is known of the server's change log, where that says: of
+        several servers of one catalog, each then answers with what was written by way of others."""
+        if not self._known_offset:
+            return request
+        said = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
+        return replace(request, headers=said)
 
     async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
         """Return a stream that began and is closed with `held`."""

@@ -42,8 +42,12 @@ def serve(
     allowed_hosts: Collection[str] = (),
     log_format: "LogFormat | None" = None,
     retention: Retention = _KEPT,
+    store: str | None = None,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
+
+    `store` is the address of a database that holds the catalog in place of the directory, for any
+    number of services; the search index is in the directory, each service has its own.
 
     A catalog that never held anything begins with the common data platforms, the ownership types
     that every catalog has, and the user datahub.
@@ -81,7 +85,7 @@ def serve(
 
         listener = listen_on_tcp(host, port)
         with listener:
-            catalog = open_catalog(data_dir, load_registry(registry_file))
+            catalog = open_catalog(data_dir, load_registry(registry_file), store)
             journal = AccessLog(log_format) if log_format else None
             try:
                 if catalog.store.problem is None:

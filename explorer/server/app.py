@@ -18,6 +18,7 @@ from explorer.server.failures import RequestRefusal, error_body, status_of
 from explorer.server.graphql.route import GraphqlRoute
 from explorer.server.metrics import Metrics
 from explorer.server.restli import (
+    LOG_OFFSET,
     REQUEST_ID,
     JsonResponse,
     RequestContext,
@@ -39,6 +40,7 @@ __all__ = ["Service"]
 
 _log = logging.getLogger("explorer.server")
 
+_LONGEST_OFFSET = 19
 _PROTOCOL = (b"x-restli-protocol-version", b"2.0.0")
 
 
@@ -84,14 +86,14 @@ class Service:
             ).endpoints(),
         )
         app: ASGIApp = Router(routes(self.endpoints), redirect_slashes=False, default=_NotFound(""))
-        app = _Admission(app, gate or Gate(), dialect)
+        app = _Admission(app, gate or Gate(), dialect, catalog)
         base = base_path.strip("/")
         if base:
             app = Router(
                 [Mount(f"/{base}", app)], redirect_slashes=False, default=_NotFound(f"/{base}")
             )
         app = ExceptionMiddleware(app, {Exception: _failure})
-        self._app = _Observation(app, metrics, journal)
+        self._app = _Observation(app, metrics, journal, catalog)
 
     def stop(self) -> None:
         """End what would go on for as long as its client stays; the rest is answered."""
@@ -112,8 +114,11 @@ class _Observation:
     protocol and the request's id.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, journal: AccessLog | None) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, journal: AccessLog | None, catalog: CatalogEngine
+    ) -> None:
         self._app = app
+        self._catalog = catalog
         self._metrics = metrics
         self._journal = journal
 
@@ -128,7 +133,9 @@ class _Observation:
         async def observe(message: Message) -> None:
             if message["type"] == "http.response.start":
                 context.status = message["status"]
-                own = (_PROTOCOL, (REQUEST_ID, context.request_id))
+                own = [_PROTOCOL, (REQUEST_ID, context.request_id)]
+                if self._catalog.store.is_shared:
+                    own.append((LOG_OFFSET, b"%d" % self._catalog.followed))
                 message["headers"] = [*message["headers"], *own]
             else:
                 context.sent_bytes += len(message.get("body", b""))
@@ -147,10 +154,15 @@ class _Observation:
 
 
 class _Admission:
-    """Middleware that refuses who may not come in, and finds how the others are answered."""
+    """Middleware that refuses who may not come in, and finds how the others are answered. One who
+    says which offset of the change log it knows is answered once searches know it, see
+    `CatalogEngine.wait_for`."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, dialect: Dialect | None) -> None:
+    def __init__(
+        self, app: ASGIApp, gate: Gate, dialect: Dialect | None, catalog: CatalogEngine
+    ) -> None:
         self._app = app
+        self._catalog = catalog
         self._gate = gate
         self._dialect = dialect
 
@@ -164,6 +176,9 @@ class _Admission:
             context.dialect = dialect_of(
                 scope["method"], scope["query_string"], headers, self._dialect
             )
+            known = headers.get(LOG_OFFSET, b"") if self._catalog.store.is_shared else b""
+            if known.isdigit() and len(known) < _LONGEST_OFFSET:
+                await self._catalog.wait_for(int(known))
         await self._app(scope, receive, send)
 
 

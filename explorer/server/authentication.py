@@ -248,7 +248,7 @@ else:
 
 _LOOK_SECONDS = 1.0
 _USE_MILLIS = 60_000
-_OPEN = ("/health", "/config", "/restli/docs")
+_OPEN = ("/health", "/health/ready", "/config", "/restli/docs")
 # Compared with when there is no such token, so that both ways take as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
@@ -386,7 +386,7 @@ class Gate:
 
         Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token.
         """
-        if self._hosts is not None and path != "/health":
+        if self._hosts is not None and path not in ("/health", "/health/ready"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring = self._keyring
         if keyring is None or not keyring.is_closed:

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from explorer import __version__
 from explorer.errors import (
+    Busy,
     CatalogError,
     InvalidInput,
     NotFound,
@@ -69,6 +70,9 @@ _log = logging.getLogger("explorer.server")
 
 _THREADS = 4
 _PROBE_SECONDS = 5.0
+_CATCH_UP_SECONDS = 1.0
+# What others write all the time is always some moments ahead.
+_READY_SECONDS = 5.0
 _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
 _SEEDED = "seeded"
@@ -93,16 +97,22 @@ class CatalogEngine:
     """A store and its search index under one registry. Any thread may call what is not async."""
 
     def __init__(
-        self, store: Store, index: SearchIndex, registry: Registry, counts: Path | None = None
+        self,
+        store: Store,
+        index: SearchIndex,
+        registry: Registry,
+        counts: Path | None = None,
+        name: str = "",
     ) -> None:
-        """`counts` is the file in which what stewardship counts is kept."""
+        """`counts` is the file in which what stewardship counts is kept; `name` that of the index
+        where others are made of the same store."""
         self.store = store
         self.index = index
         self.registry = registry
         self.intake = Intake(registry)
         self.ledger = Ledger(store, counts)
         self.coverage_histories = CoverageHistories(store)
-        self._projection = Projection(store, index, registry, self.ledger)
+        self._projection = Projection(store, index, registry, self.ledger, name)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
         # For work of seconds, one after another: what people ask for, and what follows a move.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
@@ -129,6 +139,7 @@ class CatalogEngine:
     def catch_up(self) -> int:
         """Bring the search index up to the change log; how many entities it lacked."""
         lacked = self._projection.catch_up()
+        self.store.follow(self._projection.followed)
         self._projection.follow_moved()
         return lacked
 
@@ -141,6 +152,7 @@ class CatalogEngine:
         """Make the search index anew in the background. Until it is done searches raise `Busy`;
         everything else goes on."""
         self.index.suspend()
+        self.store.follow(self._projection.followed)
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
         self._tasks.append(thread)
         thread.start()
@@ -158,6 +170,37 @@ class CatalogEngine:
             raise TimedOut(message) from None
         except ServerFault as error:
             raise StorageFault(str(error)) from error
+
+    def lag(self) -> tuple[int, float]:
+        """How many rows of the change log the index lacks, and how long ago it is known to have
+        lacked none, in seconds. Raises `Busy` where the store cannot be reached."""
+        rows = max(0, self.store.log_bounds().head - self._projection.followed)
+        return rows, self.store.lag_seconds() if rows else 0.0
+
+    async def wait_for(self, offset: int) -> None:
+        """Wait until searches find what was written up to an offset of the change log, by whichever
+        service; a second at most."""
+        if offset <= self._projection.followed:
+            return
+        end = time.monotonic() + _CATCH_UP_SECONDS
+        with self.feed.follow(offset) as follower:
+            while offset > self._projection.followed and not follower.is_over:
+                if (left := end - time.monotonic()) <= 0 or not await follower.news(left):
+                    return
+
+    def prove_caught_up(self) -> None:
+        """Return when searches find all that is stored. Raises `Busy` that says what they lack."""
+        if self.index.is_suspended:
+            raise Busy("the search index is being made", retry_after_seconds=_CATCH_UP_SECONDS)
+        rows, seconds = self.lag()
+        if rows and seconds > _READY_SECONDS:
+            message = f"the search index lacks the last {rows:,} changes"
+            raise Busy(message, retry_after_seconds=_CATCH_UP_SECONDS)
+
+    @property
+    def followed(self) -> int:
+        """The offset of the change log up to which searches find what was written."""
+        return self._projection.followed
 
     def close(self) -> None:
         """Commit what is queued, flush the index, let go of the files."""
@@ -323,16 +366,19 @@ class CatalogEngine:
         if self.store.log_bounds().head or self.store.note(_SEEDED):
             return False
 
-        def job(transaction: Transaction) -> None:
+        def job(transaction: Transaction) -> bool:
+            if transaction.log_bounds().head or transaction.note(_SEEDED):
+                # Another service was faster.
+                return False
             given = list(proposals())
             run = (given[0].system or {}).get("runId") if given else None
             changes = [self.intake.check(proposal) for proposal in given]
             self.intake.apply_all(transaction, changes, _now_millis())
             transaction.set_note(_SEEDED, "yes")
             transaction.set_note(_SAMPLE_RUN, run)
+            return True
 
-        self.store.write(job).result()
-        return True
+        return self.store.write(job).result()
 
     async def delete(
         self,

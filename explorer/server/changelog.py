@@ -79,6 +79,14 @@ class Commits:
         self._derived.prepare(transaction)
         self._prepared_at = perf_counter()
 
+    def follow(self, offset: int) -> None:
+        """Called when others wrote up to an offset. Listeners are called also when the derived part
+        failed."""
+        try:
+            self._derived.follow(offset)
+        finally:
+            self._announce(offset)
+
     def publish(self, offset: int) -> None:
         """Called after the commit. Listeners are called also when the derived part failed."""
         self.seconds.observe(perf_counter() - self._prepared_at)
@@ -87,8 +95,11 @@ class Commits:
         try:
             self._derived.publish(offset)
         finally:
-            for listener in tuple(self.listeners):
-                listener(offset)
+            self._announce(offset)
+
+    def _announce(self, offset: int) -> None:
+        for listener in tuple(self.listeners):
+            listener(offset)
 
     def _settled(self, _: object = None) -> None:
         with self._lock:

@@ -5,13 +5,20 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
 import orjson
 from msgspec import Struct
 
-from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.errors import (
+    CatalogError,
+    InvalidInput,
+    MissingExtra,
+    StorageFault,
+)
+from explorer.files import replace_file
 from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
@@ -23,6 +30,7 @@ from explorer.server.search.document import Document
 from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
+from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
 
 __all__ = [
     "COUNTS",
@@ -33,6 +41,7 @@ __all__ = [
     "compact",
     "find_damage",
     "is_read_only",
+    "migrate",
     "open_catalog",
     "open_store",
     "reindex",
@@ -76,6 +85,7 @@ def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Propos
 FILE = "catalog.db"
 INDEX = "search"
 COUNTS = "stewardship.counts"
+_REPLICA = "replica"
 
 _log = logging.getLogger("explorer.server")
 
@@ -83,20 +93,34 @@ _log = logging.getLogger("explorer.server")
 _MADE_AT_ONCE = 2_000
 
 
-def open_store(data_dir: Path, *, read_only: bool = False) -> SurveyedStore:
-    """Open the store of a directory: this is where its engine is chosen.
+def open_store(
+    data_dir: Path, address: str | None = None, *, read_only: bool = False
+) -> SurveyedStore:
+    """Open the store of a directory, or the one at an address that begins with `postgresql://`:
+    this is where its engine is chosen.
 
     With `read_only` nothing can be written, and the directory may lie on read-only media. Raises
     `Unusable` when what lies there cannot be read.
     """
-    return engine.SqliteStore(data_dir / FILE, read_only=read_only)
+    if address is None:
+        _require_own(data_dir)
+        return engine.SqliteStore(data_dir / FILE, read_only=read_only)
+    try:
+        from explorer.server.store.postgresql import PostgresStore
+    except ImportError as error:
+        raise MissingExtra(
+            "a store on PostgreSQL needs psycopg and its pool", "postgres"
+        ) from error
+    return PostgresStore(address)
 
 
 def find_damage(data_dir: Path) -> list[str]:
     """Return what the engine finds wrong with its file, 10 lines at most; seconds for a large one.
 
-    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it.
+    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it, and
+    for the directory of a service whose catalog is in a database.
     """
+    _require_own(data_dir)
     return engine.find_file_damage(data_dir / FILE)
 
 
@@ -105,20 +129,29 @@ def is_read_only(data_dir: Path) -> bool:
     return engine.is_read_only(data_dir / FILE)
 
 
-def open_catalog(data_dir: Path, registry: Registry) -> CatalogEngine:
-    """The catalog kept in a directory, its search index brought up to date.
+def open_catalog(data_dir: Path, registry: Registry, address: str | None = None) -> CatalogEngine:
+    """The catalog kept in a directory, or at the address of a database, its search index, which is
+    in the directory, brought up to date.
 
     An index of more than 2,000 entities that has to be made anew is made in the background;
     searches raise `Busy` until then. The caller holds the directory. Raises `Unusable` when what
     lies there cannot be read.
     """
-    store = open_store(data_dir)
+    if address is not None and (data_dir / FILE).exists():
+        raise StorageFault(
+            f"{data_dir} holds a catalog of its own, {FILE}, which would not be served; where it "
+            "is in the database already (catalog migrate copies it) move that file away, else name "
+            "another directory with --data-dir"
+        )
+    store = open_store(data_dir, address)
     try:
+        _require_whole(store)
         index = SearchIndex(data_dir / INDEX, registry, store)
+        name = _replica_name(data_dir) if store.is_shared else ""
     except BaseException:
         store.close()
         raise
-    catalog = CatalogEngine(store, index, registry, data_dir / COUNTS)
+    catalog = CatalogEngine(store, index, registry, data_dir / COUNTS, name)
     catalog.ledger.open()
     try:
         if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
@@ -137,6 +170,37 @@ def open_catalog(data_dir: Path, registry: Registry) -> CatalogEngine:
         catalog.close()
         raise
     return catalog
+
+
+def _require_whole(store: Store) -> None:
+    """Raise `StorageFault` for a store that is still being filled."""
+    if store.problem is None and store.note(NOTE) is not None:
+        raise StorageFault(
+            "a catalog is being copied to where this one is kept; let catalog migrate end, or "
+            "start it again with the same words: it goes on where it was"
+        )
+
+
+def _require_own(data_dir: Path) -> None:
+    """Raise `StorageFault` for a directory of a service whose catalog is in a database."""
+    if (data_dir / _REPLICA).exists():
+        raise StorageFault(
+            f"{data_dir} is that of a service whose catalog is in a database, and holds its search "
+            "index only: serve it with catalog serve --store, back the database up with pg_dump, "
+            "or name another directory with --data-dir. To keep a catalog in this one from now on, "
+            f"remove the file {_REPLICA} in it"
+        )
+
+
+def _replica_name(data_dir: Path) -> str:
+    """The name of a directory's search index among those of the same store, made at first."""
+    file = data_dir / _REPLICA
+    try:
+        if not file.exists():
+            replace_file(file, secrets.token_hex(8).encode())
+        return file.read_text("ascii").strip()
+    except OSError as error:
+        raise StorageFault(f"{file} cannot be written: {error.strerror}") from error
 
 
 Advance = Callable[[int], None]
@@ -235,6 +299,31 @@ def compact(data_dir: Path) -> tuple[int, int]:
         raise StorageFault(f"{data_dir} cannot be compacted, and is as it was: {error}") from error
 
 
+def migrate(source: str, target: str, begin: Callable[[int], Advance]) -> list[CopiedTable]:
+    """Copy a catalog from one store to another, each a data directory or the address of a database;
+    the tables with their rows, once the two were compared.
+
+    The source is only read. Data directories are held meanwhile; nobody may serve databases.
+    Interrupted, it goes on where it was when it is called again. `begin` is called with the number
+    of changes, and what it returns with that of the rows of each part. Raises as `copy_catalog`,
+    and `Unusable` where one of the two cannot be opened or is in use.
+    """
+    with ExitStack() as held:
+        stores = []
+        for place in (source, target):
+            is_database = "://" in place
+            if not is_database:
+                if place is source:
+                    _require_catalog(Path(place))
+                try:
+                    held.enter_context(hold(Path(place)))
+                except DirectoryInUse as error:
+                    raise DirectoryInUse(_in_use(Path(place), "migrate")) from error
+            stores.append(open_store(Path(place), place if is_database else None))
+            held.callback(stores[-1].close)
+        return copy_catalog(stores[0], stores[1], begin(stores[0].log_bounds().head))
+
+
 def restore(data_dir: Path, source: Path) -> RestoreResult:
     """Put a backup in the place of the catalog in a directory, which is made if it is not there.
 
@@ -246,6 +335,7 @@ def restore(data_dir: Path, source: Path) -> RestoreResult:
     `DirectoryInUse` while a service has the directory, `Unusable` when the backup is damaged or
     cannot be copied.
     """
+    _require_own(data_dir)
     file = source / FILE if source.is_dir() else source
     if not file.is_file():
         raise InvalidInput(
@@ -304,5 +394,6 @@ def _in_use(data_dir: Path, then: str) -> str:
 
 
 def _require_catalog(data_dir: Path) -> None:
+    _require_own(data_dir)
     if not (data_dir / FILE).is_file():
         raise StorageFault(f"there is no catalog in {data_dir}; name its directory with --data-dir")

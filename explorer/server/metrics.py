@@ -1,10 +1,12 @@
 """What the service counts and measures of itself, for Prometheus (text format 0.0.4)."""
 
+import math
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import (
@@ -19,6 +21,7 @@ from prometheus_client import (
 )
 
 from explorer import __version__
+from explorer.errors import CatalogError
 from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import RequestContext
 
@@ -85,6 +88,16 @@ class Metrics:
                 "Changes that the search index on disk lacks.",
                 lambda: store.log_bounds().head - index.committed_offset,
             ),
+            (
+                "catalog_follow_lag_rows",
+                "Changes by other services that searches lack.",
+                lambda: catalog.lag()[0],
+            ),
+            (
+                "catalog_follow_lag_seconds",
+                "How long ago searches are known to have lacked none of them.",
+                lambda: catalog.lag()[1],
+            ),
             ("catalog_entities", "Entities stored.", store.count),
             ("catalog_store_bytes", "Size of the store on disk.", store.size_bytes),
             (
@@ -103,7 +116,7 @@ class Metrics:
                 ("process_resident_memory_bytes", "Memory in use.", lambda: resident_bytes() or 0)
             )
         for name, text, measure in measures:
-            Gauge(name, text, registry=registry).set_function(measure)
+            Gauge(name, text, registry=registry).set_function(partial(_measured, measure))
 
     def count(self, context: RequestContext) -> None:
         """Count a request that was answered; how long a stream lasts is its reader's choice."""
@@ -123,6 +136,14 @@ class Metrics:
     async def text(self) -> bytes:
         """Return everything that is counted, and what is measured now."""
         return await self._catalog.offload(generate_latest, self._registry)
+
+
+def _measured(measure: Callable[[], float]) -> float:
+    """What is measured; no number while the store cannot be asked."""
+    try:
+        return measure()
+    except CatalogError:
+        return math.nan
 
 
 def resident_bytes() -> int | None:

@@ -48,14 +48,14 @@ _AT_ONCE = 500
 _MOVED_AT_ONCE = 50
 # So many are brought up to date in one transaction afterwards; others wait for one at most.
 _MOVED_PART = 20
-# The note of containers whose contents are still to be brought up to date.
-_MOVED = "moved"
-# The note of the moment from which use is counted in what was derived.
-_USE_FROM = "use.from"
+# The notes of containers whose contents are still to be brought up to date, and of the moment from
+# which use is counted in what was derived.
+_NOTES = ("moved", "use.from")
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
 _CONTAINER_URN = "urn:li:container:"
 _PROPERTY = "structuredProperty"
+_PROPERTY_URN = "urn:li:structuredProperty:"
 _PART_OF = "IsPartOf"
 _PLATFORM_INFO = "dataPlatformInfo"
 _DELIMITER = "datasetNameDelimiter"
@@ -77,8 +77,11 @@ class Projection:
     """
 
     def __init__(
-        self, store: Store, index: SearchIndex, registry: Registry, ledger: Ledger
+        self, store: Store, index: SearchIndex, registry: Registry, ledger: Ledger, name: str = ""
     ) -> None:
+        """`name` is that of the index among those that are derived of the same store; notes of
+        what is left to do are kept for each."""
+        self._moved_note, self._use_note = (f"{one}{name and '.'}{name}" for one in _NOTES)
         self._store = store
         self._ledger = ledger
         self._index = index
@@ -92,6 +95,8 @@ class Projection:
         self._is_rebuilding = False
         self._was_rebuilding = False
         self._rebuilt_to = 0
+        # The offset up to which the index has what was committed, by whomever.
+        self.followed = 0
         self._has_left = False
         self._ending = threading.Event()
         self.on_moved: Callable[[], object] = lambda: None
@@ -127,6 +132,25 @@ class Projection:
             else:
                 self._gone.add(urn)
 
+    def follow(self, offset: int) -> None:
+        """Bring the index up to what others wrote to the store, which is read from it."""
+        with self._feeding:
+            if self._is_rebuilding or offset <= self.followed:
+                return
+            begin_anew = self._index.on_damage
+            if begin_anew is not None and self._store.log_bounds().floor > self.followed:
+                # What was dropped from the log meanwhile is not known.
+                self._is_rebuilding = True
+                begin_anew()
+                return
+            urns = self._changed_since(self.followed)
+            self._define([urn for urn in urns if urn.startswith(_PROPERTY_URN)])
+            self._feed([*dict.fromkeys((*urns, *self._behind))], 0)
+            self._index.apply(offset, ())
+            self._behind.clear()
+            self.followed = offset
+        self._ledger.note(urns, (), offset, rewired=True)
+
     def publish(self, offset: int) -> None:
         """Hand the committed changes to the index."""
         documents, gone = self._documents, self._gone
@@ -140,6 +164,7 @@ class Projection:
         with self._feeding:
             if self._is_rebuilding:
                 return
+            self.followed = offset
             if self._was_rebuilding:
                 # What moved along with this change was not looked up.
                 self._feed(self._changed_since(self._rebuilt_to), offset)
@@ -156,6 +181,7 @@ class Projection:
         """
         self._define_all()
         head, known = self._store.log_bounds().head, self._index.committed_offset
+        self.followed = head
         if known >= head:
             return 0
         if known:
@@ -197,7 +223,7 @@ class Projection:
             now = self._store.log_bounds().head
             self._feed(self._changed_since(head), now)
             self._index.apply(now, ())
-            self._rebuilt_to = now
+            self._rebuilt_to = self.followed = now
             self._behind.clear()
             self._is_rebuilding = False
             self._index.resume()
@@ -207,10 +233,15 @@ class Projection:
         """Let the vocabulary know every structured property that is stored."""
         after = ""
         while chunk := self._store.urns(entity_type=_PROPERTY, after=after, limit=_AT_ONCE):
-            for urn, aspects in self._store.aspects(chunk).items():
-                definition = read_definition(Urn.parse(urn), _values(urn, aspects))
-                self._index.vocabulary.define(urn, definition)
+            self._define(chunk)
             after = chunk[-1]
+
+    def _define(self, urns: Sequence[str]) -> None:
+        """Let the vocabulary know these structured properties as they are stored."""
+        stored = self._store.aspects(urns)
+        for urn in urns:
+            definition = read_definition(Urn.parse(urn), _values(urn, stored.get(urn, ())))
+            self._index.vocabulary.define(urn, definition)
 
     def _everything(self) -> Iterator[list[str]]:
         """The URNs of all stored entities, in parts."""
@@ -255,9 +286,9 @@ class Projection:
         found = _inside(transaction, moved, _MOVED_AT_ONCE)
         if len(found) <= _MOVED_AT_ONCE:
             return set(found)
-        noted = orjson.loads(transaction.note(_MOVED) or "[]")
+        noted = orjson.loads(transaction.note(self._moved_note) or "[]")
         noted += [(urn, secrets.token_hex(8)) for urn in moved]
-        transaction.set_note(_MOVED, orjson.dumps(noted).decode())
+        transaction.set_note(self._moved_note, orjson.dumps(noted).decode())
         self._has_left = True
         return set()
 
@@ -275,7 +306,7 @@ class Projection:
         self._ending.set()
 
     def _follow_moved(self) -> None:
-        noted = orjson.loads(self._store.note(_MOVED) or "[]")
+        noted = orjson.loads(self._store.note(self._moved_note) or "[]")
         below = list(_inside(self._store, (urn for urn, _ in noted)))
         for begin in range(0, len(below), _MOVED_PART):
             part = below[begin : begin + _MOVED_PART]
@@ -288,10 +319,9 @@ class Projection:
         self._index.flush()
 
         def settle(transaction: Transaction) -> None:
-            left = [
-                one for one in orjson.loads(transaction.note(_MOVED) or "[]") if one not in noted
-            ]
-            transaction.set_note(_MOVED, orjson.dumps(left).decode() if left else None)
+            now = orjson.loads(transaction.note(self._moved_note) or "[]")
+            left = [one for one in now if one not in noted]
+            transaction.set_note(self._moved_note, orjson.dumps(left).decode() if left else None)
 
         self._store.write(settle).result()
 
@@ -324,7 +354,7 @@ class Projection:
     def recount_use(self) -> int:
         """Count the use of 30 days anew where some of it is longer ago by now; how many entities
         that were. For a thread that may take long."""
-        noted, begin = int(self._store.note(_USE_FROM) or 0), use_from()
+        noted, begin = int(self._store.note(self._use_note) or 0), use_from()
         if noted >= begin:
             return 0
         left = self._store.urns(measured=DocumentRange(USAGE, noted, begin))
@@ -334,7 +364,7 @@ class Projection:
                 return 0
             self._store.write(partial(_derive_anew, changed[at : at + _MOVED_PART])).result()
         if left or noted:
-            self._store.write(partial(_note_use, begin)).result()
+            self._store.write(partial(_note_use, self._use_note, begin)).result()
         return len(changed)
 
     def _is_used_otherwise(self, urn: Urn, begin: int) -> bool:
@@ -421,8 +451,8 @@ def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[s
     return found
 
 
-def _note_use(begin: int, transaction: Transaction) -> None:
-    transaction.set_note(_USE_FROM, str(begin))
+def _note_use(note: str, begin: int, transaction: Transaction) -> None:
+    transaction.set_note(note, str(begin))
 
 
 def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:

@@ -35,6 +35,7 @@ from explorer.server.failures import RequestRefusal
 __all__ = [
     "DEFAULT_PAGE",
     "EXAMPLE_URN",
+    "LOG_OFFSET",
     "MAX_PAGE",
     "REQUEST_ID",
     "Endpoint",
@@ -198,6 +199,9 @@ class ValueResponse(JsonResponse):
 
 
 REQUEST_ID = b"x-request-id"
+# Where several services share a store: the change log's offset that searches of the answering one
+# know. A client sends the highest back, and then finds what it wrote whichever service answers.
+LOG_OFFSET = b"x-catalog-offset"
 
 _GIVEN_ID = re.compile(rb"[\w.:/+=-]{1,128}")
 _run = secrets.token_hex(4)

@@ -52,6 +52,7 @@ def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_lin
         (["search", "--count", "0"], "0 is not in the range"),
         (["search", "--url", "http://x", "--data-dir", "/tmp/x"], "two catalogs"),
         (["serve", "--base-path", "x"], "starts with /"),
+        (["serve", "--port", "0", "--store", "x.db"], "a store is given as postgresql://"),
         (["sample", "remove"], "--yes"),
         (["serach"], "serach"),
         (["search", "or\udcffders"], "not UTF-8"),

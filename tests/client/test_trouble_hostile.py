@@ -95,13 +95,13 @@ async def test_an_answer_that_unpacks_to_very_much_is_refused(
 
 async def test_waiting_for_a_turn_is_no_fault_of_the_servers() -> None:
     async def act(line: Any) -> None:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)
         line.write(answer(FINE))
 
-    short = Retry(tries=1, total_seconds=1.5)
+    short = Retry(tries=1, total_seconds=5)
     async with (
         serving(act) as address,
-        AsyncCatalog(address, timeout_seconds=1.5, retry=short) as catalog,
+        AsyncCatalog(address, timeout_seconds=5, retry=short) as catalog,
     ):
         # Eight at once: the last have their turn after all the time that one may take.
         asked = [catalog.graphql("{ fine }") for _ in range(160)]

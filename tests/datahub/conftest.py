@@ -159,10 +159,14 @@ def datahub_folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Served]:
     """An empty catalog, served as a team would."""
     directory = tmp_path_factory.mktemp("served")
     command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0"]
+    if os.environ.get("DATAHUB_ON_POSTGRES"):
+        command += ["--store", request.getfixturevalue("postgres").new_schema()]
     log = (directory / "log").open("wb")
     process = subprocess.Popen(
         [*command, "--data-dir", str(directory / "data")], stdout=subprocess.PIPE, stderr=log

@@ -685,7 +685,7 @@ DYING = """
     import sys
     from pathlib import Path
     from explorer.cli import service
-    from explorer.server.store.sqlite import transaction
+    from explorer.server.store.sql import transaction
 
     class Panic(BaseException):
         pass
@@ -693,7 +693,7 @@ DYING = """
     def put(self, write):
         raise Panic("not foreseen")
 
-    transaction.SqliteTransaction.put = put
+    transaction.SqlTransaction.put = put
     sys.exit(service.main(["--data-dir", sys.argv[1], "--no-sample"]))
 """
 

@@ -122,6 +122,7 @@ def test_the_configuration_is_one_that_clients_accept(caller: Caller) -> None:
 
 
 def test_health_is_an_empty_answer(caller: Caller) -> None:
+    assert caller.get("/health/ready").status_code == 200
     answer = caller.get("/health")
     assert (answer.status_code, answer.content) == (200, b"")
 

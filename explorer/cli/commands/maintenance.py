@@ -1,5 +1,5 @@
-"""`catalog load`, `export`, `backup`, `check`, `reindex` and `sample`: a catalog's content as a
-whole.
+"""`catalog load`, `export`, `backup`, `check`, `reindex`, `compact`, `migrate` and `sample`: a
+catalog's content as a whole.
 """
 
 import asyncio
@@ -13,14 +13,21 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from explorer.cli.options import WORDS, Target, catalog_options, kept_in, registry_file
+from explorer.cli.options import (
+    WORDS,
+    Target,
+    catalog_options,
+    kept_in,
+    registry_file,
+    warn_of_password,
+)
 
 if TYPE_CHECKING:
     from explorer.cli.ingestion import Outcome
     from explorer.client.connection import Connection
     from explorer.client.records import Rollback
 
-__all__ = ["backup", "check", "export", "load", "reindex", "sample"]
+__all__ = ["backup", "check", "compact", "export", "load", "migrate", "reindex", "sample"]
 
 _EXPORT_EPILOG = """
 \b
@@ -290,6 +297,42 @@ def compact(data_dir: Path | None) -> None:
     directory = data_dir or config.data_dir()
     before, now = write_anew(directory)
     note(f"the database of {directory} takes {now:,} bytes; it took {before:,}")
+
+
+_MIGRATE_EPILOG = """
+\b
+Examples
+  catalog migrate --from /var/lib/catalog --to postgresql://catalog@db.example.com/catalog
+  catalog migrate --from postgresql://catalog@db.example.com/catalog --to /var/lib/catalog
+
+What is copied are all versions, who wrote them when, documents over time and the change log. Access
+tokens stay where they are, in the data directory. Stop what serves the catalog first. Interrupted,
+it goes on where it was when it is started again with the same words.
+"""
+_PLACE = "DIR|postgresql://USER@HOST/DATABASE"
+
+
+@click.command(epilog=_MIGRATE_EPILOG)
+@click.option("--from", "source", required=True, metavar=_PLACE, help="Where the catalog is.")
+@click.option(
+    "--to", "target", required=True, metavar=_PLACE, help="Where it is to be; nothing is there yet."
+)
+def migrate(source: str, target: str) -> None:
+    """Copy a catalog between a data directory and a PostgreSQL database.
+
+    Nobody may serve either meanwhile. The source is only read. At the end both are compared, row by
+    row.
+    """
+    from explorer.cli.ingestion import progress
+    from explorer.cli.output import note
+    from explorer.server.data_directory import migrate as copy
+
+    for option, place in (("--from", source), ("--to", target)):
+        warn_of_password(option, place)
+    with progress() as begin:
+        tables = copy(source, target, lambda total: begin("copying", total))
+    counted = ", ".join(f"{one.rows:,} {one.name}" for one in tables)
+    note(f"everything is copied, and the same in both: {counted}")
 
 
 _SAMPLE_EPILOG = """

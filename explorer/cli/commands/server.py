@@ -1,12 +1,14 @@
 """`catalog serve`, and `catalog token` for who may use what is served."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
+from click.core import ParameterSource
 
-from explorer.cli.options import WORDS, kept_in, registry_file, token_file
+from explorer.cli.options import WORDS, kept_in, registry_file, token_file, warn_of_password
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
@@ -226,12 +228,72 @@ def _time(millis: int) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+def _systemd_unit(context: click.Context) -> str:
+    """Return a unit that serves as this call of the command would, from a directory of its own
+    where none was named. Every option is written out, also those of the environment."""
+    words = [sys.executable, "-m", "explorer.cli", "serve"]
+    environment = []
+    for option in context.command.params:
+        name = option.name or ""
+        value = context.params.get(name)
+        is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if not is_given or name == "print_systemd":
+            continue
+        if name == "store":
+            # Its address may hold a password, and everybody may read the words of a process.
+            environment.append(f"Environment={_quoted(f'CATALOG_STORE={value}')}")
+        elif isinstance(value, bool):
+            words += [option.opts[0]] * value
+        else:
+            values = value if isinstance(value, tuple) else (value,)
+            words += (
+                word
+                for one in values
+                for word in (option.opts[0], "all" if one is None else str(one))
+            )
+    if context.params.get("data_dir") is None:
+        words += ["--data-dir", "/var/lib/catalog"]
+    # Only there a dollar begins the name of a variable.
+    command = " ".join(_quoted(one).replace("$", "$$") for one in words)
+    return _UNIT.format(command=command, environment="".join(f"{one}\n" for one in environment))
+
+
+def _quoted(word: str) -> str:
+    """Return a word as systemd reads it back."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"' if not word or any(one in word for one in " '\"\\\t;") else escaped
+
+
+_UNIT = """\
+[Unit]
+Description=Metadata catalog
+After=network-online.target postgresql.service
+Wants=network-online.target
+
+[Service]
+ExecStart={command}
+{environment}DynamicUser=yes
+StateDirectory=catalog
+Restart=on-failure
+RestartSec=2
+# What was answered is on disk; requests that are under way are answered before it ends.
+TimeoutStopSec=30
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectHome=read-only
+ProtectSystem=strict
+
+[Install]
+WantedBy=multi-user.target
+"""
+
 _SERVE_EPILOG = """
 \b
 Examples
   catalog serve
   catalog serve --port 9002 --data-dir /var/lib/catalog
   catalog serve --registry our-aspects.json --base-path /metadata
+  catalog serve --store postgresql://catalog@db.example.com/catalog
   CATALOG_URL=http://127.0.0.1:8080 catalog search orders
 
 \b
@@ -297,6 +359,15 @@ class _Kept(click.ParamType[int | None]):
     help="A path before every address.",
 )
 @kept_in
+@click.option(
+    "--store",
+    metavar="postgresql://USER@HOST/DATABASE",
+    envvar="CATALOG_STORE",
+    show_envvar=True,
+    help="A PostgreSQL database that holds the catalog, 14 or newer, for any number of servers at "
+    "once. Each has a data directory of its own, with its search index and its tokens. A password "
+    "comes from PGPASSWORD or ~/.pgpass. By default the catalog is kept in the data directory.",
+)
 @registry_file
 @token_file
 @click.option(
@@ -376,11 +447,17 @@ class _Kept(click.ParamType[int | None]):
     "server. Of DataHub clients before 0.14, which do not say who they are, auto knows the reads "
     "and what an ingestion run writes.",
 )
+@click.option(
+    "--print-systemd",
+    is_flag=True,
+    help="Print a unit for systemd that serves with the other options, and serve nothing.",
+)
 def serve(
     host: str,
     port: int,
     base_path: str,
     data_dir: Path | None,
+    store: str | None,
     registry_file: Path | None,
     token_file: Path | None,
     allowed_hosts: tuple[str, ...],
@@ -391,6 +468,7 @@ def serve(
     dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
+    print_systemd: bool,
 ) -> None:
     """Serve a catalog to this machine or to a team.
 
@@ -399,13 +477,25 @@ def serve(
     """
     if base_path and not base_path.startswith("/"):
         raise click.BadParameter("a base path starts with /", param_hint="--base-path")
+    if store is not None and not store.startswith(("postgresql://", "postgres://")):
+        raise click.BadParameter(
+            "a store is given as postgresql://user@host:5432/database; without one the catalog is "
+            "kept in the data directory",
+            param_hint="--store",
+        )
+    if print_systemd:
+        click.echo(_systemd_unit(click.get_current_context()), nl=False)
+        return
     from explorer import config, server
 
+    if click.get_current_context().get_parameter_source("store") is ParameterSource.COMMANDLINE:
+        warn_of_password("--store", store)
     directory = data_dir or config.data_dir()
     form: LogFormat | None = None if log_format == "none" else log_format
 
     def announce(address: str) -> None:
-        click.echo(f"serving the catalog in {directory}; ctrl+c ends it", err=True)
+        place = directory if store is None else f"a database, with its index in {directory}"
+        click.echo(f"serving the catalog in {place}; ctrl+c ends it", err=True)
         click.echo(address)
 
     server.serve(
@@ -421,4 +511,5 @@ def serve(
         allowed_hosts=allowed_hosts,
         log_format=form,
         retention=server.Retention(keep_changes, keep_versions, keep_timeseries_days),
+        store=store,
     )

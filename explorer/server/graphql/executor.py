@@ -79,6 +79,7 @@ from explorer.server.graphql.session import (
     read_if_current,
     read_run,
 )
+from explorer.server.store import StoreUnavailable
 
 __all__ = ["DocumentCache", "Executor"]
 
@@ -680,6 +681,12 @@ class Executor:
             shape = _shape(error, 400, "BAD_REQUEST", "ExecutionAborted")
             return {"data": None, "errors": [shape], "extensions": {}}
         answer: dict[str, Any] = {"data": result.data}
+        # An edit that went in is told, whatever became of those after it.
+        is_nothing_done = document.only_reads or not any((result.data or {}).values())
+        for error in (result.errors or ()) if is_nothing_done else ():
+            if isinstance(error.original_error, StoreUnavailable):
+                # Not an answer with holes, but none: the caller is to ask again.
+                raise error.original_error
         if result.errors:
             answer["errors"] = [_failed(error) for error in result.errors]
         return answer | {"extensions": {}}

@@ -77,7 +77,7 @@ _SPOKEN_VERSION = "v1.7.0.17"
 
 
 class StatusRoutes(Routes):
-    """`/config`, `/health` and `/metrics`."""
+    """`/config`, `/health`, `/health/ready` and `/metrics`."""
 
     def __init__(self, catalog: CatalogEngine, metrics: Metrics) -> None:
         super().__init__(catalog)
@@ -139,13 +139,34 @@ class StatusRoutes(Routes):
 
     @Endpoint(
         "GET",
+        "/health/ready",
+        "whether the server is to get requests",
+        role="reader",
+        standing="ours",
+        gives="nothing: 200 and an empty body",
+        notes=(
+            "Answered without a token.",
+            "503 with Retry-After and a sentence while searches lack what is stored: the index is "
+            "being made, or is behind what other servers of the same database wrote; and while "
+            "the database cannot be reached, or takes no writes.",
+        ),
+    )
+    async def _ready(self, _request: RestliRequest) -> Response:
+        if not self._catalog.store.can_write:
+            await self._catalog.prove_writer()
+        await self._catalog.offload(self._catalog.prove_caught_up)
+        return JsonResponse()
+
+    @Endpoint(
+        "GET",
         "/metrics",
         "what the server counts of itself",
         role="reader",
         standing="ours",
         gives="text as Prometheus reads it: requests by endpoint and status, how long they "
         "took, what is under way; the writer's queue and commits; the change log's and the "
-        "search index's offsets; entities, size on disk, memory",
+        "search index's offsets, and how far searches are behind what others wrote; entities, "
+        "size on disk, memory",
         notes=("Where tokens are in use it wants one, as a bearer.",),
     )
     async def _measured(self, _request: RestliRequest) -> Response:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import orjson
 from msgspec import Struct, field
 
-from explorer.errors import CatalogError, ServerFault
+from explorer.errors import Busy, CatalogError, ServerFault
 
 __all__ = [
     "Direction",
@@ -29,6 +29,7 @@ __all__ = [
     "RunSummary",
     "Store",
     "StoreFault",
+    "StoreUnavailable",
     "StoredAspect",
     "StoredDocument",
     "StoredEdge",
@@ -50,6 +51,11 @@ __all__ = [
 class StoreFault(ServerFault):
     """The engine failed at something that was not the caller's doing; the message says at what.
     What was to be written is not; it may be tried again."""
+
+
+class StoreUnavailable(Busy):
+    """The engine cannot be reached at the moment. What was to be written is not, unless the message
+    says that this is not known."""
 
 
 class StoredAspect(Struct, frozen=True):
@@ -301,7 +307,7 @@ class Reader(Protocol):
 
     Texts are sorted by their code points. Bounds and offsets of pages are 0 and up; a limit of -1
     stands for no limit. Raises `Unusable` where the kept data is found to be damaged, and
-    `StoreFault` where the engine fails otherwise.
+    `StoreFault` where the engine fails otherwise, `StoreUnavailable` where that passes by itself.
     """
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
@@ -534,6 +540,10 @@ class Observer(Protocol):
         """Called inside the transaction, after its jobs and before the commit, when they changed
         anything. The jobs fail with what it raises."""
 
+    def follow(self, offset: int) -> None:
+        """Called where others write to the store too: derive what they changed up to an offset of
+        the log. Called again where it raises."""
+
     def publish(self, offset: int) -> None:
         """Called after such a commit, before the jobs' futures are resolved; `offset` is that of
         the log's last row. The commit stands whatever it raises."""
@@ -554,6 +564,10 @@ class Store(Reader, Protocol):
     @property
     def has_died(self) -> bool: ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other services may write to the same store."""
+
     def catalog_id(self) -> str:
         """The random id of this catalog, by which an index knows that it was made from it."""
 
@@ -562,6 +576,19 @@ class Store(Reader, Protocol):
 
     def observe(self, observer: Observer) -> None:
         """Name the one observer; before the first write. Raises `Misuse` where there is one."""
+
+    def follow(self, after: int) -> None:
+        """Have the observer follow what others write to the same store after an offset of the log,
+        until the store is closed. It follows all that was before a transaction before its jobs
+        begin. Nothing happens where nobody else writes."""
+
+    @property
+    def can_write(self) -> bool:
+        """Whether a transaction that writes could be begun when that was last tried."""
+
+    def lag_seconds(self) -> float:
+        """How long ago the observer is known to have followed all that there was; 0 where nobody
+        else writes."""
 
     def write(self, job: Job[T]) -> Future[T]:
         """Queue a job for the writer. Its future is resolved after the commit that made it

@@ -4,27 +4,41 @@ What one engine alone has is tested in a folder of that engine's name.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from explorer.server.store import Store
 from explorer.server.store.sqlite import SqliteStore
+from tests.postgres import Cluster
 
 Open = Callable[[], Store]
 
-ENGINES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda place: SqliteStore(place / "catalog.db"),
-}
+
+def _sqlite(request: pytest.FixtureRequest) -> Open:
+    place: Path = request.getfixturevalue("tmp_path")
+    return lambda: SqliteStore(place / "catalog.db")
+
+
+def _postgresql(request: pytest.FixtureRequest) -> Open:
+    cluster: Cluster = request.getfixturevalue("postgres")
+    from explorer.server.store.postgresql import PostgresStore
+
+    return partial(PostgresStore, cluster.new_schema())
+
+
+ENGINES = {"sqlite": _sqlite, "postgresql": _postgresql}
 
 
 @pytest.fixture(params=ENGINES)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+def open_store(request: pytest.FixtureRequest) -> Iterator[Open]:
     """Opens the same catalog each time it is called."""
+    open_one = ENGINES[request.param](request)
     opened: list[Store] = []
 
     def open_again() -> Store:
-        opened.append(ENGINES[request.param](tmp_path))
+        opened.append(open_one())
         return opened[-1]
 
     yield open_again

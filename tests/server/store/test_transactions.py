@@ -45,6 +45,9 @@ class Watcher:
             raise ValueError("cannot be derived")
         self.groups.append(transaction.changes)
 
+    def follow(self, offset: int) -> None:
+        raise AssertionError(f"nobody else wrote row {offset}")
+
     def publish(self, offset: int) -> None:
         if self.publish_error is not None:
             raise self.publish_error
@@ -170,6 +173,13 @@ def test_what_a_transaction_changed_is_gathered(store: Store, watcher: Watcher) 
     assert watcher.groups[-1].measured == {(B, USAGE)}
     do(store, lambda tx: tx.set_note("n", "v"))
     assert len(watcher.groups) == 2
+
+
+def test_what_is_only_derived_anew_is_published_too(store: Store, watcher: Watcher) -> None:
+    put(store, write(A))
+    do(store, lambda tx: tx.changes.stale.add(A))
+    assert watcher.published == [1, 1]
+    assert watcher.groups[-1].stale == {A}
 
 
 def test_what_cannot_be_derived_fails_alone(store: Store, watcher: Watcher) -> None:

@@ -1,23 +1,20 @@
-"""The store on SQLite: one writer that groups commits, and readers that never wait for it.
+"""The store on SQLite: one writer that groups commits, and readers that never wait for it."""
 
-A commit costs one flush to disk however many jobs it carries, so jobs that are queued while one is
-under way share the next.
-"""
-
-import logging
 import sqlite3
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from queue import Empty, LifoQueue, SimpleQueue
-from typing import Any, TypeVar
+from queue import Empty, LifoQueue
+from typing import TypeVar, cast
 
-from explorer.errors import CatalogError, Misuse, ServerFault
-from explorer.server.store.interface import Job, Observer, Reader, StoreFault, TransactionChanges
-from explorer.server.store.sqlite.reads import SqliteReads
+from explorer.server.store.interface import Job, Observer, Reader, StoreFault
+from explorer.server.store.sql.dialect import Dialect
+from explorer.server.store.sql.reads import SqlReads
+from explorer.server.store.sql.survey import SqlSurvey
+from explorer.server.store.sql.transaction import SqlSnapshot, SqlTransaction, WriterCache
+from explorer.server.store.sqlite.compression import compress
 from explorer.server.store.sqlite.schema import (
     SQLITE_ERRORS,
     Damage,
@@ -25,206 +22,123 @@ from explorer.server.store.sqlite.schema import (
     check_readable,
     connect,
     connect_read_only,
+    find_damage,
     open_file,
     read_id,
 )
-from explorer.server.store.sqlite.survey import SqliteSurvey
-from explorer.server.store.sqlite.transaction import SqliteSnapshot, SqliteTransaction, WriterCache
+from explorer.server.store.writer import Writer
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
-_MAX_GROUP = 256
-_log = logging.getLogger("explorer.server")
 
 
-class _Queued:
-    __slots__ = ("error", "future", "job", "result")
+# A row becomes a tuple of numbers in 1 µs and more; as JSON a whole column takes a tenth of that.
+_LINEAGE = """
+SELECT json_group_array(near), json_group_array(far), json_group_array(type) FROM (
+SELECT f.value AS near, e.source AS far, e.type AS type
+FROM json_each(:frontier) f CROSS JOIN edges e INDEXED BY lineage_in ON e.target = f.value
+WHERE e.flow > 0 AND e.flow = :in
+UNION ALL
+SELECT f.value, e.target, e.type
+FROM json_each(:frontier) f CROSS JOIN edges e INDEXED BY lineage_out ON e.source = f.value
+WHERE e.flow > 0 AND e.flow = :out
+LIMIT :limit)
+"""
+_LINEAGE_PAIRS = """
+SELECT json_group_array(CASE flow WHEN 1 THEN target ELSE source END),
+       json_group_array(CASE flow WHEN 1 THEN source ELSE target END)
+FROM edges INDEXED BY lineage_in WHERE flow > 0
+"""
+_KNOWN_URNS = """
+SELECT json_group_array(u.urn), json_group_array(u.live)
+FROM json_each(?) f CROSS JOIN urns u ON u.id = f.value
+"""
+_REMOVED = """
+WITH removed (id) AS MATERIALIZED (
+    SELECT entity FROM aspects
+    WHERE name = 'status' AND json_extract(expand(value), '$.removed') = 1
+)
+"""
+_DIALECT = Dialect(
+    compress=compress,
+    no_limit=-1,
+    texts="json_each(?) f",
+    gathered="json_group_array({})",
+    whole="+{}",
+    like="u.urn LIKE :like",
+    seen="json_extract({0}.system, '$.lastObserved')",
+    removed=_REMOVED,
+    lineage=_LINEAGE,
+    lineage_pairs=_LINEAGE_PAIRS,
+    known_urns=_KNOWN_URNS,
+)
 
-    def __init__(self, job: Job[Any], future: Future[Any]) -> None:
-        self.job = job
-        self.future = future
-        self.result: Any = None
-        self.error: BaseException | None = None
 
-    def settle(self) -> None:
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.result)
-
-
-class _Lost(Exception):
-    """The transaction is gone, and with it what its jobs did."""
-
-
-class Writer:
-    """Owns the writing connection. Jobs of one group run in the order they were queued, each in
-    a savepoint of its own, so that one that fails takes no other along.
-
-    `has_died` once the thread ended by an error that nobody foresaw: then every waiting caller got
-    one, and nothing can be written until the process is started again.
-    """
+class _WritingConnection:
+    """See `writer.WritingConnection`."""
 
     def __init__(self, connection: sqlite3.Connection, damage: Damage) -> None:
         self._connection = connection
         self._damage = damage
-        self._group: list[_Queued] = []
         self._cache = WriterCache()
-        self.has_died = False
-        self._observer: Observer | None = None
-        self._queue: SimpleQueue[_Queued | None] = SimpleQueue()
-        self._closing = False
-        self._gate = threading.Lock()
-        self._thread = threading.Thread(target=self._serve, name="catalog-writer", daemon=True)
-        self._thread.start()
+        self.check = damage.check
+        self.close = connection.close
 
-    def observe(self, observer: Observer) -> None:
-        """Name who prepares and publishes what is derived from each commit."""
-        if self._observer is not None:
-            raise Misuse("another application serves this store already; open one for each of them")
-        self._observer = observer
-
-    def queue(self, job: Job[T]) -> Future[T]:
-        """Queue a job. Raises `Unusable` when the database is damaged, and `ServerFault` when the
-        writer has died or the store is closing."""
-        self._damage.check()
-        future: Future[T] = Future()
-        # A queued change is made whether its caller waits or not, so it cannot be cancelled.
-        future.set_running_or_notify_cancel()
-        with self._gate:
-            if self.has_died:
-                raise _died()
-            if self._closing:
-                raise ServerFault("the catalog is shutting down; try again in a moment")
-            self._queue.put(_Queued(job, future))
-        return future
-
-    def close(self) -> None:
-        """Commit what is queued, then let the connection go."""
-        with self._gate:
-            if not self._closing:
-                self._closing = True
-                self._queue.put(None)
-        self._thread.join()
-        self._connection.close()
-
-    def _serve(self) -> None:
-        try:
-            self._serve_queue()
-        except BaseException:  # noqa: BLE001 - the edge of this thread; the process ends
-            _log.critical("the writer failed; the service has to be started again", exc_info=True)
-            self._die()
-
-    def _die(self) -> None:
-        with self._gate:
-            self.has_died = self._closing = True
-        left: list[_Queued | None] = [*self._group]
-        while True:
-            try:
-                left.append(self._queue.get_nowait())
-            except Empty:
-                break
-        for queued in filter(None, left):
-            queued.error = _died()
-            queued.settle()
-
-    def _serve_queue(self) -> None:
-        while (first := self._queue.get()) is not None:
-            group = self._group = [first]
-            last = False
-            while len(group) < _MAX_GROUP:
-                try:
-                    following = self._queue.get_nowait()
-                except Empty:
-                    break
-                if following is None:
-                    last = True
-                    break
-                group.append(following)
-            self._commit(group)
-            if last:
-                return
-
-    def _commit(self, group: list[_Queued]) -> None:
-        try:
-            self._damage.check()
-            offset = self._transact(group)
-        except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
-            self._cache.clear()
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            self._note(error)
-            if len(group) > 1:
-                # One job may be to blame; alone, each gets its own commit and its own error.
-                for queued in group:
-                    self._commit([queued])
-                return
-            group[0].error = group[0].error or self._as_fault(error)
-            group[0].settle()
-            return
-        if offset is not None and self._observer is not None:
-            try:
-                self._observer.publish(offset)
-            except BaseException:  # noqa: BLE001 - the truth is on disk; the rest is tried again
-                _log.exception("the search index did not take a change; it is tried again")
-        for queued in group:
-            queued.settle()
-
-    def _transact(self, group: list[_Queued]) -> int | None:
-        """Run and commit the jobs; the log's last offset if anything changed."""
-        run = self._connection.execute
-        run("BEGIN IMMEDIATE")
+    def begin(self) -> SqlTransaction:
+        self._connection.execute("BEGIN IMMEDIATE")
         self._cache.trim()
-        transaction = SqliteTransaction(self._connection, self._cache)
-        changes = TransactionChanges()
-        for queued in group:
-            queued.error = None
-            transaction.changes = TransactionChanges()
-            run("SAVEPOINT job")
-            try:
-                queued.result = queued.job(transaction)
-                transaction.finish()
-            except Exception as error:
-                # It belongs to whoever queued the job, unless the transaction went with it.
-                queued.error = self._as_fault(error)
-                if not self._connection.in_transaction or self._damage.problem:
-                    raise _Lost from error
-                run("ROLLBACK TO job")
-                transaction.forget()
-            else:
-                changes.add(transaction.changes)
-            run("RELEASE job")
-        transaction.changes = changes
-        if changes and self._observer is not None:
-            self._observer.prepare(transaction)
-        transaction.finish()
-        run("COMMIT")
-        return transaction.log_bounds().head if changes else None
+        return SqlTransaction(self._connection, _DIALECT, self._cache)
 
-    def _note(self, error: Exception) -> CatalogError | None:
+    def mark(self) -> None:
+        self._connection.execute("SAVEPOINT job")
+
+    def undo(self) -> None:
+        self._connection.execute("ROLLBACK TO job")
+
+    def keep(self) -> None:
+        self._connection.execute("RELEASE job")
+
+    def commit(self, offset: int | None, publish: Callable[[int], None]) -> None:
+        self._connection.execute("COMMIT")
+        if offset is not None:
+            publish(offset)
+
+    def roll_back(self) -> None:
+        self._cache.clear()
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    @property
+    def is_lost(self) -> bool:
+        return not self._connection.in_transaction or self._damage.problem is not None
+
+    def may_repeat(self, error: Exception, attempts: int) -> bool:  # noqa: ARG002
+        return False
+
+    def fails_all(self, error: Exception) -> bool:  # noqa: ARG002
+        return False
+
+    def as_fault(self, error: Exception) -> Exception:
         # Of a job's own errors only those of SQLite speak of the file.
-        return self._damage.note(error) if isinstance(error, sqlite3.Error) else None
-
-    def _as_fault(self, error: Exception) -> Exception:
-        if damaged := self._note(error):
-            return damaged
-        if isinstance(error, sqlite3.Error):
-            return StoreFault(f"the change could not be kept: {error}")
-        return error
+        if not isinstance(error, sqlite3.Error):
+            return error
+        return self._damage.note(error) or StoreFault(f"the change could not be kept: {error}")
 
 
-def _died() -> ServerFault:
-    return ServerFault("the catalog's writer failed; the service has to be started again")
+class _Survey(SqlSurvey):
+    def damage(self) -> list[str]:
+        with self._reading() as connection:
+            return find_damage(cast("sqlite3.Connection", connection))
 
 
-class SqliteStore(SqliteReads):
+class SqliteStore(SqlReads):
     """A catalog in one file. See `interface.Store`; opening raises `Unusable`.
 
     With `read_only` the file may lie on read-only media; nothing can be written.
     """
+
+    _dialect = _DIALECT
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
@@ -241,7 +155,7 @@ class SqliteStore(SqliteReads):
                 connection.close()
                 raise
             self._damage.problem = f"{path} is read only: nothing can be written to it"
-            self._writer = Writer(connection, self._damage)
+            self._writer = Writer(_WritingConnection(connection, self._damage))
             return
         connection = open_file(path)
         try:
@@ -252,7 +166,7 @@ class SqliteStore(SqliteReads):
             if self._damage.note(error) is None:
                 connection.close()
                 raise
-        self._writer = Writer(connection, self._damage)
+        self._writer = Writer(_WritingConnection(connection, self._damage))
 
     @property
     def problem(self) -> str | None:
@@ -262,11 +176,25 @@ class SqliteStore(SqliteReads):
     def has_died(self) -> bool:
         return self._writer.has_died
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     def catalog_id(self) -> str:
         return self._id
 
     def observe(self, observer: Observer) -> None:
         self._writer.observe(observer)
+
+    def follow(self, after: int) -> None:
+        """Nobody else writes to the file."""
+
+    @property
+    def can_write(self) -> bool:
+        return True
+
+    def lag_seconds(self) -> float:
+        return 0.0
 
     def write(self, job: Job[T]) -> Future[T]:
         return self._writer.queue(job)
@@ -278,13 +206,13 @@ class SqliteStore(SqliteReads):
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
         with self._snapshot() as connection:
-            yield SqliteSnapshot(connection)
+            yield SqlSnapshot(connection, _DIALECT)
 
     @contextmanager
-    def survey(self) -> Iterator[SqliteSurvey]:
+    def survey(self) -> Iterator[SqlSurvey]:
         """One moment of the store, row by row. See `survey.SurveyedStore`."""
         with self._snapshot() as connection:
-            yield SqliteSurvey(connection)
+            yield _Survey(connection, _DIALECT)
 
     def close(self) -> None:
         self._writer.close()

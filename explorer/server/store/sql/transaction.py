@@ -1,7 +1,6 @@
 """What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
 
-import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -21,11 +20,11 @@ from explorer.server.store.interface import (
     seen_again,
     version_of,
 )
-from explorer.server.store.sqlite.browse import BrowseFolders, FolderCache
-from explorer.server.store.sqlite.compression import compress
-from explorer.server.store.sqlite.reads import SqliteReads
+from explorer.server.store.sql.browse import BrowseFolders, FolderCache
+from explorer.server.store.sql.dialect import Dialect, SqlConnection, TableLayout
+from explorer.server.store.sql.reads import SqlReads
 
-__all__ = ["SqliteSnapshot", "SqliteTransaction", "WriterCache"]
+__all__ = ["SqlSnapshot", "SqlTransaction", "WriterCache"]
 
 _NO_SYSTEM = b"{}"
 _AT_ONCE = 500
@@ -45,13 +44,14 @@ _ADD_ASPECT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ADD_URN = "INSERT INTO urns (id, urn, type, live) VALUES (?, ?, ?, ?)"
-_REVIVE = "UPDATE urns SET live = 1 WHERE id = ?"
+_REVIVE = "UPDATE urns SET live = TRUE WHERE id = ?"
 _ADD_EDGE = (
-    "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (source, type, target, aspect) DO UPDATE SET flow = excluded.flow"
 )
 _ADD_LOG = (
     "INSERT INTO log "
-    "(offset, entity, aspect, change, previous, before, digest, time_millis, actor, system) "
+    '("offset", entity, aspect, change, previous, before, digest, time_millis, actor, system) '
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -87,24 +87,41 @@ class WriterCache:
         self.folders.trim()
 
 
-class SqliteSnapshot(SqliteReads):
+class SqlSnapshot(SqlReads):
     """What one connection sees."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqlConnection, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._connection = nullcontext(connection)
         self._run = connection.execute
 
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _reading(self) -> AbstractContextManager[SqlConnection]:
         return self._connection
 
-    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _snapshot(self) -> AbstractContextManager[SqlConnection]:
         return self._connection
 
+    def rows_of(
+        self, table: TableLayout, after: Sequence[Any] | None, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """The next rows of a table after a key, in order; values as they were written."""
+        keys = ", ".join(f'"{one}"' for one in table.columns[: table.keys])
+        where = table.where
+        if after is not None:
+            where += f" AND ({keys}) > ({', '.join('?' * table.keys)})"
+        columns = ", ".join(
+            f'expand("{one}")' if one in _PRESSED else f'"{one}"' for one in table.columns
+        )
+        statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
+        return list(self._run(statement, (*(after or ()), limit)).fetchall())
 
+
+# The columns that are kept as `compress` has them.
+_PRESSED = ("value", "previous")
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
 # No row of the log tells of a row `v`: its id is the offset at which it was written.
-_NOT_IN_LOG = "v.id < (SELECT coalesce(min(offset), 1 << 62) FROM log)"
+_NOT_IN_LOG = 'v.id < (SELECT coalesce(min("offset"), 4611686018427387904) FROM log)'
 
 
 class NewEntity:
@@ -119,7 +136,7 @@ class NewEntity:
         self.last_versions = last_versions
 
 
-class SqliteTransaction(SqliteSnapshot):
+class SqlTransaction(SqlSnapshot):
     """One transaction of the writer's connection. See `interface.Transaction`.
 
     Rows of new aspects, of their edges and of the log are gathered and written many at a time:
@@ -127,8 +144,9 @@ class SqliteTransaction(SqliteSnapshot):
     looked up.
     """
 
-    def __init__(self, connection: sqlite3.Connection, cache: WriterCache) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: SqlConnection, dialect: Dialect, cache: WriterCache) -> None:
+        super().__init__(connection, dialect)
+        self._compress = dialect.compress
         self.changes = TransactionChanges()
         self._cache = cache
         self._folders = BrowseFolders(connection, cache.folders)
@@ -255,14 +273,14 @@ class SqliteTransaction(SqliteSnapshot):
             # The log tells what it was when it was written.
             self._write_rows()
             self._run(
-                "UPDATE log SET system = ? WHERE offset = ? AND system IS NULL", (written, row)
+                'UPDATE log SET system = ? WHERE "offset" = ? AND system IS NULL', (written, row)
             )
             stamp[2] = seen
         self._run(
             "INSERT INTO versions "
             "(id, entity, name, version, value, time_millis, actor, system, run) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (row, entity, write.aspect, superseded + 1, compress(value), *stamp),
+            (row, entity, write.aspect, superseded + 1, self._compress(value), *stamp),
         )
         offset = self._log(entity, write.aspect, write.value, before=row)
         self._run(
@@ -270,7 +288,7 @@ class SqliteTransaction(SqliteSnapshot):
             "system = ?, run = ?, seen = NULL WHERE id = ?",
             (
                 offset,
-                compress(write.value),
+                self._compress(write.value),
                 superseded + 1,
                 write.time_millis,
                 write.actor,
@@ -291,7 +309,7 @@ class SqliteTransaction(SqliteSnapshot):
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
         offset = self._log(entity, write.aspect, write.value)
-        kept = compress(write.value)
+        kept = self._compress(write.value)
         self._gathered.add((entity, write.aspect))
         self._aspect_rows.append((offset, entity, write.aspect, kept, *stamp, run))
         for edge in write.edges:
@@ -323,14 +341,15 @@ class SqliteTransaction(SqliteSnapshot):
             previous=old[1] if old else None,
             stamp=(document.time_millis, document.actor, None),
         )
+        if old is not None:
+            self._run("DELETE FROM points WHERE id = ?", (old[0],))
         self._run(
-            "INSERT OR REPLACE INTO points "
-            "(id, entity, aspect, at_millis, series, value, system, run) "
+            "INSERT INTO points (id, entity, aspect, at_millis, series, value, system, run) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 offset,
                 *place,
-                compress(document.value),
+                self._compress(document.value),
                 document.system,
                 self._run_id(document.run),
             ),
@@ -357,7 +376,7 @@ class SqliteTransaction(SqliteSnapshot):
         ).fetchone()
         self.changes.rewired = self.changes.rewired or lineage is not None
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
-        self._run("UPDATE urns SET live = 0 WHERE id = ?", (entity,))
+        self._run("UPDATE urns SET live = FALSE WHERE id = ?", (entity,))
         self._cache.urns[urn] = (entity, False, True)
         self._cache.aspects.pop(urn, None)
         self._log_removal(entity, key_aspect, key, time_millis, actor)
@@ -421,7 +440,7 @@ class SqliteTransaction(SqliteSnapshot):
             "run = ?, seen = NULL WHERE entity = ? AND name = ?",
             (
                 offset,
-                compress(earlier.value),
+                self._compress(earlier.value),
                 earlier.time_millis,
                 earlier.actor,
                 system,
@@ -452,7 +471,8 @@ class SqliteTransaction(SqliteSnapshot):
         given = [entity, aspect, *bounds]
         self._touch(entity, urn)
         if run is not None:
-            where += " AND +t.run = (SELECT id FROM runs WHERE name = ?)"
+            column = self._dialect.whole.format("t.run")
+            where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
             given.append(run)
         self._keep_logged("points", where, given)
         gone = self._run(f"DELETE FROM points AS t WHERE {where}", given).rowcount
@@ -470,11 +490,12 @@ class SqliteTransaction(SqliteSnapshot):
 
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
         self._write_rows()
-        (last,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
+        last = self.log_bounds().head
         rows = self._run(
-            "SELECT l.offset, coalesce(l.time_millis, a.time_millis, v.time_millis, 0) FROM log l "
-            "LEFT JOIN aspects a ON a.id = l.offset LEFT JOIN versions v ON v.id = l.offset "
-            "WHERE l.offset <= ? ORDER BY l.offset LIMIT ?",
+            'SELECT l."offset", coalesce(l.time_millis, a.time_millis, v.time_millis, 0) '
+            "FROM log l "
+            'LEFT JOIN aspects a ON a.id = l."offset" LEFT JOIN versions v ON v.id = l."offset" '
+            'WHERE l."offset" <= ? ORDER BY l."offset" LIMIT ?',
             (min(through, last - 1), most),
         ).fetchall()
         cut = 0
@@ -482,7 +503,7 @@ class SqliteTransaction(SqliteSnapshot):
             if time_millis >= before_millis:
                 break
             cut = offset
-        return self._run("DELETE FROM log WHERE offset <= ?", (cut,)).rowcount
+        return self._run('DELETE FROM log WHERE "offset" <= ?', (cut,)).rowcount
 
     def trim_versions(self, keep: int, after: int, most: int) -> Trimmed:
         last, end = self._next_entities("versions", after, most)
@@ -529,18 +550,45 @@ class SqliteTransaction(SqliteSnapshot):
         if value is None:
             self._run("DELETE FROM meta WHERE key = ?", (f"note.{key}",))
         else:
-            self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"note.{key}", value))
+            self._run(
+                "INSERT INTO meta (key, value) VALUES (?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                (f"note.{key}", value),
+            )
+
+    def empty(self, table: TableLayout) -> None:
+        """Remove the rows of a table."""
+        self._run(f"DELETE FROM {table.name} WHERE {table.where}")
+
+    def add_rows(self, table: TableLayout, rows: Iterable[Sequence[Any]]) -> None:
+        """Write rows as `rows_of` gave them."""
+        columns = ", ".join(f'"{one}"' for one in table.columns)
+        marks = ", ".join("?" * len(table.columns))
+        pressed = [at for at, one in enumerate(table.columns) if one in _PRESSED]
+        given = [list(row) for row in rows]
+        for row in given:
+            for at in pressed:
+                if isinstance(row[at], bytes):
+                    row[at] = self._compress(row[at])
+            if table.name == "urns":
+                row[-1] = bool(row[-1])
+        self._run_many(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", given)
+
+    def finish_copy(self) -> None:
+        """Have what is written next go on after what was copied."""
+        for statement in self._dialect.after_copy:
+            self._run(statement)
 
     def finish(self) -> None:
         """Write what is gathered until the end of a job, or of the transaction."""
         self._write_rows()
         self._folders.finish()
 
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _reading(self) -> AbstractContextManager[SqlConnection]:
         self._write_rows()
         return super()._reading()
 
-    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _snapshot(self) -> AbstractContextManager[SqlConnection]:
         self._write_rows()
         return super()._snapshot()
 
@@ -607,7 +655,7 @@ class SqliteTransaction(SqliteSnapshot):
         if self._last_urn is None:
             (self._last_urn,) = self._run("SELECT coalesce(max(id), 0) FROM urns").fetchone()
         self._last_urn += 1
-        self._urn_rows.append((self._last_urn, urn, entity_type, int(live)))
+        self._urn_rows.append((self._last_urn, urn, entity_type, live))
         self._cache.urns[urn] = (self._last_urn, live, False)
         return self._last_urn
 
@@ -622,7 +670,9 @@ class SqliteTransaction(SqliteSnapshot):
         if known is None:
             row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
             if row is None:
-                row = (self._run("INSERT INTO runs (name) VALUES (?)", (run,)).lastrowid,)
+                row = self._run(
+                    "INSERT INTO runs (name) VALUES (?) RETURNING id", (run,)
+                ).fetchone()
             known = self._cache.runs[run] = int(row[0])
         return known
 
@@ -642,7 +692,8 @@ class SqliteTransaction(SqliteSnapshot):
         ).fetchall()
         for name, system, superseded in rows:
             self._run(
-                "INSERT OR REPLACE INTO last_versions VALUES (?, ?, ?)",
+                "INSERT INTO last_versions (entity, name, version) VALUES (?, ?, ?) "
+                "ON CONFLICT (entity, name) DO UPDATE SET version = excluded.version",
                 (entity, name, version_of(system, superseded)),
             )
 
@@ -660,11 +711,7 @@ class SqliteTransaction(SqliteSnapshot):
                 (entity, relationship, target, aspect),
             )
         for relationship, target, flow in declared - stored:
-            self._run(
-                "INSERT OR REPLACE INTO edges (source, type, target, aspect, flow) "
-                "VALUES (?, ?, ?, ?, ?)",
-                (entity, relationship, target, aspect, flow),
-            )
+            self._run(_ADD_EDGE, (entity, relationship, target, aspect, flow))
 
     def _drop_superseded(self, entity: int, aspect: str, version: int) -> None:
         where = "t.entity = ? AND t.name = ? AND t.version = ?"
@@ -687,7 +734,7 @@ class SqliteTransaction(SqliteSnapshot):
         copied = ", ".join(f"{one} = coalesce(log.{one}, t.{one})" for one in stamps)
         self._run(
             f"UPDATE log SET value = t.value, {copied} FROM {table} t "
-            f"WHERE log.offset = t.id AND {where}",
+            f'WHERE log."offset" = t.id AND {where}',
             given,
         )
         if table == "versions":
@@ -700,7 +747,7 @@ class SqliteTransaction(SqliteSnapshot):
     def _log_removal(
         self, entity: int, aspect: str, removed: StoredAspect | None, time_millis: int, actor: str
     ) -> None:
-        previous = compress(removed.value) if removed else None
+        previous = self._compress(removed.value) if removed else None
         offset = self._next_offset()
         self._log_rows.append(
             (offset, entity, aspect, "DELETE", previous, None, None, time_millis, actor, _NO_SYSTEM)
@@ -722,13 +769,13 @@ class SqliteTransaction(SqliteSnapshot):
         that of the value's row where it names none.
         """
         offset = self._next_offset()
-        was = None if previous is None else compress(previous)
+        was = None if previous is None else self._compress(previous)
         row = (offset, entity, aspect, None, was, before, digest(value), *stamp)
         self._log_rows.append(row)
         return offset
 
     def _next_offset(self) -> int:
         if self._last_offset is None:
-            (self._last_offset,) = self._run("SELECT coalesce(max(offset), 0) FROM log").fetchone()
+            self._last_offset = self.log_bounds().head
         self._last_offset += 1
         return self._last_offset

@@ -1,6 +1,5 @@
 """What is read of the tables, by the store over connections of its own and inside a transaction."""
 
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
@@ -19,69 +18,44 @@ from explorer.server.store.interface import (
     StoredDocument,
     StoredFolderPage,
 )
-from explorer.server.store.sqlite.browse import browse
+from explorer.server.store.sql.browse import browse
+from explorer.server.store.sql.dialect import Dialect, SqlConnection
 
-__all__ = ["SqliteReads"]
+__all__ = ["SqlReads"]
 
 _LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, coalesce(a.seen, a.system)"
 _OLDER = "v.name, v.version, expand(v.value), v.time_millis, v.actor, v.system"
-_REMOVED = """
-WITH removed (id) AS MATERIALIZED (
-    SELECT entity FROM aspects
-    WHERE name = 'status' AND json_extract(expand(value), '$.removed') = 1
-)
-"""
-_NOT_REMOVED = " AND t.entity NOT IN removed"
+_NOT_REMOVED = " AND t.entity NOT IN (SELECT id FROM removed)"
 _RUN = "(SELECT id FROM runs WHERE name = :run)"
 # Together with a run: the index of the entity, not that of the run, which may be all there is.
 _OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
-_SEEN = "json_extract({0}.system, '$.lastObserved')"
 _AT_ONCE = 500
 _LOG = """
-SELECT l.offset, coalesce(u.urn, 'urn:li:unknown:' || l.entity), l.aspect,
+SELECT l."offset", coalesce(u.urn, 'urn:li:unknown:' || l.entity), l.aspect,
        coalesce(l.change, 'UPSERT'),
        expand(CAST(coalesce(l.value, a.value, v.value, p.value) AS BLOB)),
        expand(CAST(coalesce(l.previous, b.value) AS BLOB)),
        coalesce(l.time_millis, a.time_millis, v.time_millis, 0),
        coalesce(l.actor, a.actor, v.actor, ''),
        coalesce(l.system, a.system, v.system, p.system, CAST('{}' AS BLOB)), l.digest
-FROM log l LEFT JOIN urns u ON u.id = l.entity LEFT JOIN aspects a ON a.id = l.offset
-LEFT JOIN versions v ON v.id = l.offset LEFT JOIN points p ON p.id = l.offset
+FROM log l LEFT JOIN urns u ON u.id = l.entity LEFT JOIN aspects a ON a.id = l."offset"
+LEFT JOIN versions v ON v.id = l."offset" LEFT JOIN points p ON p.id = l."offset"
 LEFT JOIN versions b ON b.id = l.before
-WHERE l.offset > ? ORDER BY l.offset LIMIT ?
-"""
-# A row becomes a tuple of numbers in 1 µs and more; as JSON a whole column takes a tenth of that.
-_LINEAGE = """
-SELECT json_group_array(near), json_group_array(far), json_group_array(type) FROM (
-SELECT f.value AS near, e.source AS far, e.type AS type
-FROM json_each(?1) f CROSS JOIN edges e INDEXED BY lineage_in ON e.target = f.value
-WHERE e.flow > 0 AND e.flow = ?2
-UNION ALL
-SELECT f.value, e.target, e.type
-FROM json_each(?1) f CROSS JOIN edges e INDEXED BY lineage_out ON e.source = f.value
-WHERE e.flow > 0 AND e.flow = ?3
-LIMIT ?4)
-"""
-_LINEAGE_PAIRS = """
-SELECT json_group_array(CASE flow WHEN 1 THEN target ELSE source END),
-       json_group_array(CASE flow WHEN 1 THEN source ELSE target END)
-FROM edges INDEXED BY lineage_in WHERE flow > 0
-"""
-_URNS = """
-SELECT json_group_array(u.urn), json_group_array(u.live)
-FROM json_each(?) f CROSS JOIN urns u ON u.id = f.value
+WHERE l."offset" > ? ORDER BY l."offset" LIMIT ?
 """
 
 
-class SqliteReads(ABC):
+class SqlReads(ABC):
     """The reading half of the interface. See `interface.Reader`."""
 
+    _dialect: Dialect
+
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _reading(self) -> AbstractContextManager[SqlConnection]:
         """Return a connection for one statement."""
 
     @abstractmethod
-    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _snapshot(self) -> AbstractContextManager[SqlConnection]:
         """Return a connection whose statements see the same moment."""
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
@@ -146,7 +120,11 @@ class SqliteReads(ABC):
             found = [StoredAspect(*latest)] if has_latest and start == 0 and count else []
             rows = connection.execute(
                 f"SELECT {_OLDER} {where} ORDER BY v.version DESC LIMIT ? OFFSET ?",
-                (*bounds, max(-1, count - len(found)), max(0, start - has_latest)),
+                (
+                    *bounds,
+                    self._dialect.limit(max(-1, count - len(found))),
+                    max(0, start - has_latest),
+                ),
             )
             found += [StoredAspect(*row) for row in rows]
         return older + has_latest, found
@@ -196,11 +174,12 @@ class SqliteReads(ABC):
             prefix = prefix or f"urn:li:{entity_type}:"
         # The unary plus keeps the engine on an index that finds what is asked for: that of the
         # URNs, which also has their order, or that of the entities of a run.
-        where = "urn > :after AND +live"
+        whole = self._dialect.whole.format
+        where = f"urn > :after AND {whole('live')}"
         if prefix:
             where += " AND urn >= :prefix AND urn < :end"
         if entity_type is not None:
-            where += " AND +type = :type"
+            where += f" AND {whole('type')} = :type"
         if run is not None:
             where += (
                 " AND id IN ("
@@ -225,7 +204,7 @@ class SqliteReads(ABC):
             "aspect": measured.aspect if measured else None,
             "from_millis": measured.start_millis if measured else None,
             "to_millis": measured.end_millis if measured else None,
-            "limit": limit,
+            "limit": self._dialect.limit(limit),
             "start": start,
         }
         with self._reading() as connection:
@@ -245,7 +224,7 @@ class SqliteReads(ABC):
         if entity_type is not None:
             where += " AND u.type = :type"
         if urn_like is not None:
-            where += " AND u.urn LIKE :like"
+            where += f" AND {self._dialect.like}"
         query = f"SELECT count(*) FROM urns u WHERE {where}"
         if aspect is not None:
             query = (
@@ -259,22 +238,23 @@ class SqliteReads(ABC):
         return found
 
     def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
-        begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
+        begin, narrowed = ("", "") if with_removed else (self._dialect.removed, _NOT_REMOVED)
         kept = f"t WHERE t.run IS NOT NULL{narrowed} GROUP BY t.run"
         dated = "SELECT t.run, count(*) AS rows, max(t.time_millis) AS at FROM"
         parts = (
             f"{dated} aspects {kept}",
             f"{dated} versions {kept}",
-            f"SELECT n.run, n.rows, (SELECT {_SEEN.format('l')} FROM points l "
+            f"SELECT n.run, n.rows, (SELECT {self._dialect.seen.format('l')} FROM points l "
             "WHERE l.id = n.newest) FROM "
             f"(SELECT t.run, count(*) AS rows, max(t.id) AS newest FROM points {kept}) n",
         )
         with self._reading() as connection:
             rows = connection.execute(
-                f"{begin} SELECT r.name, sum(f.rows), coalesce(max(f.at), 0) AS newest "
+                f"{begin} SELECT r.name, CAST(sum(f.rows) AS BIGINT), "
+                "coalesce(max(f.at), 0) AS newest "
                 f"FROM ({' UNION ALL '.join(parts)}) f JOIN runs r ON r.id = f.run "
                 "GROUP BY r.id ORDER BY newest DESC, r.id DESC LIMIT ? OFFSET ?",
-                (count, start),
+                (self._dialect.limit(count), start),
             )
             return [RunSummary(*row) for row in rows]
 
@@ -287,27 +267,29 @@ class SqliteReads(ABC):
         urn: str | None = None,
         with_removed: bool = True,
     ) -> list[RunRow]:
-        begin, narrowed = ("", "") if with_removed else (_REMOVED, _NOT_REMOVED)
-        of_run = f"WHERE t.run = {_RUN}" if urn is None else f"WHERE +t.run = {_RUN}{_OF_ENTITY}"
-        of_run += narrowed
+        begin, narrowed = ("", "") if with_removed else (self._dialect.removed, _NOT_REMOVED)
+        column = "t.run" if urn is None else self._dialect.whole.format("t.run")
+        of_run = f"WHERE {column} = {_RUN}{'' if urn is None else _OF_ENTITY}{narrowed}"
+        seen = self._dialect.seen.format("t")
         columns = (
             "t.name, {0} AS version, t.time_millis AS at, expand(t.value) AS value, "
-            "{1} AS system, NULL AS moment"
+            "{1} AS system, CAST(NULL AS BIGINT) AS moment, t.id AS row_id"
         )
         latest = columns.format("0", "coalesce(t.seen, t.system)")
         older = columns.format("t.version", "t.system")
         parts = (
             f"SELECT t.entity, {latest}, 0 AS age FROM aspects t {of_run}",
             f"SELECT t.entity, {older}, -t.version FROM versions t {of_run}",
-            f"SELECT t.entity, t.aspect, 0, coalesce({_SEEN.format('t')}, t.at_millis), "
-            f"expand(t.value), t.system, t.at_millis, -t.at_millis FROM points t {of_run}",
+            f"SELECT t.entity, t.aspect, 0, coalesce({seen}, t.at_millis), "
+            f"expand(t.value), t.system, t.at_millis, t.id, -t.at_millis FROM points t {of_run}",
         )
         with self._reading() as connection:
             rows = connection.execute(
                 f"{begin} SELECT u.urn, f.name, f.version, f.at, f.value, f.system, f.moment "
                 f"FROM ({' UNION ALL '.join(parts)}) f JOIN urns u ON u.id = f.entity "
-                "ORDER BY u.urn, f.name, f.age = 0 DESC, f.age LIMIT :count OFFSET :start",
-                {"run": run, "urn": urn, "count": count, "start": start},
+                "ORDER BY u.urn, f.name, f.age = 0 DESC, f.age, f.row_id "
+                "LIMIT :count OFFSET :start",
+                {"run": run, "urn": urn, "count": self._dialect.limit(count), "start": start},
             )
             return [RunRow(*row) for row in rows]
 
@@ -337,7 +319,7 @@ class SqliteReads(ABC):
                 "SELECT p.aspect, expand(p.value), p.system "
                 "FROM urns u JOIN points p ON p.entity = u.id "
                 f"WHERE {where} ORDER BY {order} LIMIT ?",
-                (*given, limit),
+                (*given, self._dialect.limit(limit)),
             )
             # Ended before somebody else has the connection: an open statement holds its moment.
             with closing(rows):
@@ -358,23 +340,25 @@ class SqliteReads(ABC):
             where = f"e.{here} = (SELECT id FROM urns WHERE urn = ?)"
             given = (urns[0], *types)
         else:
-            where = f"e.{here} IN (SELECT u.id FROM json_each(?) f JOIN urns u ON u.urn = f.value)"
+            found = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
+            where = f"e.{here} IN ({found})"
             given = (_array(urns), *types)
         if types:
             where += f" AND e.type IN ({_marks(types)})"
         grouped = f"FROM edges e WHERE {where} GROUP BY e.type, e.{there}"
+        gathered = self._dialect.gathered.format("e.aspect")
         with self._snapshot() as connection:
             rows = connection.execute(
                 "SELECT o.urn, e.type, e.aspects FROM "
-                f"(SELECT e.type, e.{there} AS other, json_group_array(e.aspect) AS aspects "
+                f"(SELECT e.type, e.{there} AS other, {gathered} AS aspects "
                 f"{grouped} ORDER BY e.type, e.{there} LIMIT ? OFFSET ?) e "
                 "JOIN urns o ON o.id = e.other ORDER BY e.type, e.other",
-                (*given, limit, start),
+                (*given, self._dialect.limit(limit), start),
             ).fetchall()
             total = len(rows)
             if start or limit >= 0:
                 (total,) = connection.execute(
-                    f"SELECT count(*) FROM (SELECT 1 {grouped})", given
+                    f"SELECT count(*) FROM (SELECT 1 {grouped}) found", given
                 ).fetchone()
         return total, [
             Neighbour(urn, name, tuple(sorted(set(orjson.loads(aspects)))))
@@ -384,14 +368,14 @@ class SqliteReads(ABC):
     def handles(self, urns: Sequence[str]) -> dict[str, int]:
         with self._reading() as connection:
             rows = connection.execute(
-                "SELECT u.urn, u.id FROM json_each(?) f CROSS JOIN urns u ON u.urn = f.value",
+                f"SELECT u.urn, u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value",
                 (_array(urns),),
             )
             return dict(rows.fetchall())
 
     def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         with self._reading() as connection:
-            urns, live = connection.execute(_URNS, (_array(handles),)).fetchone()
+            urns, live = connection.execute(self._dialect.known_urns, (_array(handles),)).fetchone()
         return orjson.loads(urns), orjson.loads(live)
 
     def lineage(
@@ -401,13 +385,19 @@ class SqliteReads(ABC):
         pointing_in, pointing_out = (2, 1) if upstream else (1, 2)
         with self._reading() as connection:
             near, far, types = connection.execute(
-                _LINEAGE, (_array(frontier), pointing_in, pointing_out, limit)
+                self._dialect.lineage,
+                {
+                    "frontier": _array(frontier),
+                    "in": pointing_in,
+                    "out": pointing_out,
+                    "limit": self._dialect.limit(limit),
+                },
             ).fetchone()
         return orjson.loads(near), orjson.loads(far), orjson.loads(types)
 
     def lineage_pairs(self) -> tuple[list[int], list[int]]:
         with self._reading() as connection:
-            upstream, downstream = connection.execute(_LINEAGE_PAIRS).fetchone()
+            upstream, downstream = connection.execute(self._dialect.lineage_pairs).fetchone()
         return orjson.loads(upstream), orjson.loads(downstream)
 
     def browse(
@@ -423,22 +413,22 @@ class SqliteReads(ABC):
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
         with self._reading() as connection:
-            rows = connection.execute(_LOG, (after, limit))
+            rows = connection.execute(_LOG, (after, self._dialect.limit(limit)))
             return [LogEntry(*row) for row in rows]
 
     def log_bounds(self) -> LogBounds:
         with self._reading() as connection:
             # Each from its end of the table; asked for together they would read all of it.
             row = connection.execute(
-                "SELECT coalesce((SELECT min(offset) FROM log), 1) - 1, "
-                "coalesce((SELECT max(offset) FROM log), 0)"
+                'SELECT coalesce((SELECT min("offset") FROM log), 1) - 1, '
+                'coalesce((SELECT max("offset") FROM log), 0)'
             ).fetchone()
         return LogBounds(*row)
 
     def changed_urns(self, after: int) -> list[str]:
         with self._reading() as connection:
             rows = connection.execute(
-                "SELECT u.urn FROM (SELECT DISTINCT entity FROM log WHERE offset > ?) l "
+                'SELECT u.urn FROM (SELECT DISTINCT entity FROM log WHERE "offset" > ?) l '
                 "JOIN urns u ON u.id = l.entity",
                 (after,),
             )
@@ -461,4 +451,5 @@ def _array(values: Sequence[str] | Sequence[int]) -> str:
 
 
 def _marks(values: Collection[object]) -> str:
-    return ",".join("?" * len(values))
+    # Not every engine knows a list of nothing.
+    return ",".join("?" * len(values)) or "NULL"

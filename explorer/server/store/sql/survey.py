@@ -1,11 +1,10 @@
-"""A SQLite catalog read row by row, table beside table."""
+"""A catalog read row by row, table beside table."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from explorer.server.store.sqlite.schema import find_damage
-from explorer.server.store.sqlite.transaction import SqliteSnapshot
+from explorer.server.store.sql.dialect import SqlRows
+from explorer.server.store.sql.transaction import SqlSnapshot
 from explorer.server.store.survey import (
     Holding,
     KeptAspect,
@@ -17,7 +16,7 @@ from explorer.server.store.survey import (
     KeptVersion,
 )
 
-__all__ = ["SqliteSurvey"]
+__all__ = ["SqlSurvey"]
 
 _T = TypeVar("_T")
 
@@ -39,12 +38,11 @@ FROM points ORDER BY entity, aspect, at_millis, series
 """
 
 
-class SqliteSurvey(SqliteSnapshot):
+class SqlSurvey(SqlSnapshot):
     """What one connection sees, table by table. See `survey.Survey`."""
 
     def damage(self) -> list[str]:
-        with self._reading() as connection:
-            return find_damage(connection)
+        return []
 
     def holdings(self) -> Iterator[Holding]:
         tables = _Tables(self._run)
@@ -65,7 +63,7 @@ class SqliteSurvey(SqliteSnapshot):
 class _RowsByEntity(Generic[_T]):
     """The rows of a table by entity, read along with the entities."""
 
-    def __init__(self, rows: sqlite3.Cursor, kind: Callable[..., _T]) -> None:
+    def __init__(self, rows: SqlRows, kind: Callable[..., _T]) -> None:
         self._rows = rows
         self._kind = kind
         self._next = rows.fetchone()
@@ -87,7 +85,7 @@ class _RowsByEntity(Generic[_T]):
 class _Tables:
     """Every table that is kept by entity, in the order of `Holding`'s fields, read side by side."""
 
-    def __init__(self, run: Callable[[str], sqlite3.Cursor]) -> None:
+    def __init__(self, run: Callable[[str], SqlRows]) -> None:
         self._tables: list[_RowsByEntity[Any]] = [
             _RowsByEntity(run(_ASPECTS), KeptAspect),
             _RowsByEntity(run(_VERSIONS), KeptVersion),

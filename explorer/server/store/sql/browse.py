@@ -1,10 +1,10 @@
 """The browse tree: folders with counts, and the entities placed in them."""
 
-import sqlite3
 from collections.abc import Collection
 
 from explorer.metadata.names import natural_key
 from explorer.server.store.interface import Placement, StoredFolderPage
+from explorer.server.store.sql.dialect import SqlConnection
 
 __all__ = ["BrowseFolders", "FolderCache", "browse"]
 
@@ -37,7 +37,7 @@ class BrowseFolders:
     """Changes to the tree within one transaction. Paths compare without regard to case; a folder
     keeps the case it was first seen in. `finish` before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection, cache: FolderCache) -> None:
+    def __init__(self, connection: SqlConnection, cache: FolderCache) -> None:
         self._run = connection.execute
         self._run_many = connection.executemany
         self._cache = cache
@@ -195,7 +195,7 @@ SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
 
 
 def browse(
-    connection: sqlite3.Connection,
+    connection: SqlConnection,
     entity_type: str,
     path: _Keys,
     start: int,
@@ -219,7 +219,7 @@ def browse(
         folder, below = row
     found = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
     exact = [urn for _, _, urn in run(_EXACT, found)]
-    listed = f"({_HERE} UNION {_EXACT})" if exact else f"({_HERE})"
+    listed = f"({_HERE} UNION {_EXACT}) listed" if exact else f"({_HERE}) listed"
     groups = _groups(connection, entity_type, folder)
     end = start + limit if limit >= 0 else _ALL
     if among is None:
@@ -242,14 +242,14 @@ def browse(
     return StoredFolderPage(tuple(groups[start:end]), tuple(entities), len(groups), total, below)
 
 
-def _groups(connection: sqlite3.Connection, entity_type: str, folder: int) -> list[tuple[str, int]]:
+def _groups(connection: SqlConnection, entity_type: str, folder: int) -> list[tuple[str, int]]:
     rows = connection.execute(
         "SELECT name, entities FROM folders WHERE type = ? AND parent = ?", (entity_type, folder)
     ).fetchall()
     return sorted(rows, key=lambda row: (natural_key(row[0]), row[0]))
 
 
-def _is_below(connection: sqlite3.Connection, urn: str, folder: int) -> bool:
+def _is_below(connection: SqlConnection, urn: str, folder: int) -> bool:
     """Whether an entity is also found in or below the folder, and so counted already."""
     row = connection.execute(
         """

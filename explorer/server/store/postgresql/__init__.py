@@ -1,0 +1,5 @@
+"""The store on PostgreSQL: a catalog that several services serve at once."""
+
+from explorer.server.store.postgresql.store import PostgresStore
+
+__all__ = ["PostgresStore"]

@@ -1,0 +1,461 @@
+"""The store on PostgreSQL: a writer that takes turns with those of other services, readers, and a
+thread that hears what others wrote.
+
+A writer locks one row for the length of its transaction. So transactions that write run one after
+another whatever service they are of: what one reads stays true until it commits, and rows of the
+log become visible in the order of their offsets, without a gap.
+"""
+
+import logging
+import math
+import os
+import random
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TypeVar
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg import pq
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from explorer.errors import Busy
+from explorer.server.store.interface import Job, Observer, Reader, StoreUnavailable
+from explorer.server.store.postgresql.schema import (
+    CHANNEL,
+    PostgresConnection,
+    Raw,
+    as_fault,
+    configure,
+    connect,
+    is_lost,
+    network_settings,
+    open_database,
+    place_of,
+    words_of,
+)
+from explorer.server.store.sql.dialect import Dialect, SqlConnection
+from explorer.server.store.sql.reads import SqlReads
+from explorer.server.store.sql.survey import SqlSurvey
+from explorer.server.store.sql.transaction import SqlSnapshot, SqlTransaction, WriterCache
+from explorer.server.store.writer import Writer
+
+__all__ = ["PostgresStore"]
+
+T = TypeVar("T")
+_READERS = 12
+_WAIT_SECONDS = 2.0
+_POLL_SECONDS = 2.0
+_AGAIN_SECONDS = 0.5
+_MOST_ATTEMPTS = 8
+# More rows than these are followed before the turn to write is taken, so that others have it.
+_FOLLOWED_AT_ONCE = 50
+_log = logging.getLogger("explorer.server")
+# It tells of every attempt to connect; those who asked are told, and the listener tells of it once.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+_LINEAGE = """
+SELECT coalesce(json_agg(near), '[]')::text, coalesce(json_agg(far), '[]')::text,
+       coalesce(json_agg(type), '[]')::text FROM (
+WITH f AS (SELECT value::bigint AS value FROM json_array_elements_text(CAST(:frontier AS json)))
+SELECT f.value AS near, e.source AS far, e.type AS type
+FROM f JOIN edges e ON e.target = f.value WHERE e.flow > 0 AND e.flow = :in
+UNION ALL
+SELECT f.value, e.target, e.type
+FROM f JOIN edges e ON e.source = f.value WHERE e.flow > 0 AND e.flow = :out
+LIMIT :limit) hop
+"""
+_LINEAGE_PAIRS = """
+SELECT coalesce(json_agg(CASE flow WHEN 1 THEN target ELSE source END), '[]')::text,
+       coalesce(json_agg(CASE flow WHEN 1 THEN source ELSE target END), '[]')::text
+FROM edges WHERE flow > 0
+"""
+_KNOWN_URNS = """
+SELECT coalesce(json_agg(u.urn ORDER BY f.place), '[]')::text,
+       coalesce(json_agg(u.live::int ORDER BY f.place), '[]')::text
+FROM json_array_elements_text(CAST(? AS json)) WITH ORDINALITY f (value, place)
+JOIN urns u ON u.id = f.value::bigint
+"""
+# No text of PostgreSQL holds a NUL, not even one that is read out of a JSON.
+_JSON = r"replace(convert_from({0}, 'UTF8'), '\u0000', '\u2400')::json"
+_REMOVED = f"""
+WITH removed (id) AS MATERIALIZED (
+    SELECT entity FROM aspects
+    WHERE name = 'status' AND {_JSON.format("value")} ->> 'removed' = 'true'
+)
+"""
+_DIALECT = Dialect(
+    compress=bytes,
+    no_limit=None,
+    texts="json_array_elements_text(CAST(? AS json)) f (value)",
+    gathered="json_agg({})::text",
+    whole="{}",
+    like="u.urn ILIKE :like ESCAPE ''",
+    seen=f"({_JSON.format('{0}.system')} ->> 'lastObserved')::numeric::bigint",
+    removed=_REMOVED,
+    lineage=_LINEAGE,
+    lineage_pairs=_LINEAGE_PAIRS,
+    known_urns=_KNOWN_URNS,
+    after_copy=tuple(
+        f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id))) FROM {table}"
+        for table in ("runs", "folders")
+    ),
+)
+_COUNT = f"""
+WITH noted AS (INSERT INTO commits (id) VALUES (%s)),
+     old AS (DELETE FROM commits WHERE at < now() - interval '1 hour'),
+     head AS (SELECT coalesce(max("offset"), 0) AS at FROM log),
+     counted AS (UPDATE writing SET count = count + 1, head = head.at FROM head)
+SELECT pg_notify('{CHANNEL}', current_schema())
+""".encode()
+_COMMITTED = b"SELECT EXISTS (SELECT 1 FROM commits WHERE id = %s)"
+_TAKE_TURN = b"SELECT count, head FROM writing FOR UPDATE"
+_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+"""
+_KEPT = "the change could not be kept"
+_UNREAD = "the catalog cannot be read"
+
+
+class _Follower:
+    """Tells the observer what others wrote, in the order of the log, in between what this service
+    publishes itself: by a thread that PostgreSQL wakes, and before each transaction.
+
+    `caught_up` is when it last knew all of the log, as `time.monotonic` has it.
+    """
+
+    def __init__(self, address: str, head: Callable[[], int]) -> None:
+        self._address = address
+        self._head = head
+        self.lock = threading.RLock()
+        self.told: int | None = None
+        self.caught_up = -math.inf
+        self.observer: Observer | None = None
+        self._is_closing = False
+        self._thread: threading.Thread | None = None
+        self._woken, self._wake = os.pipe()
+
+    def begin(self, after: int) -> None:
+        """Tell from now on what comes after an offset."""
+        with self.lock:
+            self.told = max(after, self.told or 0)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._listen, name="catalog-listener", daemon=True
+                )
+                self._thread.start()
+
+    def tell(self, head: int) -> None:
+        """Have the observer know all up to an offset. Raises what it raises."""
+        with self.lock:
+            if self.told is not None and self.observer is not None and head > self.told:
+                self.observer.follow(head)
+                self.told = head
+            self.caught_up = time.monotonic()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_closing = True
+        os.write(self._wake, b"x")
+        if self._thread is not None:
+            self._thread.join()
+        os.close(self._wake)
+        os.close(self._woken)
+
+    def _listen(self) -> None:
+        is_told = False
+        while not self._is_closing:
+            try:
+                with connect(self._address) as raw:
+                    raw.execute(f"LISTEN {CHANNEL}".encode())
+                    if is_told:
+                        _log.warning("the database is there again")
+                    is_told = False
+                    while not self._is_closing:
+                        self.tell(self._head())
+                        select.select([raw.fileno(), self._woken], [], [], _POLL_SECONDS)
+                        list(raw.notifies(timeout=0))
+            except (psycopg.Error, Busy) as error:
+                if not is_told:
+                    _log.warning("what others write is not heard: %s; trying again", error)
+                    is_told = True
+            except Exception:  # noqa: BLE001 - the edge of this thread; it is tried again
+                _log.exception("what others wrote could not be followed; trying again")
+            if not self._is_closing:
+                select.select([self._woken], [], [], _AGAIN_SECONDS)
+
+
+class _WritingConnection:
+    """See `writer.WritingConnection`. Lost, it is made again with the next transaction."""
+
+    def __init__(self, address: str, raw: Raw, follower: _Follower) -> None:
+        self._address = address
+        self._raw: Raw | None = raw
+        self._follower = follower
+        self._cache = WriterCache()
+        # That of the last transaction by whoever it was, when the cache was right.
+        self._count = -1
+        self._is_aborted = False
+        self.can_write = True
+
+    def check(self) -> None:
+        """Whether the database can be written to shows when it is."""
+
+    def begin(self) -> SqlTransaction:
+        told = self._follower.told
+        count, head = self._take_turn()
+        if told is not None and head > told + _FOLLOWED_AT_ONCE:
+            self.roll_back()
+            self._follower.tell(head)
+            count, head = self._take_turn()
+        # What is derived of a transaction begins with all that was before it.
+        self._follower.tell(head)
+        if count != self._count:
+            self._cache.clear()
+        self._count = count
+        self._cache.trim()
+        self._is_aborted = False
+        self._connection = PostgresConnection(self._own)
+        return SqlTransaction(self._connection, _DIALECT, self._cache)
+
+    def mark(self) -> None:
+        self._own.execute(b"SAVEPOINT job")
+
+    def undo(self) -> None:
+        self._own.execute(b"ROLLBACK TO job")
+
+    def keep(self) -> None:
+        self._own.execute(b"RELEASE job")
+
+    def commit(self, offset: int | None, publish: Callable[[int], None]) -> None:
+        written = uuid4() if self._connection.has_written else None
+        if written is not None:
+            self._own.execute(_COUNT, (written,))
+        # Held meanwhile, so that the listener does not take this for what others wrote.
+        with self._follower.lock:
+            try:
+                self._own.execute(b"COMMIT")
+            except psycopg.OperationalError as error:
+                if written is None or not self._was_committed(written, error):
+                    raise
+            if written is not None:
+                self._count += 1
+            if offset is not None:
+                publish(offset)
+                self._follower.told = offset if self._follower.told is not None else None
+
+    def roll_back(self) -> None:
+        self._cache.clear()
+        self._count = -1
+        if self._raw is not None and not is_lost(self._raw):
+            with suppress(psycopg.Error):
+                self._raw.execute(b"ROLLBACK")
+
+    @property
+    def is_lost(self) -> bool:
+        ended = (pq.TransactionStatus.IDLE, pq.TransactionStatus.UNKNOWN)
+        return self._is_aborted or is_lost(self._raw) or self._own.info.transaction_status in ended
+
+    def may_repeat(self, error: Exception, attempts: int) -> bool:
+        if attempts >= _MOST_ATTEMPTS:
+            return False
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            # It became a standby, or leads to one; the next connection finds who takes writes.
+            self.can_write = False
+            self.close()
+            return attempts == 1
+        if _is_conflict(error):
+            time.sleep(random.uniform(0, 0.01) * attempts)  # noqa: S311 - not a secret
+            return True
+        # The connection was lost before the commit: nothing went in.
+        return (
+            isinstance(error, psycopg.OperationalError)
+            and self._raw is not None
+            and attempts == 1
+            and is_lost(self._raw)
+        )
+
+    def fails_all(self, error: Exception) -> bool:
+        return isinstance(as_fault(error, _KEPT), Busy)
+
+    def as_fault(self, error: Exception) -> Exception:
+        if not isinstance(error, psycopg.Error):
+            return error
+        _log.warning("%s: %s", _KEPT, words_of(error))
+        self._is_aborted = self._is_aborted or _is_conflict(error)
+        return as_fault(error, _KEPT)
+
+    def close(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
+
+    @property
+    def _own(self) -> Raw:
+        if self._raw is None:
+            raise psycopg.OperationalError("the connection is lost")
+        return self._raw
+
+    def _take_turn(self) -> tuple[int, int]:
+        """Begin a transaction once no other writer has one under way; the number of those that
+        wrote, and the last offset of the log."""
+        if is_lost(self._raw):
+            self.close()
+            self._raw, self.can_write = None, False
+            self._raw = connect(self._address, writing=True)
+        self._own.execute(b"BEGIN")
+        count, head = self._own.execute(_TAKE_TURN).fetchone() or (0, 0)
+        self.can_write = True
+        return count, head
+
+    def _was_committed(self, written: UUID, error: psycopg.OperationalError) -> bool:
+        """Whether a transaction went in of whose commit nothing was heard. Raises
+        `StoreUnavailable` where the database does not say."""
+        try:
+            # Nobody has the turn to write while the lost connection's transaction goes on.
+            self._take_turn()
+            (found,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
+            self._own.execute(b"ROLLBACK")
+        except psycopg.Error as again:
+            _log.warning("a commit was not answered: %s; %s", words_of(error), words_of(again))
+            raise StoreUnavailable(
+                "the database went away while the change was being committed, and it is not known "
+                "whether it was kept; read it, or make it again",
+                retry_after_seconds=2,
+            ) from again
+        return bool(found)
+
+
+def _is_conflict(error: BaseException) -> bool:
+    conflicts = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+    return isinstance(error, conflicts)
+
+
+class PostgresStore(SqlReads):
+    """A catalog in a PostgreSQL database, in the first schema of its `search_path`. See
+    `interface.Store`; opening raises `Unusable`.
+
+    While the database cannot be reached everything raises `StoreUnavailable`, and goes on by itself
+    when it can be.
+    """
+
+    _dialect = _DIALECT
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self.place = place_of(address)
+        raw, self._id = open_database(address)
+        self._pool = ConnectionPool[Raw](
+            address,
+            min_size=0,
+            max_size=_READERS,
+            timeout=_WAIT_SECONDS,
+            reconnect_timeout=_WAIT_SECONDS,
+            num_workers=1,
+            kwargs={"autocommit": True, **network_settings(address)},
+            configure=configure,
+            check=_check_socket,
+            open=True,
+        )
+        self._is_closed = False
+        self._failure: PoolTimeout | None = None
+        self._failed_until = 0.0
+        self._follower = _Follower(address, lambda: self.log_bounds().head)
+        self._writing = _WritingConnection(address, raw, self._follower)
+        self._writer = Writer(self._writing)
+
+    @property
+    def problem(self) -> str | None:
+        return None
+
+    @property
+    def has_died(self) -> bool:
+        return self._writer.has_died
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    def catalog_id(self) -> str:
+        return self._id
+
+    def observe(self, observer: Observer) -> None:
+        self._writer.observe(observer)
+        self._follower.observer = observer
+
+    def follow(self, after: int) -> None:
+        self._follower.begin(after)
+
+    @property
+    def can_write(self) -> bool:
+        return self._writing.can_write
+
+    def lag_seconds(self) -> float:
+        return time.monotonic() - self._follower.caught_up
+
+    def write(self, job: Job[T]) -> Future[T]:
+        return self._writer.queue(job)
+
+    def size_bytes(self) -> int:
+        with self._reading() as connection:
+            return int(connection.execute(_SIZE).fetchone()[0])
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        with self._snapshot() as connection:
+            yield SqlSnapshot(connection, _DIALECT)
+
+    @contextmanager
+    def survey(self) -> Iterator[SqlSurvey]:
+        """One moment of the store, row by row. See `survey.SurveyedStore`."""
+        with self._snapshot() as connection:
+            yield SqlSurvey(connection, _DIALECT)
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._writer.close()
+        self._follower.close()
+        self._pool.close()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[SqlConnection]:
+        with self._reading() as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def _reading(self) -> Iterator[SqlConnection]:
+        if self._failure is not None and time.monotonic() < self._failed_until:
+            # One waits for the database, not each who asks.
+            raise as_fault(self._failure, _UNREAD) from self._failure
+        try:
+            with self._connected() as raw:
+                self._failure = None
+                yield PostgresConnection(raw)
+        except PoolTimeout as error:
+            _log.warning("%s: %s", _UNREAD, words_of(error))
+            self._failure, self._failed_until = error, time.monotonic() + _AGAIN_SECONDS
+            raise as_fault(error, _UNREAD) from error
+        except psycopg.Error as error:
+            _log.warning("%s: %s", _UNREAD, words_of(error))
+            raise as_fault(error, _UNREAD) from error
+
+    def _connected(self) -> AbstractContextManager[Raw]:
+        return connect(self._address) if self._is_closed else self._pool.connection()
+
+
+def _check_socket(raw: Raw) -> None:
+    """Raise `psycopg.OperationalError` for a connection that the database ended while nobody used
+    it; a round trip would cost as much as most statements."""
+    ready, _, _ = select.select([raw.fileno()], [], [], 0)
+    if ready:
+        raw.execute(b"")

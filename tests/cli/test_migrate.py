@@ -1,0 +1,36 @@
+"""`catalog migrate`: a catalog of this machine goes to a database, and not into another one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.postgres import Cluster
+
+
+def test_a_catalog_is_copied_to_a_database_and_told_table_by_table(
+    catalog: Callable[..., Any], postgres: Cluster, tmp_path: Path
+) -> None:
+    from explorer.server.data_directory import open_store
+    from tests.server.store.examples import put, tag, write
+
+    (tmp_path / "here").mkdir()
+    store = open_store(tmp_path / "here")
+    put(store, write(tag("a"), 1), write(tag("a"), 2))
+    store.close()
+    database = postgres.new_schema()
+    ran = catalog("migrate", "--from", str(tmp_path / "here"), "--to", database, url=None)
+    assert ran.code == 0, ran.err
+    assert "the same in both: 1 urns, 0 runs, 1 aspects, 1 versions" in ran.err
+    copy = open_store(tmp_path, database)
+    assert copy.urns() == [tag("a")]
+    copy.close()
+    again = catalog("migrate", "--from", str(tmp_path / "here"), "--to", database, url=None)
+    assert again.code != 0
+    assert "holds a catalog already" in again.err
+    assert "PGPASSWORD" not in again.err
+    open_to_all = database.replace("//root@", "//root:secret@")
+    warned = catalog("migrate", "--from", str(tmp_path / "none"), "--to", open_to_all, url=None)
+    assert "--to: everybody on this machine can read the password" in warned.err
+    assert "secret" not in warned.err
+    missing = catalog("migrate", "--from", str(tmp_path / "none"), "--to", database, url=None)
+    assert "there is no catalog in" in missing.err

@@ -1,0 +1,160 @@
+"""`catalog migrate`: a catalog goes from one engine to another and back, whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidInput, StorageFault
+from explorer.metadata.registry import load_registry
+from explorer.server.data_directory import migrate, open_catalog, open_store
+from explorer.server.store import Placement, Store, StoredEdge
+from tests.postgres import Cluster
+from tests.server.store.examples import (
+    KEY,
+    STAMP,
+    append,
+    dataset,
+    do,
+    document,
+    put,
+    stored,
+    tag,
+    version_in,
+    write,
+)
+from tests.server.store.test_histories import answers
+
+A, B = tag("a"), dataset("one")
+
+
+def fill(store: Store) -> None:
+    """Something of everything, some of it long or removed again."""
+    edges = [StoredEdge("Knows", B), StoredEdge("MadeOf", tag("nowhere"), 1)]
+    for n in range(4):
+        put(store, write(A, {"name": "x" * 900 * n, "nul": "\0"}, run=f"r{n}\0", edges=edges))
+    put(store, write(B, 1, KEY), write(B, 2), write(A, 5, "status"))
+    append(store, *(document(B, n, series="s", run="r1") for n in range(5)), document(A, 7))
+    do(store, lambda tx: tx.place(B, "dataset", "One", [Placement(("Prod", "x2"), "One")]))
+    do(store, lambda tx: tx.set_note("delimiter.hive", "."))
+    do(store, lambda tx: tx.remove_aspect(A, "status", *STAMP))
+    put(store, *(write(tag(f"t{n}"), n) for n in range(2_500)))
+    put(store, write(A, {"name": "x" * 2_700, "nul": "\0"}, run="again"))
+    do(store, lambda tx: tx.remove_entity(tag("t7"), KEY, *STAMP))
+    do(store, lambda tx: tx.trim_log(2, 2, 2))
+
+
+def no_progress(_total: int) -> Callable[[int], None]:
+    return lambda _rows: None
+
+
+def told(place: str) -> dict[str, Any]:
+    store = open_store(Path(place), place if "://" in place else None)
+    try:
+        found = answers(store)
+    finally:
+        store.close()
+    # NUL has a sign in its place where PostgreSQL kept a text.
+    return {
+        name: repr(sorted(one.items()) if isinstance(one, dict) else one).replace("\\x00", "\u2400")
+        for name, one in found.items()
+    }
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    (tmp_path / "source").mkdir()
+    store = open_store(tmp_path / "source")
+    fill(store)
+    store.close()
+    return str(tmp_path / "source")
+
+
+def test_a_catalog_goes_to_postgresql_and_back(
+    source: str, postgres: Cluster, tmp_path: Path
+) -> None:
+    database, back = postgres.new_schema(), str(tmp_path / "back")
+    tables = {one.name: one.rows for one in migrate(source, database, no_progress)}
+    assert tables["log"] > 2_500
+    assert told(database) == told(source)
+    migrate(database, back, no_progress)
+    assert told(back) == told(source)
+    store = open_store(Path(), database)
+    try:
+        # Offsets, versions, runs and folders go on where they were.
+        head = store.log_bounds().head
+        put(store, write(A, "next", run="new"), write(tag("t7"), "again"))
+        assert store.log_bounds().head == head + 2
+        assert version_in(stored(store, A)) == "5"
+        assert version_in(stored(store, tag("t7"))) == "2"
+        do(store, lambda tx: tx.place(A, "tag", "a", [Placement(("new",))]))
+    finally:
+        store.close()
+
+
+def test_one_that_was_interrupted_goes_on_and_is_not_served_before(
+    source: str, postgres: Cluster, tmp_path: Path
+) -> None:
+    database = postgres.new_schema()
+    parts: list[int] = []
+
+    def interrupted(_total: int) -> Callable[[int], None]:
+        def advance(rows: int) -> None:
+            parts.append(rows)
+            if len(parts) == 4:
+                raise KeyboardInterrupt
+
+        return advance
+
+    with pytest.raises(KeyboardInterrupt):
+        migrate(source, database, interrupted)
+    with pytest.raises(StorageFault, match="is being copied"):
+        open_catalog(tmp_path, load_registry(), database)
+    later: list[int] = []
+    tables = migrate(source, database, lambda _total: later.append)
+    assert sum(parts) + sum(later) == sum(one.rows for one in tables)
+    assert told(database) == told(source)
+    with pytest.raises(InvalidInput, match="holds a catalog already"):
+        migrate(source, database, no_progress)
+
+
+def test_a_source_that_was_written_to_meanwhile_is_copied_anew(
+    source: str, postgres: Cluster
+) -> None:
+    def write_more(_total: int) -> Callable[[int], None]:
+        written: list[int] = []
+
+        def advance(rows: int) -> None:
+            written.append(rows)
+            if len(written) == 6:
+                other = open_store(Path(source))
+                put(other, write(A, "later"))
+                other.close()
+
+        return advance
+
+    database = postgres.new_schema()
+    with pytest.raises(StorageFault, match="migrate again"):
+        migrate(source, database, write_more)
+    migrate(source, database, no_progress)
+    assert told(database) == told(source)
+
+
+def test_a_row_that_was_lost_on_the_way_is_noticed(
+    source: str, postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from explorer.server.store.sql.transaction import SqlTransaction
+
+    add_rows = SqlTransaction.add_rows
+
+    def lose(self: SqlTransaction, table: Any, rows: list[Any]) -> None:
+        add_rows(self, table, rows[1:] if table.name == "points" else rows)
+
+    database = postgres.new_schema()
+    monkeypatch.setattr(SqlTransaction, "add_rows", lose)
+    with pytest.raises(StorageFault, match="differs in points"):
+        migrate(source, database, no_progress)
+    monkeypatch.undo()
+    migrate(source, database, no_progress)
+    assert told(database) == told(source)

@@ -1,0 +1,473 @@
+"""Several services on one PostgreSQL database: what one writes the others find, and nobody loses
+anything when the database goes away."""
+
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from explorer.client import Catalog
+from explorer.errors import StorageFault
+from explorer.metadata.registry import load_registry
+from explorer.server.app import Service
+from explorer.server.catalog import CatalogEngine
+from explorer.server.consistency import check, check_directory
+from explorer.server.data_directory import (
+    back_up,
+    bootstrap_proposals,
+    compact,
+    migrate,
+    open_catalog,
+    open_store,
+    reindex,
+    restore,
+)
+from explorer.server.store import StoreUnavailable, SurveyedStore
+from tests.conftest import serving
+from tests.postgres import Cluster
+from tests.server import replica_load
+from tests.server.test_serving import Served
+
+ASPECT = "datasetProperties"
+_numbers = count(1)
+
+
+class Replica:
+    """A service of a shared database, and short ways to ask it."""
+
+    def __init__(self, address: str, catalog: CatalogEngine | None = None) -> None:
+        self.address = address
+        self.http = httpx.Client(base_url=address, timeout=30)
+        self._catalog = catalog
+
+    @property
+    def catalog(self) -> CatalogEngine:
+        assert self._catalog is not None
+        return self._catalog
+
+    def write(self, urn: str, value: dict[str, Any], **headers: str) -> httpx.Response:
+        proposal = {
+            "entityType": "dataset",
+            "entityUrn": urn,
+            "changeType": "UPSERT",
+            "aspectName": ASPECT,
+            "aspect": {"value": json.dumps(value), "contentType": "application/json"},
+            "headers": headers,
+        }
+        return self.http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
+
+    def value(self, urn: str) -> Any:
+        answer = self.http.get(f"/entitiesV2/{quote(urn, safe='')}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["aspects"][ASPECT]["value"]
+
+    def found(self, text: str, **headers: str) -> list[str]:
+        body = {"input": text, "entity": "dataset", "start": 0, "count": 10}
+        answer = self.http.post("/entities?action=search", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        entities: list[str] = answer.json()["value"]["entities"]
+        return entities
+
+    def metric(self, name: str) -> float:
+        lines = self.http.get("/metrics").text.splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
+
+def dataset(name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+
+
+def new_word() -> str:
+    """A word that nobody wrote yet."""
+    return f"wort{next(_numbers)}x"
+
+
+def eventually(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@contextmanager
+def opened(directory: Path, store: str) -> Iterator[CatalogEngine]:
+    directory.mkdir(exist_ok=True)
+    catalog = open_catalog(directory, load_registry(), store)
+    try:
+        yield catalog
+    finally:
+        catalog.close()
+
+
+@pytest.fixture(scope="module")
+def database(postgres: Cluster) -> str:
+    return postgres.new_schema()
+
+
+@pytest.fixture(scope="module")
+def replicas(
+    database: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Replica, Replica]]:
+    with ExitStack() as held:
+        found = []
+        for name in ("one", "two"):
+            catalog = held.enter_context(opened(tmp_path_factory.mktemp(name), database))
+            catalog.seed(bootstrap_proposals)
+            found.append(Replica(held.enter_context(serving(Service(catalog))), catalog))
+            held.callback(found[-1].http.close)
+        yield found[0], found[1]
+
+
+@contextmanager
+def behind(replica: Replica) -> Iterator[None]:
+    """Keep a replica from following what others write."""
+    follower = cast(Any, replica.catalog.store)._follower
+    with follower.lock:
+        yield
+
+
+def test_what_one_writes_is_read_and_found_on_the_other(replicas: tuple[Replica, Replica]) -> None:
+    for here, there in (replicas, (replicas[1], replicas[0])):
+        word = new_word()
+        urn = dataset(word)
+        assert here.write(urn, {"description": f"about {word}"}).status_code == 200
+        assert there.value(urn)["description"] == f"about {word}"
+        eventually(partial(there.found, word))
+        assert here.found(word) == there.found(word) == [urn]
+        assert there.metric("catalog_follow_lag_rows") == 0
+
+
+def test_the_first_of_two_fills_an_empty_database(replicas: tuple[Replica, Replica]) -> None:
+    rows = replicas[0].catalog.store.log(0, 10_000)
+    assert len([row for row in rows if row.urn == "urn:li:corpuser:datahub"]) > 0
+    assert len({(row.urn, row.aspect, row.value) for row in rows}) == len(rows)
+
+
+def test_of_writers_on_two_services_with_one_condition_exactly_one_wins(
+    replicas: tuple[Replica, Replica],
+) -> None:
+    urn = dataset(new_word())
+    replicas[0].write(urn, {"description": "0"})
+    with ThreadPoolExecutor(4) as threads:
+        for version in range(1, 16):
+            answers = threads.map(
+                lambda n, version=version: replicas[n % 2].write(
+                    urn, {"description": f"{version} {n}"}, **{"If-Version-Match": str(version)}
+                ),
+                range(4),
+            )
+            assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412]
+
+
+def test_who_follows_one_service_hears_what_is_written_on_the_other(
+    replicas: tuple[Replica, Replica],
+) -> None:
+    here, there = replicas
+    urn = dataset(new_word())
+    heard: list[str] = []
+    begun = threading.Event()
+
+    def follow() -> None:
+        with httpx.stream("GET", f"{there.address}/changes/stream", timeout=20) as stream:
+            begun.set()
+            for line in stream.iter_lines():
+                heard.append(line)
+                if urn in line:
+                    return
+
+    following = threading.Thread(target=follow, daemon=True)
+    following.start()
+    assert begun.wait(10)
+    here.write(urn, {"description": "heard"})
+    following.join(20)
+    assert any(urn in line for line in heard)
+
+
+def test_who_wrote_finds_it_on_a_service_that_was_behind(replicas: tuple[Replica, Replica]) -> None:
+    here, there = replicas
+    word = new_word()
+    with behind(there):
+        answer = here.write(dataset(word), {"description": word})
+        offset = answer.headers["x-catalog-offset"]
+        assert there.found(word) == []
+        assert there.value(dataset(word))["description"] == word
+        assert there.metric("catalog_follow_lag_rows") >= 1
+        # One that does not come up in a second answers with what it has.
+        assert there.found(word, **{"x-catalog-offset": offset}) == []
+        with ThreadPoolExecutor(1) as threads:
+            asked = threads.submit(there.found, word, **{"x-catalog-offset": offset})
+            time.sleep(0.05)
+            threads.submit(lambda: None)
+            cast(Any, there.catalog.store)._follower.lock.release()
+            try:
+                assert asked.result(20) == [dataset(word)]
+            finally:
+                cast(Any, there.catalog.store)._follower.lock.acquire()
+    assert there.found(word, **{"x-catalog-offset": "nonsense"}) == [dataset(word)]
+
+
+def test_the_client_finds_what_it_wrote_whichever_service_answers(
+    replicas: tuple[Replica, Replica],
+) -> None:
+    services = [Service(replica.catalog) for replica in replicas]
+    turns = count()
+
+    async def in_turns(scope: Scope, receive: Receive, send: Send) -> None:
+        # As a proxy does that sends each request to the next.
+        await services[next(turns) % 2](scope, receive, send)
+
+    here = replicas[0]
+    urn = dataset(new_word())
+    here.write(urn, {"description": "begun"})
+    with serving(in_turns) as address, Catalog(address) as catalog:
+        for n in range(12):
+            word = new_word()
+            catalog.describe(urn, f"now {word}")
+            assert [str(hit.urn) for hit in catalog.search(word).hits] == [urn], n
+
+
+def test_a_service_is_ready_once_it_has_all_that_is_stored(
+    replicas: tuple[Replica, Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = replicas
+    eventually(lambda: there.http.get("/health/ready").status_code == 200)
+    monkeypatch.setattr("explorer.server.catalog._READY_SECONDS", 0.0)
+    with behind(there):
+        here.write(dataset(new_word()), {"description": "more"})
+        answer = there.http.get("/health/ready")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "lacks the last" in answer.json()["message"]
+        assert there.metric("catalog_follow_lag_seconds") > 0
+    eventually(lambda: there.http.get("/health/ready").status_code == 200)
+
+
+def test_a_service_whose_database_takes_no_writes_is_not_ready(
+    replicas: tuple[Replica, Replica], postgres: Cluster
+) -> None:
+    here, there = replicas
+    with postgres.read_only():
+        eventually(lambda: here.write(dataset(new_word()), {"description": "x"}).status_code == 503)
+        answer = here.http.get("/health/ready")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+    eventually(lambda: here.http.get("/health/ready").status_code == 200)
+    eventually(lambda: there.http.get("/health/ready").status_code == 200)
+    assert here.write(dataset(new_word()), {"description": "x"}).status_code == 200
+
+
+def test_a_service_that_was_away_has_what_came_meanwhile(
+    replicas: tuple[Replica, Replica], database: str, tmp_path: Path
+) -> None:
+    first, second = new_word(), new_word()
+    replicas[0].write(dataset(first), {"description": first})
+    with opened(tmp_path, database) as catalog:
+        known = catalog.store.log_bounds().head
+        assert catalog.followed == known
+    replicas[0].write(dataset(second), {"description": second})
+    with opened(tmp_path, database) as catalog, serving(Service(catalog)) as address:
+        again = Replica(address, catalog)
+        assert again.found(first) == [dataset(first)]
+        assert again.found(second) == [dataset(second)]
+        again.http.close()
+
+
+def test_a_directory_is_that_of_one_catalog(
+    replicas: tuple[Replica, Replica], database: str, tmp_path: Path
+) -> None:
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    own.mkdir()
+    with opened(shared, database):
+        pass
+    open_store(own).close()
+    back_up(own, tmp_path / "copy")
+    # As it was left by a service that was served with both.
+    shutil.copy(own / "catalog.db", shared)
+    asked: list[Callable[[], object]] = [
+        lambda: open_catalog(shared, load_registry()),
+        lambda: back_up(shared, tmp_path / "other"),
+        lambda: check_directory(shared),
+        lambda: compact(shared),
+        lambda: reindex(shared, load_registry(), lambda _total: lambda _count: None),
+        lambda: restore(shared, tmp_path / "copy"),
+        lambda: migrate(str(own), str(shared), lambda _total: lambda _count: None),
+    ]
+    for ask in asked:
+        with pytest.raises(StorageFault, match="serve --store"):
+            ask()
+    for directory in (own, shared):
+        with pytest.raises(StorageFault, match="move that file away"):
+            open_catalog(directory, load_registry(), database)
+    (shared / "catalog.db").unlink()
+    with opened(shared, database) as catalog:
+        assert catalog.followed == replicas[0].catalog.store.log_bounds().head
+
+
+def test_every_index_is_what_a_new_one_would_be(replicas: tuple[Replica, Replica]) -> None:
+    definition = {
+        "qualifiedName": "x.weight",
+        "displayName": "Weight",
+        "valueType": "urn:li:dataType:datahub.string",
+        "entityTypes": ["urn:li:entityType:datahub.dataset"],
+    }
+    here, there = replicas
+    prop = "urn:li:structuredProperty:x.weight"
+    container = "urn:li:container:c1"
+    urns = [dataset(new_word()) for _ in range(60)]
+    proposals: list[tuple[str, str, str, Any]] = [
+        ("structuredProperty", prop, "propertyDefinition", definition),
+        ("container", container, "containerProperties", {"name": "one"}),
+        ("container", "urn:li:container:c2", "containerProperties", {"name": "two"}),
+        *(("dataset", urn, "container", {"container": container}) for urn in urns),
+        (
+            "dataset",
+            urns[0],
+            "structuredProperties",
+            {"properties": [{"propertyUrn": prop, "values": [{"string": "heavy"}]}]},
+        ),
+        ("container", container, "container", {"container": "urn:li:container:c2"}),
+        ("dataset", urns[1], "status", {"removed": True}),
+    ]
+    for n, (kind, urn, aspect, value) in enumerate(proposals):
+        body = {
+            "proposal": {
+                "entityType": kind,
+                "entityUrn": urn,
+                "changeType": "UPSERT",
+                "aspectName": aspect,
+                "aspect": {"value": json.dumps(value), "contentType": "application/json"},
+            }
+        }
+        answer = (here, there)[n % 2].http.post("/aspects?action=ingestProposal", json=body)
+        assert answer.status_code == 200, answer.text
+    there.http.post("/entities?action=delete", json={"urn": urns[2]})
+    for replica in replicas:
+        # What moved with its container is brought up to date in the background.
+        eventually(partial(is_consistent, replica.catalog))
+
+
+def is_consistent(catalog: CatalogEngine) -> bool:
+    return not check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry)
+
+
+def test_an_edit_that_went_in_is_told_where_the_database_went_away_before_the_next(
+    replicas: tuple[Replica, Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = replicas
+    write, left = CatalogEngine.write, [1]
+
+    def once(self: CatalogEngine, job: Any) -> Any:
+        if not left:
+            raise StoreUnavailable("away", retry_after_seconds=2)
+        left.pop()
+        return write(self, job)
+
+    monkeypatch.setattr(CatalogEngine, "write", once)
+    edit = 'createTag(input: {{ id: "{}", name: "x" }})'
+    names = [new_word() for _ in range(3)]
+    query = f"mutation {{ a: {edit.format(names[0])} b: {edit.format(names[1])} }}"
+    told = here.http.post("/api/graphql", json={"query": query})
+    assert told.status_code == 200
+    assert told.json()["data"] == {"a": f"urn:li:tag:{names[0]}", "b": None}
+    # Where nothing went in, it may be asked for again.
+    told = here.http.post("/api/graphql", json={"query": f"mutation {{ {edit.format(names[2])} }}"})
+    assert (told.status_code, told.headers["retry-after"]) == (503, "2")
+    monkeypatch.undo()
+    there_now = [
+        "tagProperties" in there.http.get(f"/entitiesV2/urn:li:tag:{name}").json()["aspects"]
+        for name in names
+    ]
+    assert there_now == [True, False, False]
+
+
+@pytest.fixture
+def processes(postgres: Cluster, tmp_path: Path) -> Iterator[tuple[Served, Served]]:
+    """Two processes of `catalog serve` on a new database."""
+    store = postgres.new_schema()
+    started: list[Served] = []
+    try:
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            words = ("--store", store, "--log-format", "none")
+            started.append(Served(tmp_path / name, words))
+        yield started[0], started[1]
+    finally:
+        for one in started:
+            one.process.kill()
+            one.process.communicate()
+
+
+def test_a_database_that_goes_away_loses_nothing_and_services_go_on_by_themselves(
+    postgres: Cluster, processes: tuple[Served, Served], request: pytest.FixtureRequest
+) -> None:
+    here, there = (Replica(served.address) for served in processes)
+    request.addfinalizer(here.http.close)
+    request.addfinalizer(there.http.close)
+    answered: dict[str, str] = {}
+    refused: list[httpx.Response] = []
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.is_set():
+            word = new_word()
+            answer = here.write(dataset(word), {"description": word})
+            if answer.status_code == 200:
+                answered[word] = dataset(word)
+            else:
+                refused.append(answer)
+            is_over.wait(0.01)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        eventually(lambda: len(answered) > 20)
+        postgres.stop()
+        try:
+            eventually(lambda: refused)
+            for path in ("/health", "/health/ready"):
+                assert there.http.get(path).status_code == 503
+            query = f'{{ dataset(urn: "{dataset("away")}") {{ properties {{ name }} }} }}'
+            told = there.http.post("/api/graphql", json={"query": query})
+            assert (told.status_code, told.headers["retry-after"]) == (503, "2")
+            assert there.metric("catalog_follow_lag_rows") != 0
+        finally:
+            postgres.start()
+        before = len(answered)
+        eventually(lambda: len(answered) > before + 20)
+    finally:
+        is_over.set()
+        writing.join()
+    assert {(one.status_code, one.headers.get("retry-after")) for one in refused} == {(503, "2")}
+    assert "try again" in refused[0].json()["message"] or "make it again" in refused[0].text
+    eventually(lambda: there.http.get("/health/ready").status_code == 200)
+    for word, urn in answered.items():
+        assert there.value(urn)["description"] == word
+    eventually(lambda: there.found(word) == [urn])
+    assert all(there.found(word) == [urn] for word, urn in list(answered.items())[::10])
+    for served in processes:
+        assert served.stop(signal.SIGTERM) == 0
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(
+    shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin") is None,
+    reason="needs haproxy",
+)
+def test_behind_a_proxy_killed_services_and_databases_lose_nothing(postgres: Cluster) -> None:
+    outcome = replica_load.run(9, replicas=2, kill_seconds=3, cluster=postgres)
+    assert outcome.broken == [], str(outcome)
+    assert [what for _, what in outcome.failures] == ["service", "database"]
+    assert outcome.acknowledged > 20
+    assert outcome.updates > 10
