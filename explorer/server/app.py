@@ -32,6 +32,7 @@ from explorer.server.routes.entities import CountRoutes, DeletionRoutes, EntityR
 from explorer.server.routes.ingestion import IngestionRoutes, RunRoutes
 from explorer.server.routes.lineage import LineageRoutes, RelationshipRoutes
 from explorer.server.routes.openapi import OpenApiRoutes
+from explorer.server.routes.openlineage import OpenLineageRoutes
 from explorer.server.routes.search import BrowsingRoutes, SearchRoutes
 from explorer.server.routes.status import DocumentationRoutes, StatusRoutes
 from explorer.server.routes.stewardship import StewardshipRoutes
@@ -71,6 +72,7 @@ class Service:
             *EntityRoutes(catalog).endpoints(),
             *IngestionRoutes(catalog).endpoints(),
             *OpenApiRoutes(catalog).endpoints(),
+            *OpenLineageRoutes(catalog).endpoints(),
             *VersionRoutes(catalog).endpoints(),
             *SearchRoutes(catalog).endpoints(),
             *BrowsingRoutes(catalog).endpoints(),

@@ -10,6 +10,7 @@ once, after it was cut out:
 import itertools
 import re
 import secrets
+import zlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -214,7 +215,8 @@ class RequestContext:
     `headers` are by lower-case name. `request_id` is the client's own where it sent a valid one.
     `access` is who sent it and what they may do, `dialect` how it is answered; `is_admitted` tells
     whether they would still be let in, for responses that go on for long. `endpoint` is None until
-    one was found. `received_bytes` is what the request declared.
+    one was found. `received_bytes` is what the request declared, `body_bytes` how long its body was
+    when unpacked; 0 until it was read.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -234,6 +236,7 @@ class RequestContext:
         self.seconds = 0.0
         self.sent_bytes = 0
         self.received_bytes = 0
+        self.body_bytes = 0
         self.is_streamed = False
 
 
@@ -272,10 +275,10 @@ class RestliRequest(Request):
         return decode(self.path_params["key"])
 
     async def body(self) -> bytes:
-        """Return the whole body.
+        """Return the whole body, unpacked where it says that it is packed with gzip.
 
         Raises `RequestRefusal` (413) for one that is too large, `InvalidInput` for one that ends
-        early.
+        early or cannot be unpacked.
         """
         if self.context.received_bytes > _MAX_DRAIN_BYTES:
             raise _too_large()
@@ -292,19 +295,27 @@ class RestliRequest(Request):
             raise InvalidInput("the request ended before its body was complete") from None
         if size > MAX_BODY_BYTES:
             raise _too_large()
-        return b"".join(pieces)
+        body = b"".join(pieces)
+        if self.headers.get("content-encoding") == "gzip":
+            body = _unpacked(body)
+        self.context.body_bytes = len(body)
+        return body
 
-    async def json(self) -> Any:
+    async def json(self, most_bytes: int = MAX_BODY_BYTES) -> Any:
         """Return the body's JSON.
 
-        Raises `InvalidInput` when it is none, and `RequestRefusal` (403) when a web page of
-        another site made a browser send it.
+        Raises `RequestRefusal` (413) for a body of more than `most_bytes`, `InvalidInput` when it
+        is no JSON, and `RequestRefusal` (403) when a web page of another site made a browser send
+        it.
         """
         origin = self.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != self.headers.get("host"):
             raise RequestRefusal(403, f"requests from pages of {origin} are not taken")
+        body = await self.body()
+        if len(body) > most_bytes:
+            raise _too_large(most_bytes)
         try:
-            return orjson.loads(await self.body())
+            return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"the body is not JSON: {error}") from None
 
@@ -329,10 +340,23 @@ def content_length(headers: Mapping[bytes, bytes]) -> int:
     return int(declared)
 
 
-def _too_large() -> RequestRefusal:
+def _unpacked(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        body = unpacker.decompress(packed, MAX_BODY_BYTES + 1)
+    except zlib.error as error:
+        raise InvalidInput(f"the body cannot be unpacked with gzip: {error}") from None
+    if len(body) > MAX_BODY_BYTES:
+        raise _too_large()
+    if not unpacker.eof:
+        raise InvalidInput("the body cannot be unpacked with gzip: it ends early")
+    return body
+
+
+def _too_large(most_bytes: int = MAX_BODY_BYTES) -> RequestRefusal:
     return RequestRefusal(
         413,
-        f"the body is larger than {MAX_BODY_BYTES // 1024 // 1024} MB; send it in parts",
+        f"the body is larger than {most_bytes // 1024 // 1024} MB; send it in parts",
         # What is still under way is not read, so the connection cannot go on.
         {"connection": "close"},
     )

@@ -1,10 +1,12 @@
-"""The environments of DataHub's releases and tools, each installed once for this user.
+"""The environments of DataHub's releases and tools, and of tools that send events of OpenLineage,
+each installed once for this user.
 
 `python -m tests.datahub.environments` installs all of them ahead of the tests; nothing but the
-standard library and a pip that knows `--python` is needed.
+standard library and a pip that knows `--python` is needed. With uv it takes a tenth of the time.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -19,6 +21,9 @@ AGENTS = (
     "datahub-agent-context==1.7.0.17",
     "acryl-datahub==1.6.0.6",
 )
+# dbt 2 is no Python package.
+DBT = ("openlineage-dbt==1.54.0", "dbt-core<1.11", "dbt-duckdb<2")
+AIRFLOW = ("apache-airflow==2.10.5", "apache-airflow-providers-openlineage==2.8.0")
 
 
 class NotInstalled(Exception):
@@ -37,6 +42,16 @@ def install_agents() -> Path:
     return _install("datahub-agents", *AGENTS)
 
 
+def install_dbt() -> Path:
+    """Where the programs of dbt, with DuckDB, and of its integration with OpenLineage are."""
+    return _install("openlineage-dbt", *DBT)
+
+
+def install_airflow() -> Path:
+    """Where the programs of Airflow, with its provider for OpenLineage, are."""
+    return _install("openlineage-airflow", *AIRFLOW)
+
+
 def _install(name: str, *packages: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "catalog-explorer-tests" / name
@@ -47,9 +62,13 @@ def _install(name: str, *packages: str) -> Path:
     if not installed.exists():
         venv.create(home, clear=True)
     # What is never imported need not be compiled.
-    options = ("install", "--quiet", "--no-compile", "--no-warn-conflicts")
-    pip = (sys.executable, "-m", "pip", "--python", str(folder / "python"))
-    command = [*pip, *options, *packages]
+    python = str(folder / "python")
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if uv is not None:
+        command = [uv, "pip", "install", "--quiet", "--python", python, *packages]
+    else:
+        options = ("install", "--quiet", "--no-compile", "--no-warn-conflicts")
+        command = [sys.executable, "-m", "pip", "--python", python, *options, *packages]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode:
         raise NotInstalled(f"{packages[0]} cannot be installed here: {done.stderr.strip()[-300:]}")
@@ -61,3 +80,5 @@ if __name__ == "__main__":
     for release, pins in RELEASES.items():
         install_release(release, *pins)
     install_agents()
+    install_dbt()
+    install_airflow()

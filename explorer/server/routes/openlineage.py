@@ -1,0 +1,388 @@
+"""Events of OpenLineage, as its clients post them."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.responses import Response
+
+from explorer.errors import CatalogError, InvalidInput
+from explorer.metadata.openlineage import (
+    GIVEN,
+    PIPELINE,
+    TIMESERIES,
+    AspectChange,
+    Event,
+    Memory,
+    merged,
+    read_event,
+    without_taken_off,
+)
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import CatalogEngine
+from explorer.server.failures import RequestRefusal, status_of
+from explorer.server.ingestion import named_in
+from explorer.server.ingestion_rules import CheckedProposal
+from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest, Routes
+from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
+from explorer.server.store import StoredAspect, Transaction
+from explorer.server.store.interface import digest
+
+__all__ = ["OpenLineageRoutes"]
+
+_PATH = "/api/v1/lineage"
+# Where DataHub has it.
+_PREFIX = "/openapi/openlineage"
+_LONG_BATCH = 10
+_LONG_BYTES = 1 << 16
+_MOST_EVENT_BYTES = 8 << 20
+_MOST_EVENTS = 1_000
+_MOST_PROPOSALS = 20_000
+_MOST_BATCH_PATHS = 16_000_000
+_DAY_MILLIS = 86_400_000
+_RELATIONS = "dataProcessInstanceRelationships"
+_EDITED = (
+    "deprecation",
+    "domains",
+    "editableDatasetProperties",
+    "editableSchemaMetadata",
+    "globalTags",
+    "glossaryTerms",
+    "institutionalMemory",
+    "ownership",
+    "structuredProperties",
+)
+
+_PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/client/python"
+_EXAMPLE = {
+    "eventType": "COMPLETE",
+    "eventTime": "2024-05-01T12:00:00Z",
+    "producer": _PRODUCER,
+    "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    "run": {"runId": "01909d9f-0000-7000-8000-000000000001"},
+    "job": {"namespace": "example", "name": "daily.orders"},
+    "inputs": [{"namespace": "postgres://db:5432", "name": "shop.public.orders"}],
+    "outputs": [{"namespace": "s3://lake", "name": "orders/daily"}],
+}
+_KINDS = {
+    "eventType": "string, START, RUNNING, COMPLETE, ABORT, FAIL or OTHER, of a run's event",
+    "eventTime": "time",
+    "producer": "string",
+    "schemaURL": "string",
+    "run": "object, with runId and facets; of a run's event",
+    "job": "object, with namespace, name and facets; of a run's event and a job's",
+    "inputs": "array of datasets",
+    "outputs": "array of datasets",
+}
+_NOTES = (
+    "A RunEvent, a JobEvent (a job, and no run) or a DatasetEvent (a dataset, and no run), of "
+    "OpenLineage 2-0-2. A job becomes a dataJob in a dataFlow, a run a dataProcessInstance, and a "
+    "dataset's platform and name follow from its namespace, as DataHub maps them; hosts, accounts "
+    "and platform instances are not in the URN.",
+    "What events tell adds up, whichever comes first: inputs, outputs, columns, owners and tags "
+    "are added to what is stored, and none is taken away; a schema that events alone wrote has the "
+    "columns that the last one said. What people edit is not touched, and an "
+    "owner or tag that they took off is not added again while the versions of the aspect tell it.",
+    "Facets that the model has no aspect for become custom properties, unknown ones whole, as "
+    "JSON, each 20,000 characters at most. What looks like a secret becomes ***, and a "
+    "literal of a job's SQL becomes ?.",
+    "The run id in systemMetadata is that of the run, and openlineage-<day> for other events.",
+    "The body may be packed: Content-Encoding: gzip.",
+)
+
+
+_Changes = Sequence[tuple[AspectChange, CheckedProposal]]
+
+
+class _Held(Struct, frozen=True):
+    """The value of an aspect, and whether events wrote it."""
+
+    value: bytes
+    is_own: bool
+
+
+class _Checked(Struct, frozen=True):
+    """An event whose every change was checked."""
+
+    event: Event
+    system: dict[str, Any]
+    actor: str
+    changes: tuple[tuple[AspectChange, CheckedProposal], ...]
+    from_parent: CheckedProposal | None
+
+
+class OpenLineageRoutes(Routes):
+    """`/api/v1/lineage` and `/openapi/openlineage/api/v1/lineage`, each with its `batch`"""
+
+    def __init__(self, catalog: CatalogEngine) -> None:
+        super().__init__(catalog)
+        self._memory = Memory()
+        self._began = 0
+        # By the identity of a change that recurs, which they keep alive: it and its proposal.
+        self._proposals: dict[int, tuple[AspectChange, CheckedProposal]] = {}
+        # By URN and aspect: a change, the digest of the value to which it added nothing, and when.
+        self._settled: dict[tuple[str, str], tuple[AspectChange, bytes, int]] = {}
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        """Yield the endpoints at both addresses."""
+        for one in super().endpoints():
+            yield one
+            yield replace(one, path=_PREFIX + one.path)
+
+    @Endpoint(
+        "POST",
+        _PATH,
+        "take an event of OpenLineage",
+        role="editor",
+        parameters=tuple(
+            Parameter(
+                name, kind.partition(",")[0], kind, _EXAMPLE[name], required=name == "eventTime"
+            )
+            for name, kind in _KINDS.items()
+        ),
+        gives="nothing: 200 and an empty body",
+        notes=_NOTES,
+    )
+    async def _post(self, request: RestliRequest) -> Response:
+        given = await request.json(_MOST_EVENT_BYTES)
+        if request.context.body_bytes > _LONG_BYTES:
+            checked = await self._catalog.offload(self._check, given, request.actor)
+        else:
+            checked = self._check(given, request.actor)
+        await self._catalog.write(lambda view: self._write(view, [checked]))
+        return JsonResponse()
+
+    @Endpoint(
+        "POST",
+        f"{_PATH}/batch",
+        "take several events of OpenLineage, in order",
+        role="editor",
+        parameters=(
+            *(
+                Parameter(name, "any", "a list of events is the body", _EXAMPLE[name])
+                for name in ("eventTime", "job")
+            ),
+            ALL_OR_NONE,
+        ),
+        gives="nothing: 200 and an empty body",
+        notes=("The body is a list of events, 1,000 at most; a single one will do.", BATCHED),
+    )
+    async def _post_batch(self, request: RestliRequest) -> Response:
+        given = await request.json()
+        events = given if isinstance(given, list) else [given]
+        if len(events) > _MOST_EVENTS:
+            raise RequestRefusal(
+                413, f"the batch has {len(events)} events; send {_MOST_EVENTS} at most at once"
+            )
+
+        def check() -> list[_Checked | RequestRefusal]:
+            found: list[_Checked | RequestRefusal] = []
+            characters = 0
+            for at, one in enumerate(events):
+                try:
+                    if characters > _MOST_BATCH_PATHS:
+                        raise InvalidInput(
+                            f"the paths of the columns of the events before it have more than "
+                            f"{_MOST_BATCH_PATHS} characters; send fewer events at once"
+                        )
+                    found.append(made := self._check(one, request.actor))
+                    characters += made.event.path_characters
+                except CatalogError as error:
+                    found.append(RequestRefusal(status_of(error), f"events[{at}]: {error}"))
+            return found
+
+        is_long = len(events) > _LONG_BATCH or request.context.body_bytes > _LONG_BYTES
+        checked = await self._catalog.offload(check) if is_long else check()
+        refused = [one for one in checked if isinstance(one, RequestRefusal)]
+        if refused and all_or_none(request):
+            raise refused[0]
+        good = [one for one in checked if isinstance(one, _Checked)]
+
+        await self._catalog.write(lambda view: self._write(view, good))
+        if refused:
+            told = "; ".join(str(one) for one in refused[:20])
+            raise RequestRefusal(
+                refused[0].status,
+                f"{len(refused)} of {len(events)} were refused, the other {len(good)} were "
+                f"written: {told}",
+            )
+        return JsonResponse()
+
+    def _check(self, given: Any, actor: str | None) -> _Checked:
+        """Return an event as changes that may be written; raises as `read_event` does."""
+        event = read_event(given, self._memory)
+        if self._memory.began != self._began:
+            # They would keep alive what the memory has forgotten.
+            self._began = self._memory.began
+            self._proposals.clear()
+            self._settled.clear()
+        system = {"runId": event.run, "lastObserved": _now_millis(), "pipelineName": PIPELINE}
+
+        def checked(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
+            known = self._proposals.get(id(change))
+            if known is not None:
+                return known
+            proposal = Proposal(change.urn, change.aspect, change.value, system=system)
+            try:
+                # As connectors may: hide what is not there yet.
+                made = change, self._catalog.intake.check(proposal, actor, "datahub")
+            except CatalogError as error:
+                raise InvalidInput(f"{change.urn}: {error}") from error
+            if change.recurs:
+                if len(self._proposals) > _MOST_PROPOSALS:
+                    self._proposals.clear()
+                self._proposals[id(change)] = made
+            return made
+
+        parent = event.parent_job
+        return _Checked(
+            event,
+            system,
+            actor or self._catalog.intake.default_actor,
+            tuple(checked(one) for one in event.changes),
+            checked(event.edge_from(parent))[1] if parent is not None else None,
+        )
+
+    def _write(self, view: Transaction, events: Sequence[_Checked]) -> None:
+        """Add what events tell to what is stored, in order; write what each of them changes."""
+        now_millis = _now_millis()
+        for checked in events:
+            self._rename(view, checked, now_millis)
+        told = {one.event.run: str(one.event.job) for one in events if one.event.job is not None}
+        listed = [(one, self._with_parent(view, one, told)) for one in events]
+        proposals = [proposal for _, changes in listed for _, proposal in changes]
+        names = {proposal.aspect for proposal in proposals} - TIMESERIES
+        urns = list(dict.fromkeys(proposal.text for proposal in proposals))
+        # What is stored, then what an event before has made of it.
+        held = {
+            (urn, one.name): _Held(one.value, _is_own(one))
+            for urn, aspects in view.aspects(urns, names).items()
+            for one in aspects
+        }
+        points: list[CheckedProposal] = []
+        for checked, changes in listed:
+            stamps = {"system": checked.system, "actor": checked.actor}
+            wanted = [replace(one, **stamps) for one in self._changed(view, checked, changes, held)]
+            # What events only add to stays that of its source; an event's `status` is its own.
+            shared = {key for key, one in held.items() if not one.is_own and key[1] != "status"}
+            if shared:
+                system = {key: one for key, one in checked.system.items() if key != "pipelineName"}
+                wanted = [
+                    replace(one, system=system) if (one.text, one.aspect) in shared else one
+                    for one in wanted
+                ]
+            batch = named_in(wanted)
+            for one in wanted:
+                self._catalog.intake.apply(view, one, now_millis, batch)
+                held[one.text, one.aspect] = _Held(
+                    orjson.dumps(one.value), is_own=(one.text, one.aspect) not in shared
+                )
+            points += (
+                replace(one, **stamps) for change, one in changes if change.aspect in TIMESERIES
+            )
+        for one in points:
+            self._catalog.intake.apply(view, one, now_millis)
+
+    def _rename(self, view: Transaction, checked: _Checked, now_millis: int) -> None:
+        """Give a dataset that got another name what people said of it under its old one, where
+        nothing of the kind is said of it yet."""
+        for old, new in checked.event.renamed:
+            found = view.aspects([str(old), str(new)], _EDITED)
+            present = {one.name for one in found.get(str(new), ())}
+            for one in found.get(str(old), ()):
+                if one.name in present:
+                    continue
+                proposal = Proposal(new, one.name, orjson.loads(one.value), system=checked.system)
+                change = self._catalog.intake.check(proposal, checked.actor, "datahub")
+                self._catalog.intake.apply(view, change, now_millis)
+
+    def _changed(
+        self,
+        view: Transaction,
+        checked: _Checked,
+        changes: _Changes,
+        held: Mapping[tuple[str, str], _Held],
+    ) -> Iterator[CheckedProposal]:
+        """Yield the versioned aspects that an event changes, as they are to be written."""
+        at_millis = checked.event.at_millis
+        begun: dict[tuple[str, str], Any] = {}
+        values: dict[tuple[str, str], Any] = {}
+        first: dict[tuple[str, str], tuple[AspectChange, CheckedProposal]] = {}
+        for change, proposal in changes:
+            if change.aspect in TIMESERIES:
+                continue
+            key = (proposal.text, proposal.aspect)
+            before = held.get(key)
+            if key not in first:
+                if before is not None and self._is_settled(key, change, before, at_millis):
+                    continue
+                begun[key] = values[key] = None if before is None else orjson.loads(before.value)
+                first[key] = change, proposal
+            is_own = before is None or before.is_own
+            added = change
+            if before is not None and change.aspect in GIVEN:
+                added = without_taken_off(change, values[key], partial(_versions, view, *key))
+            values[key] = merged(added, values[key], at_millis, is_own=is_own)
+        for key, (change, proposal) in first.items():
+            before = held.get(key)
+            if before is None or begun[key] != values[key]:
+                yield replace(proposal, value=values[key])
+            elif change.recurs:
+                if len(self._settled) > _MOST_PROPOSALS:
+                    self._settled.clear()
+                self._settled[key] = change, digest(before.value), at_millis
+
+    def _is_settled(
+        self, key: tuple[str, str], change: AspectChange, stored: _Held, at_millis: int
+    ) -> bool:
+        """Return whether it is known that a change adds nothing; for a day, after which edges are
+        seen again."""
+        known = self._settled.get(key)
+        return (
+            known is not None
+            and known[0] is change
+            and known[1] == digest(stored.value)
+            and known[2] <= at_millis < known[2] + _DAY_MILLIS
+        )
+
+    def _with_parent(
+        self, view: Transaction, checked: _Checked, told: Mapping[str, str]
+    ) -> _Changes:
+        """Return the changes of an event with the edge from the job of its parent run.
+
+        Which job that is, another event of the batch has told (`told`, by run) or what is stored
+        of the run says; without both, it is the event's own guess.
+        """
+        event, proposal = checked.event, checked.from_parent
+        if event.parent_run is None or event.parent_job is None or proposal is None:
+            return checked.changes
+        template = told.get(event.parent_run.name)
+        stored = None if template else view.aspect(str(event.parent_run), _RELATIONS)
+        if stored is not None:
+            template = orjson.loads(stored.value).get("parentTemplate")
+        parent = Urn.parse(template) if template else event.parent_job
+        if event.is_beside(parent):
+            return checked.changes
+        change = event.edge_from(parent)
+        return (*checked.changes, (change, replace(proposal, value=change.value)))
+
+
+def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:
+    """Yield the values that an aspect had, the oldest first, each with whether it is that of a
+    pipeline."""
+    found = view.histories([urn], [aspect]).get(urn, ())
+    for one in sorted(found, key=lambda one: (one.version == 0, one.version)):
+        yield orjson.loads(one.value), b'"pipelineName":"' in one.system
+
+
+def _is_own(stored: StoredAspect) -> bool:
+    return b'"pipelineName":"openlineage"' in stored.system
+
+
+def _now_millis() -> int:
+    return time.time_ns() // 1_000_000
