@@ -35,7 +35,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "relationships": "Show what an entity points at, and what points at it.",
     },
     "Bring in your own data": {
-        "add": "Put a database, a folder of files or a dbt project into the catalog.",
+        "add": "Put a database, files, a dbt project or a log of queries into the catalog.",
         "sources": "List the sources that were added, run them again, or remove them.",
     },
     "Write": {

@@ -20,6 +20,8 @@ from explorer.client.entity import Entity
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from explorer.sources.drift import DriftEntry
+from explorer.sources.duckdb_file import IN_MEMORY
 from explorer.sources.source import Source, SourceOptions
 
 __all__ = [
@@ -42,8 +44,10 @@ _INPUT: Final = "dataHubExecutionRequestInput"
 _RESULT: Final = "dataHubExecutionRequestResult"
 _EXECUTOR: Final = "catalog"
 _STATE: Final = "state"
+_SUPPLEMENTS: Final = frozenset(("sql-queries",))
 _NAME: Final = re.compile(r"[\w][\w.-]{0,99}", re.ASCII)
 _MOST_REPORT: Final = 100_000
+_MOST_CHANGES: Final = 1_000
 
 
 def check_name(name: str) -> None:
@@ -62,16 +66,18 @@ def name_from(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeenEntity:
-    """What a run wrote of an entity: its aspects, and a checksum of what was measured of it."""
+    """What a run wrote of an entity: its aspects, a checksum of what was measured of it, and
+    `given`: the owners, tags and terms, each with its aspect before it."""
 
     aspects: tuple[str, ...]
     measured: int | None = None
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class SeenState:
     """The entities of a source's last run by URN, and those that earlier runs had and that have
-    disappeared since."""
+    disappeared since. What is in both was being hidden when a run or a removal was broken off."""
 
     seen: Mapping[str, SeenEntity] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
@@ -84,6 +90,7 @@ class SeenState:
             for urn, one in sorted(self.seen.items())
         }
         value = {"shapes": list(shapes), "seen": seen, "gone": sorted(self.gone)}
+        value["given"] = {urn: sorted(one.given) for urn, one in self.seen.items() if one.given}
         return base64.b64encode(zlib.compress(orjson.dumps(value), 9)).decode()
 
     @classmethod
@@ -92,8 +99,9 @@ class SeenState:
         try:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
+            given = value.get("given") or {}
             seen = {
-                str(urn): SeenEntity(shapes[shape], measured)
+                str(urn): SeenEntity(shapes[shape], measured, frozenset(given.get(urn, ())))
                 for urn, (shape, measured) in value["seen"].items()
             }
             return cls(seen, frozenset(value["gone"]))
@@ -103,7 +111,7 @@ class SeenState:
     def merged(self, other: "SeenState") -> "SeenState":
         """Return both together; of an entity of both, what this one has."""
         seen = {**other.seen, **self.seen}
-        return SeenState(seen, (self.gone | other.gone) - seen.keys())
+        return SeenState(seen, self.gone | other.gone)
 
     def count(self, entity_type: str) -> int:
         """Return how many entities of a type were seen."""
@@ -125,6 +133,16 @@ class ConfiguredSource:
     is_own: bool = True
 
     @property
+    def is_supplement(self) -> bool:
+        """Whether it says more of what other sources brought, and brings nothing itself."""
+        return self.kind in _SUPPLEMENTS
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether it lay in a program's memory, and cannot be read again from elsewhere."""
+        return self.location.startswith(IN_MEMORY)
+
+    @property
     def entity(self) -> Urn:
         """The URN of the source's own entity."""
         return self.urn or Urn.of(_SOURCE, self.name)
@@ -141,6 +159,9 @@ class ConfiguredSource:
             config["platform_instance"] = self.options.instance
         if self.options.schemas:
             config["schemas"] = list(self.options.schemas)
+        if self.options.dialect:
+            config["dialect"] = self.options.dialect
+        config |= {name: True for name in ("profile", "values") if getattr(self.options, name)}
         recipe = {"source": {"type": self.kind, "config": config}, "pipeline_name": self.name}
         value = {
             "name": self.name,
@@ -167,7 +188,12 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
     try:
         recipe = orjson.loads(config["recipe"])["source"]["config"]
         options = SourceOptions(
-            str(recipe["env"]), recipe.get("platform_instance"), tuple(recipe.get("schemas") or ())
+            str(recipe["env"]),
+            recipe.get("platform_instance"),
+            tuple(recipe.get("schemas") or ()),
+            recipe.get("dialect"),
+            bool(recipe.get("profile")),
+            bool(recipe.get("values")),
         )
         location = str(recipe["location"])
         state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")
@@ -208,7 +234,8 @@ def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
 @dataclass(frozen=True, slots=True)
 class SourceRun:
     """A run of a source. `counts` says how many entities it added, changed and so on, `report` why
-    it failed. `status` is one of DataHub's: RUNNING, SUCCESS, FAILURE, CANCELLED."""
+    it failed. `status` is one of DataHub's: RUNNING, SUCCESS, FAILURE, CANCELLED. `drift` is how
+    tables changed since the run before, the first thousand."""
 
     id: str
     status: str
@@ -216,6 +243,7 @@ class SourceRun:
     duration_millis: int | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     report: str = ""
+    drift: tuple[DriftEntry, ...] = ()
 
     def input_proposal(self, source: ConfiguredSource) -> Proposal:
         """Return the change that says that the run was asked for."""
@@ -238,9 +266,13 @@ class SourceRun:
         if self.duration_millis is not None:
             value["durationMs"] = self.duration_millis
         if self.counts:
+            held: dict[str, Any] = dict(self.counts)
+            if self.drift:
+                held["drift"] = len(self.drift)
+                held["schema_changes"] = [one.to_json() for one in self.drift[:_MOST_CHANGES]]
             value["structuredReport"] = {
                 "type": "CLI_INGEST",
-                "serializedValue": orjson.dumps(dict(self.counts)).decode(),
+                "serializedValue": orjson.dumps(held).decode(),
                 "contentType": "application/json",
             }
         return Proposal(Urn.of(_RUN, self.id), _RESULT, value)
@@ -256,10 +288,12 @@ def _parse_run(entity: Entity) -> SourceRun:
     asked, result = entity.raw(_INPUT) or {}, entity.raw(_RESULT) or {}
     started = result.get("startTimeMs") or asked.get("requestedAt") or 0
     counts: dict[str, int] = {}
+    drift: tuple[DriftEntry, ...] = ()
     report = result.get("structuredReport") or {}
     if asked.get("executorId") == _EXECUTOR and report.get("serializedValue"):
         held = orjson.loads(report["serializedValue"])
         counts = {str(name): number for name, number in held.items() if isinstance(number, int)}
+        drift = tuple(DriftEntry.of(one) for one in held.get("schema_changes") or ())
     return SourceRun(
         entity.urn.name,
         str(result.get("status") or "RUNNING"),
@@ -267,6 +301,7 @@ def _parse_run(entity: Entity) -> SourceRun:
         result.get("durationMs"),
         counts,
         str(result.get("report") or "") if asked.get("executorId") == _EXECUTOR else "",
+        drift,
     )
 
 
@@ -283,6 +318,6 @@ def claimed_by_others(
     return {
         urn: other.name
         for other in sources
-        if other.is_own and other.name != name
+        if other.is_own and other.name != name and not other.is_supplement
         for urn in other.state.seen.keys() & wanted
     }

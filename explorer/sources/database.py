@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from explorer.errors import CatalogError, InvalidInput, MissingExtra, Unreachable
 from explorer.sources.datasets import DATABASE, SCHEMA, DatasetWriter
+from explorer.sources.profile import MOST_ROWS, SCALARS, Profiler, Sample, interrupted_after
 from explorer.sources.source import (
-    Column,
-    ForeignKey,
+    ColumnDefinition,
+    ForeignKeyDefinition,
     Inventory,
     Progress,
     SkippedPart,
     SourceOptions,
     TableDefinition,
+    open_value,
     read_text,
 )
 from explorer.sources.sql_lineage import add_tables
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import ReflectedColumn, TableKey
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["PASSWORD_VARIABLE", "Database", "WrongPassword", "sqlite_file"]
+__all__ = ["PASSWORD_VARIABLE", "Database", "WrongPassword", "open_engine", "sqlite_file"]
 
 PASSWORD_VARIABLE: Final = "CATALOG_SOURCE_PASSWORD"  # noqa: S105
 """The environment variable with the password of a database whose URL has none."""
@@ -98,9 +100,18 @@ _REFUSED: Final = re.compile(
     r"password|authentication|access denied|login failed|not authorized|invalid credentials",
     re.IGNORECASE,
 )
-_SECRET: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 _SECONDS: Final = 15
+
+
+def open_engine(engine: "Engine", options: SourceOptions) -> "Database":
+    """Return the source of the database that an engine of SQLAlchemy connects to."""
+    database, file = engine.url.database or "", None
+    if engine.dialect.name == "sqlite":
+        path = database.removeprefix("file:").partition("?")[0]
+        file = Path("memory") if path in ("", ":memory:") else Path(path).resolve()
+    location = engine.url.render_as_string(hide_password=False)
+    return Database(location, options, file=file, engine=engine)
 
 
 def sqlite_file(path: Path, options: SourceOptions) -> "Database":
@@ -113,7 +124,7 @@ class Database:
 
     `location` is a URL as SQLAlchemy takes it. `${NAME}` in it stands for an environment variable.
     A password in it is used and not told to anybody. `password` is one that was asked for; `file`
-    is that of SQLite.
+    is that of SQLite. An `engine` is used as it is, and not disposed of.
     """
 
     def __init__(
@@ -123,10 +134,12 @@ class Database:
         password: str | None = None,
         *,
         file: Path | None = None,
+        engine: "Engine | None" = None,
     ) -> None:
         self._sqlalchemy = _import_sqlalchemy()
         self._options = options
         self._file = file or Path()
+        self._given = engine
         self._written = self._parse(location)
         self._url = self._parse(_VARIABLE.sub(_variable, location))
         password = password or (
@@ -150,14 +163,14 @@ class Database:
             url = self._sqlalchemy.URL.create(
                 url.drivername, url.username, None, url.host, url.port, url.database, url.query
             )
-        open_query = {
-            name: value
-            for name, value in url.query.items()
-            if not _SECRET.search(name) or _VARIABLE.fullmatch(str(value))
-        }
-        shown = url.set(query=open_query).render_as_string(hide_password=False)
+        open_query: dict[str, tuple[str, ...]] = {}
+        for name, value in url.query.items():
+            values = (value,) if isinstance(value, str) else value
+            shown = tuple(one for text in values if (one := open_value(name, text)) is not None)
+            open_query |= {name: shown} if shown else {}
+        location: str = url.set(query=open_query).render_as_string(hide_password=False)
         # A reference to a variable, which is no secret, is kept readable.
-        return shown.replace("%24%7B", "${").replace("%7D", "}")
+        return location.replace("%24%7B", "${").replace("%7D", "}")
 
     @property
     def holds_secret(self) -> bool:
@@ -184,6 +197,12 @@ class Database:
                 f"the address of the {scheme} database cannot be read; it is written as "
                 f"{scheme}://user@host:port/database"
             ) from None
+        if "@" in (url.host or ""):
+            # What is before the first of two is a part of the password only.
+            raise InvalidInput(
+                f"the address of the {url.drivername} database has two @: write the one in the "
+                "user's name or password as %40"
+            )
         return url
 
     def read(self, progress: Progress) -> Inventory:
@@ -210,9 +229,12 @@ class Database:
         except (errors.SQLAlchemyError, NotImplementedError) as error:
             raise InvalidInput(f"{self.location} cannot be read: {_reason(error)}") from error
         finally:
-            engine.dispose()
+            if self._given is None:
+                engine.dispose()
 
     def _engine(self) -> "Engine":
+        if self._given is not None:
+            return self._given
         errors = self._sqlalchemy.exc
         url, arguments = self._url, {}
         if self._dialect == "sqlite":
@@ -355,8 +377,59 @@ class _Reader:
         if failures and not tables:
             # It is not a schema that cannot be read but the database.
             raise failures[0]
+        self._profile(tables, writer.inventory, progress)
         add_tables(writer, tables, self.dialect)
         return writer.inventory
+
+    def _profile(
+        self, tables: Sequence[TableDefinition], inventory: Inventory, progress: Progress
+    ) -> None:
+        if not self.options.profile:
+            return
+        profiler = Profiler(self.options, inventory)
+        driver: Any = self.connection.connection.driver_connection
+        named = next((one for one in ("interrupt", "cancel") if hasattr(driver, one)), None)
+        interrupt: Callable[[], Any] = getattr(driver, named) if named else lambda: None
+        for done, table in enumerate(tables, start=1):
+            try:
+                with interrupted_after(interrupt):
+                    profiler.profile(table, self._sample(table))
+            except self._errors() as error:
+                self._undo(error)
+                reason = f"not profiled: {_reason(error)}"
+                inventory.skipped.append(SkippedPart(".".join(table.path), reason))
+            progress("profiles", done, len(tables))
+
+    def _sample(self, table: TableDefinition) -> Sample:
+        """Return what reads rows of a table: all, the first, or where the database can, some of
+        all over."""
+        from sqlalchemy import Column as Selected
+        from sqlalchemy import MetaData, Table, case, func, literal_column, select
+
+        schema = None if self.dialect == "sqlite" else table.path[-2]
+        rows = table.row_count or 0
+        scalars = {one.path for one in table.columns or () if one.kind in SCALARS}
+
+        def read(names: Sequence[str]) -> Iterator[Sequence[Any]]:
+            source: Any = Table(
+                table.path[-1], MetaData(), *(Selected(one) for one in names), schema=schema
+            )
+            if rows > 2 * MOST_ROWS and self.dialect == "postgresql":
+                source = source.tablesample(
+                    func.system(min(100, 120 * MOST_ROWS / rows)), seed=literal_column("42")
+                )
+            # Of documents, lists and bytes only whether they are there: they can be large.
+            selected = (
+                one if one.name in scalars else case((one.is_not(None), 1)).label(one.name)
+                for one in source.c
+            )
+            query = select(*selected).limit(MOST_ROWS + 1)
+            streamed = self.connection.execution_options(stream_results=True, max_row_buffer=5_000)
+            with streamed.execute(query) as result:
+                for row in result:
+                    yield tuple(row)
+
+        return read
 
     def _errors(self) -> tuple[type[Exception], ...]:
         """Return what is raised where a part of the database cannot be read."""
@@ -460,9 +533,9 @@ class _Reader:
                     skipped.append(SkippedPart(subject, f"no definition: {_reason(error)}"))
             yield table
 
-    def _column(self, reflected: "ReflectedColumn", native: str | None) -> Column:
+    def _column(self, reflected: "ReflectedColumn", native: str | None) -> ColumnDefinition:
         kind = reflected["type"]
-        return Column(
+        return ColumnDefinition(
             reflected["name"],
             native if native is not None else _native_type(kind, self.connection),
             _model_type(kind),
@@ -504,7 +577,11 @@ class _Reader:
             except self._errors() as error:
                 self._undo(error)
             return lambda schema, table: found.get((schema or "", table.path[-1]), (None, None))
-        if self.dialect == "sqlite" and self.file.stat().st_size <= _COUNTED_BYTES:
+        if (
+            self.dialect == "sqlite"
+            and self.file.is_file()
+            and self.file.stat().st_size <= _COUNTED_BYTES
+        ):
             return self._count
         return lambda _schema, _table: (None, None)
 
@@ -573,7 +650,7 @@ class _Details:
         """Return the columns of a table's primary key."""
         return tuple((self._primary.get(name) or {}).get("constrained_columns") or ())
 
-    def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKey]:
+    def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKeyDefinition]:
         """Yield the foreign keys of a table in the container of that path."""
         for key in self._foreign.get(name) or ():
             own, other = tuple(key["constrained_columns"]), tuple(key["referred_columns"])
@@ -582,7 +659,7 @@ class _Details:
             # SQLite leaves out the columns of a key that refers to a primary key.
             other = other or self.primary_key(key["referred_table"])
             named = key.get("name") or f"{name}_{'_'.join(own)}_fkey"
-            yield ForeignKey(named, own, table, other)
+            yield ForeignKeyDefinition(named, own, table, other)
 
 
 def _by_name(found: "Mapping[TableKey, Any]") -> dict[str, Any]:

@@ -10,7 +10,13 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.column_lineage import column_urn
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.sources.source import Column, Inventory, SkippedPart, SourceOptions, TableDefinition
+from explorer.sources.source import (
+    ColumnDefinition,
+    Inventory,
+    SkippedPart,
+    SourceOptions,
+    TableDefinition,
+)
 
 __all__ = [
     "ColumnSources",
@@ -24,6 +30,7 @@ __all__ = [
 _SCHEMA: Final = "com.linkedin.schema."
 _UNKNOWN_STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
 _MOST_VIEW_BYTES: Final = 1 << 20
+_VIEWS: Final = frozenset(("View", "Materialized View"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class ColumnSources:
     upstreams: tuple[tuple[Urn, str], ...]
 
 
-def column_aspect(column: Column, *, is_key: bool = False, **more: Any) -> dict[str, Any]:
+def column_aspect(column: ColumnDefinition, *, is_key: bool = False, **more: Any) -> dict[str, Any]:
     """Return a field of the aspect `schemaMetadata`; `more` are further parts of it."""
     value: dict[str, Any] = {
         "fieldPath": column.path,
@@ -137,6 +144,12 @@ class DatasetWriter:
         for depth in range(1, len(table.path)):
             self.add_container(table.path[:depth])
         self.inventory.proposals += self._table(table, upstreams, columns)
+        unread = {"schemaMetadata"} if table.columns is None else set()
+        if table.subtype in _VIEWS and not table.definition:
+            # A view has a definition; who may not see it knows nothing of it.
+            unread |= {"viewProperties", "upstreamLineage"}
+        if unread:
+            self.inventory.unread[self.dataset(table.path)] = unread
         self.inventory.count(table.subtype.lower())
         self.inventory.count("column", len(table.columns or ()))
 
@@ -214,7 +227,7 @@ class DatasetWriter:
             }
         if upstreams:
             aspects["upstreamLineage"] = lineage_aspect(urn, upstreams, columns)
-        if table.row_count is not None or table.size_bytes is not None:
+        if table.field_profiles or table.row_count is not None or table.size_bytes is not None:
             aspects["datasetProfile"] = _profile(table)
         for name, value in aspects.items():
             yield Proposal(urn, name, value)
@@ -254,7 +267,14 @@ def _profile(table: TableDefinition) -> dict[str, Any]:
         "columnCount": None if table.columns is None else len(table.columns),
         "sizeInBytes": table.size_bytes,
     }
-    return {name: number for name, number in known.items() if number is not None}
+    profile: dict[str, Any] = {name: one for name, one in known.items() if one is not None}
+    if table.field_profiles:
+        profile["fieldProfiles"] = list(table.field_profiles)
+    if table.sampled_rows is not None:
+        # The whole table, told by a part of its rows.
+        part = f"SAMPLE ({table.sampled_rows:,} rows)"
+        profile["partitionSpec"] = {"type": "FULL_TABLE", "partition": part}
+    return profile
 
 
 # The characters that DataHub's connectors encode in a name.

@@ -21,14 +21,14 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources.datasets import ColumnSources, column_aspect, datahub_guid, lineage_aspect
 from explorer.sources.source import (
-    Column,
+    ColumnDefinition,
     Inventory,
     Progress,
     SkippedPart,
     SourceOptions,
     read_text,
 )
-from explorer.sources.sql_lineage import QueryLineage, Tables, read_lineage
+from explorer.sources.sql_lineage import KnownTables, QueryLineage, read_lineage
 from explorer.stewardship.dbt_project import artifact_path, read_file, read_settings, strings_in
 
 __all__ = ["DbtArtifacts"]
@@ -234,7 +234,7 @@ class _Reader:
         """Return the lineage of every model whose SQL is understood, what is upstream first, so
         that columns which no catalog has are known from the SQL that makes them."""
         found: dict[str, QueryLineage] = {}
-        tables = Tables((node.relation, node.columns) for node in nodes.values())
+        tables = KnownTables((node.relation, node.columns) for node in nodes.values())
         graph = {
             key: [one for one in node.upstreams if one in nodes] for key, node in nodes.items()
         }
@@ -337,7 +337,7 @@ class _Reader:
             native, comment = node.types.get(name, (str(said.get("data_type") or ""), None))
             text = read_text(said.get("description")) or read_text(comment)
             labels = _labels(said)
-            column = Column(name, native, _model_type(native), description=text)
+            column = ColumnDefinition(name, native, _model_type(native), description=text)
             fields.append(
                 column_aspect(
                     column,

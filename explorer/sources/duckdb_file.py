@@ -5,7 +5,7 @@ lacks, and knows neither its nested types nor its comments.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from explorer.errors import InUse, InvalidInput, MissingExtra
 from explorer.sources.datasets import DatasetWriter
+from explorer.sources.profile import MOST_ROWS, Profiler, Sample, interrupted_after
 from explorer.sources.source import (
-    Column,
-    ForeignKey,
+    ColumnDefinition,
+    ForeignKeyDefinition,
     Inventory,
     Progress,
     SkippedPart,
@@ -27,10 +28,10 @@ from explorer.sources.source import (
 from explorer.sources.sql_lineage import add_tables
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from duckdb.sqltypes import DuckDBPyType
 
-__all__ = ["DuckDbFile", "columns_of", "import_duckdb"]
+__all__ = ["DuckDbFile", "InMemoryTable", "columns_of", "import_duckdb", "sample_rows"]
 
 _KINDS: Final = {
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "Number"),
@@ -63,13 +64,13 @@ def import_duckdb(what: str) -> Any:
 
 def columns_of(
     name: str, kind: "DuckDBPyType", *, is_nullable: bool = True, description: str | None = None
-) -> Iterator[Column]:
+) -> Iterator[ColumnDefinition]:
     """Yield a column, and below it the fields of a struct with dotted paths."""
-    yield Column(name, str(kind), _model_type(kind), is_nullable, description)
+    yield ColumnDefinition(name, str(kind), _model_type(kind), is_nullable, description)
     yield from _nested(name, kind, 0)
 
 
-def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[Column]:
+def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[ColumnDefinition]:
     if depth >= _DEEPEST:
         return
     if kind.id in ("list", "array"):
@@ -77,7 +78,9 @@ def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[Column]:
         yield from _nested(path, _children(kind)[0][1], depth + 1)
     elif kind.id == "struct":
         for field, inner in _children(kind):
-            yield Column(f"{path}.{field}", str(inner), _model_type(inner), is_nested=True)
+            yield ColumnDefinition(
+                f"{path}.{field}", str(inner), _model_type(inner), is_nested=True
+            )
             yield from _nested(f"{path}.{field}", inner, depth + 1)
 
 
@@ -140,8 +143,15 @@ class DuckDbFile:
                 for table in _tables(connection, database, writer.inventory.skipped)
                 if table.path[1] in names
             ]
-        for done, _ in enumerate(tables, start=1):
-            progress("tables", done, len(tables))
+            profiler = Profiler(self.options, writer.inventory)
+            for done, table in enumerate(tables, start=1):
+                try:
+                    with interrupted_after(connection.interrupt):
+                        profiler.profile(table, _sample(connection, table))
+                except import_duckdb("profiling").Error as error:
+                    reason = f"not profiled: {' '.join(str(error).split())}"
+                    writer.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
+                progress("tables", done, len(tables))
         add_tables(writer, tables, "duckdb")
         return writer.inventory
 
@@ -162,6 +172,81 @@ class DuckDbFile:
                 ) from error
             raise InvalidInput(f"{self.path} cannot be read: {reason}") from error
 
+
+def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:
+    return lambda names: sample_rows(
+        connection, ".".join(map(quoted, table.path)), names, table.row_count
+    )
+
+
+def quoted(name: str) -> str:
+    """Return a name as DuckDB's SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sample_rows(
+    connection: "DuckDBPyConnection",
+    relation: str,
+    names: Sequence[str],
+    row_count: int | None,
+    values: Sequence[Any] = (),
+) -> Iterator[Sequence[Any]]:
+    """Yield rows of a relation: all, or of one that has many more about as many as are profiled,
+    the same each time."""
+    part = ""
+    if row_count is not None and row_count > 2 * MOST_ROWS:
+        share = 120 * MOST_ROWS / row_count
+        part = f" using sample {share:.4f} percent (bernoulli, 42)"
+    chosen = ", ".join(map(quoted, names))
+    query = f"select {chosen} from {relation}{part} limit {MOST_ROWS + 1}"
+    cursor = connection.execute(query, list(values))
+    while rows := cursor.fetchmany(_FETCHED):
+        yield from rows
+
+
+_FETCHED: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryTable:
+    """A source of one table that lies in a program's memory: a relation of DuckDB, or what DuckDB
+    makes of a data frame. `kind` is its platform."""
+
+    name: str
+    relation: "DuckDBPyRelation"
+    options: SourceOptions
+    kind: str
+    row_count: int | None = None
+
+    @property
+    def location(self) -> str:
+        """A name for where it is, at which nothing can be opened again."""
+        return f"{IN_MEMORY}{self.name}"
+
+    @property
+    def default_name(self) -> str:
+        """The table's name."""
+        return self.name
+
+    def read(self, progress: Progress) -> Inventory:
+        """Return the table with its columns; of its rows only what is asked to be measured."""
+        writer = DatasetWriter(self.kind, self.options, ())
+        listed = zip(self.relation.columns, self.relation.types, strict=True)
+        columns = [one for name, kind in listed for one in columns_of(name, kind)]
+        table = TableDefinition((self.name,), "Table", columns, row_count=self.row_count)
+        Profiler(self.options, writer.inventory).profile(table, self._rows)
+        writer.add(table)
+        progress("tables", 1, 1)
+        return writer.inventory
+
+    def _rows(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
+        relation: Any = self.relation
+        chosen = relation.project(", ".join(map(quoted, names))).limit(MOST_ROWS + 1)
+        yield from chosen.fetchall()
+
+
+IN_MEMORY: Final = "memory:"
+"""What the locations of sources begin with that lie in a program's memory."""
 
 _Key = tuple[str, str]
 
@@ -195,7 +280,7 @@ def _tables(
             description=read_text(comment),
             definition=read_text(sql),
         )
-    columns: defaultdict[_Key, list[Column]] = defaultdict(list)
+    columns: defaultdict[_Key, list[ColumnDefinition]] = defaultdict(list)
     for schema, table, name, comment, is_nullable, written in rows(
         "select schema_name, table_name, column_name, comment, is_nullable, data_type"
         f" from duckdb_columns() {here} and not internal order by table_oid, column_index"
@@ -205,7 +290,7 @@ def _tables(
         except duckdb.Error:
             # An enum that has a name.
             columns[schema, table].append(
-                Column(name, written, "Enum", bool(is_nullable), read_text(comment))
+                ColumnDefinition(name, written, "Enum", bool(is_nullable), read_text(comment))
             )
             continue
         columns[schema, table] += columns_of(
@@ -235,5 +320,5 @@ def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> No
         elif kind == "FOREIGN KEY":
             # DuckDB has none across schemas.
             other = (*table.path[:-1], referenced)
-            key = ForeignKey(label, tuple(own), other, tuple(others))
+            key = ForeignKeyDefinition(label, tuple(own), other, tuple(others))
             table.foreign_keys = (*table.foreign_keys, key)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.errors import InvalidInput
 from explorer.sources.datasets import FOLDER, DatasetWriter
-from explorer.sources.duckdb_file import columns_of, import_duckdb
+from explorer.sources.duckdb_file import columns_of, import_duckdb, sample_rows
+from explorer.sources.profile import Profiler, Sample, interrupted_after
 from explorer.sources.source import (
-    Column,
+    ColumnDefinition,
     Inventory,
     Progress,
     SkippedPart,
@@ -52,6 +53,11 @@ _READERS: Final[dict[Format, str]] = {
         "read_json($1, format = 'newline_delimited', hive_partitioning = $2, union_by_name = true)"
     ),
 }
+# The lines below the first of an error of DuckDB that say what is wrong with a CSV file.
+_CSV_WORDS: Final = (
+    *("Error when converting column", "Expected Number of Columns", "It was not possible"),
+    "Value with unterminated quote",
+)
 _GLOB: Final = re.compile(r"[*?\[]")
 # So many files of a CSV or JSON table are looked into; of Parquet tables all are.
 _MOST_SNIFFED: Final = 20
@@ -116,14 +122,23 @@ class FileFolder:
             tables = _Finder(root, writer).find()
         else:
             raise InvalidInput(f"there is no {self.path}")
+        profiler = Profiler(self.options, writer.inventory)
         with duckdb.connect(":memory:") as connection:
             for done, table in enumerate(tables):
                 progress("files", done, len(tables))
                 try:
-                    writer.add(_described(connection, table))
+                    described = _described(connection, table)
+                    try:
+                        with interrupted_after(connection.interrupt):
+                            sample = _sample(connection, table, described.row_count)
+                            profiler.profile(described, sample)
+                    except duckdb.Error as error:
+                        reason = f"not profiled: {_reason(error)}"
+                        skipped = SkippedPart("/".join(table.path), reason)
+                        writer.inventory.skipped.append(skipped)
+                    writer.add(described)
                 except (duckdb.Error, OSError, RuntimeError) as error:
-                    # Without the query, which DuckDB shows below.
-                    reason = " ".join(str(error).partition("\nLINE ")[0].split())
+                    reason = _reason(error)
                     name = writer.dataset(table.path).name
                     writer.inventory.skipped.append(SkippedPart("/".join(table.path), reason, name))
         progress("files", len(tables), len(tables))
@@ -203,6 +218,21 @@ class _Finder:
         self.writer.inventory.skipped.append(SkippedPart("/".join(path), reason, prefix))
 
 
+def _reason(error: Exception) -> str:
+    """Return DuckDB's own words without the query, which it shows below; of a CSV file neither the
+    row nor how DuckDB reads such files."""
+    first, *rest = str(error).partition("\nLINE ")[0].splitlines() or [type(error).__name__]
+    if "CSV" in first or "sniffing" in first:
+        rest = [one for one in rest if one.startswith(_CSV_WORDS)]
+    return " ".join(" ".join((first, *rest)).split())
+
+
+def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | None) -> Sample:
+    files: list[Any] = [[str(one) for one in table.files], bool(table.keys)]
+    relation = _READERS[table.format]
+    return lambda names: sample_rows(connection, relation, names, row_count, files)
+
+
 def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
     odd = next((one for one in table.files if _GLOB.search(str(one))), None)
     if odd is not None:
@@ -231,13 +261,13 @@ def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefiniti
     )
 
 
-def _columns(described: Iterable[Sequence[Any]], keys: Sequence[str]) -> Iterator[Column]:
+def _columns(described: Iterable[Sequence[Any]], keys: Sequence[str]) -> Iterator[ColumnDefinition]:
     import duckdb
 
     for name, kind, *_ in described:
         if name in keys:
             (column,) = columns_of(name, duckdb.sqltype(kind))
-            yield Column(name, column.native_type, column.kind, is_partition_key=True)
+            yield ColumnDefinition(name, column.native_type, column.kind, is_partition_key=True)
         else:
             yield from columns_of(name, duckdb.sqltype(kind))
 

@@ -1,30 +1,152 @@
 """Which source a location is: by the scheme of a URL, or by what a file or folder holds."""
 
+import os
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from explorer.errors import InvalidInput, StorageFault
-from explorer.sources.source import Source, SourceOptions
+from explorer.sources.duckdb_file import IN_MEMORY, InMemoryTable, import_duckdb
+from explorer.sources.source import Source, SourceOptions, open_value
 
-__all__ = ["open_source"]
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+__all__ = ["LocalSource", "find_local_sources", "open_object", "open_source"]
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+_.-]*://", re.IGNORECASE)
+# The host, port and database before the parameters of an address that names no user.
+_PLACE: Final = re.compile(r"[^?:@]*(:\d+)?(/[^?]*)?\?[\w.-]+=")
 _SQLITE: Final = b"SQLite format 3\0"
 # After a checksum of eight bytes.
 _DUCKDB: Final = b"DUCK"
+_MOST_FILES: Final = 2_000
+_LAKE: Final = frozenset({".parquet", ".csv", ".tsv", ".jsonl", ".ndjson"})
+_SOCKETS: Final = ("/var/run/postgresql", "/tmp")  # noqa: S108 - where PostgreSQL listens
+_MYSQL_SOCKETS: Final = ("/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock")  # noqa: S108
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource:
+    """A source that was found on this machine: where it is, how that is known, and the password
+    that was found with it."""
+
+    location: str
+    known_from: str
+    password: str | None = field(default=None, repr=False)
+
+
+def find_local_sources(folder: Path) -> Iterator[LocalSource]:
+    """Yield the sources that can be seen from a folder: `DATABASE_URL`, a dbt project that it is or
+    lies in or holds, databases in files in it and one folder below, files with data, and servers
+    that listen on this machine. Nothing is opened but the beginning of files."""
+    if (address := os.environ.get("DATABASE_URL", "")) and _SCHEME.match(address):
+        yield _without_password(address)
+    folder = folder.resolve()
+    for project in (folder, *folder.parents):
+        if (project / "dbt_project.yml").is_file():
+            yield LocalSource(str(project), "a dbt project")
+            break
+    has_data = False
+    for path in islice(_files_near(folder), _MOST_FILES):
+        if path.name == "dbt_project.yml" and path.parent != folder:
+            yield LocalSource(str(path.parent), "a dbt project")
+        elif path.suffix.lower() in _LAKE:
+            has_data = has_data or path.parent == folder
+        elif (kind := _database_kind(path)) is not None:
+            yield LocalSource(str(path), kind)
+    if has_data:
+        yield LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")
+    yield from _local_servers()
+
+
+def _without_password(address: str) -> LocalSource:
+    """Return the source at the address of `DATABASE_URL`, written as SQLAlchemy takes it. Signs in
+    its password that stand for something else in an address belong to it all the same."""
+    scheme, _, rest = address.partition("://")
+    head, mark, query = rest.partition("?")
+    if "@" in query and "@" not in head and not _PLACE.match(rest):
+        user, at, rest = rest.rpartition("@")
+        head, mark, query = rest.partition("?")
+        head = f"{user}{at}{head}"
+    user, at, place = head.rpartition("@")
+    name, _, password = user.partition(":")
+    password = unquote(password)
+    given = parse_qsl(query, keep_blank_values=True)
+    shown = [(key, one) for key, value in given if (one := open_value(key, value)) is not None]
+    if shown != given:
+        password = password or dict(given).get("password", "")
+        query = urlencode(shown)
+    scheme = "postgresql" if scheme == "postgres" else scheme
+    location = f"{scheme}://{name}{at}{place}{mark if query else ''}{query}"
+    return LocalSource(location, "DATABASE_URL", password or None)
+
+
+def _files_near(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and in the folders in it, by name; hidden ones are left out."""
+    try:
+        found = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+    except OSError:
+        return
+    yield from (one for one in found if one.is_file())
+    for below in found:
+        if below.is_dir():
+            try:
+                yield from sorted(one for one in below.iterdir() if one.is_file())
+            except OSError:
+                continue
+
+
+def _database_kind(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return None
+    if start.startswith(_SQLITE):
+        return "an SQLite database"
+    return "a DuckDB database" if start[8:12] == _DUCKDB else None
+
+
+def _local_servers() -> Iterator[LocalSource]:
+    name = os.environ.get("PGDATABASE") or "postgres"
+    for place in _SOCKETS:
+        try:
+            ports = sorted(one.name.rpartition(".")[2] for one in Path(place).glob(".s.PGSQL.*"))
+        except OSError:
+            continue
+        for port in ports:
+            if port.isdigit():
+                address = f"postgresql+psycopg:///{name}?host={place}&port={port}"
+                yield LocalSource(address, "PostgreSQL on this machine")
+    for socket in _MYSQL_SOCKETS:
+        if Path(socket).is_socket():
+            address = f"mysql+pymysql://root@localhost/?unix_socket={socket}"
+            yield LocalSource(address, "MySQL on this machine")
 
 
 def open_source(location: str, options: SourceOptions, password: str | None = None) -> Source:
-    """Return the source at a location; nothing of it is read but the beginning of a file.
+    """Return the source at a location; nothing of it is read but the beginning of a file. With a
+    dialect it is a log of queries.
 
     Raises `InvalidInput` where nothing is there, or nothing that is known, and `MissingExtra`
     where what reads it is not installed.
     """
+    if location.startswith(IN_MEMORY):
+        name = location.removeprefix(IN_MEMORY)
+        raise InvalidInput(f"{name} lay in a notebook's memory: add it there again, as cat.add(…)")
     if _SCHEME.match(location):
         return _open_url(location, options, password)
     path = Path(location).expanduser()
     try:
+        if options.dialect is not None and path.exists():
+            from explorer.sources.query_log import QueryLog
+
+            return QueryLog(path, options)
         if path.is_dir():
             return _open_folder(path, options)
         if not path.exists():
@@ -35,6 +157,39 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
         return _open_file(path, options)
     except OSError as error:
         raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+
+
+def open_object(what: object, name: str | None, options: SourceOptions) -> Source:
+    """Return the source of a path or URL, an engine of SQLAlchemy, a relation of DuckDB, or a data
+    frame of pandas, Polars or Arrow. The last two need a name.
+
+    Raises `InvalidInput` for anything else, and as `open_source` does.
+    """
+    if isinstance(what, str | Path):
+        return open_source(str(what), options)
+    package = type(what).__module__.lstrip("_").partition(".")[0]
+    if package == "sqlalchemy" and hasattr(what, "connect") and hasattr(what, "url"):
+        from explorer.sources.database import open_engine
+
+        return open_engine(cast("Engine", what), options)
+    kinds = {"duckdb": "DuckDBPyRelation", "pandas": "DataFrame", "polars": "DataFrame"}
+    kinds["pyarrow"] = "Table"
+    if kinds.get(package) != type(what).__name__:
+        raise InvalidInput(
+            f"a {type(what).__name__} cannot be added: give a path, a URL, an engine of "
+            "SQLAlchemy, a relation of DuckDB or a data frame"
+        )
+    if name is None:
+        raise InvalidInput(f"a {type(what).__name__} needs a name: cat.add(…, name='orders')")
+    duckdb = import_duckdb("adding a data frame")
+    frame: Any = what
+    if package == "duckdb":
+        return InMemoryTable(name, frame, options, package)
+    if package == "pandas":
+        relation = duckdb.from_df(frame.rename(columns=str))
+    else:
+        relation = duckdb.from_arrow(frame.to_arrow() if package == "polars" else frame)
+    return InMemoryTable(name, relation, options, package, len(frame))
 
 
 def _open_url(location: str, options: SourceOptions, password: str | None) -> Source:
@@ -81,6 +236,8 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
 
     if file_format(path):
         return FileFolder(path, options)
+    if path.suffix.lower() == ".sql":
+        raise InvalidInput(f"{path} has SQL: give its --dialect, such as snowflake or postgres")
     raise InvalidInput(
         f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
         "JSON lines"

@@ -9,7 +9,7 @@ import secrets
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby, islice
@@ -20,7 +20,7 @@ import orjson
 from explorer.client import Catalog
 from explorer.client.entity import Entity
 from explorer.client.records import RefusedChange
-from explorer.errors import CatalogError, InvalidInput
+from explorer.errors import CatalogError, InvalidInput, StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources.configured import (
@@ -33,6 +33,8 @@ from explorer.sources.configured import (
     read_sources,
     run_urns,
 )
+from explorer.sources.drift import DriftEntry, schema_changes
+from explorer.sources.query_log import QueryLog
 from explorer.sources.source import Inventory, Progress, Source, SourceOptions
 
 __all__ = [
@@ -50,7 +52,7 @@ Effect = Literal["new", "changed", "back", "unchanged", "gone"]
 
 _BATCH: Final = 1_000
 _GUARDED_SHARE: Final = 0.8
-_MEASURED: Final = frozenset({"datasetProfile", "assertionRunEvent"})
+_MEASURED: Final = frozenset({"datasetProfile", "datasetUsageStatistics", "assertionRunEvent"})
 # Lists to which people add as well: what a source says is added, and nothing is taken away.
 _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "globalTags": ("tags", ("tag",)),
@@ -66,7 +68,8 @@ class ManyRemovals(InvalidInput):
 @dataclass(slots=True)
 class RunPlan:
     """What a run would change. `effects` says of each entity what happens to it, `writes` are the
-    changes in their order, `before` is the source as it was configured, None for a new one."""
+    changes in their order, `before` is the source as it was configured, None for a new one, and
+    `drift` is how its tables changed since."""
 
     source: ConfiguredSource
     inventory: Inventory
@@ -74,6 +77,7 @@ class RunPlan:
     effects: dict[Urn, Effect] = field(default_factory=dict)
     writes: list[Proposal] = field(default_factory=list)
     state: SeenState = field(default_factory=SeenState)
+    drift: list[DriftEntry] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -136,19 +140,37 @@ def plan_run(
     if before is not None and (not before.is_own or before.location != source.location):
         place = before.location or "DataHub's own ingestion"
         raise InvalidInput(f"there is a source {name} already, of {place}; give another --name")
+    if before is not None and before.kind != source.kind:
+        raise InvalidInput(
+            f"the source {name} reads {before.location} as {before.kind} and not as {source.kind}; "
+            "give the options that it was added with, or another --name"
+        )
     configured = ConfiguredSource.of(name, source, options)
     started = _now_millis()
     try:
-        inventory = source.read(progress)
-    except CatalogError as error:
+        if isinstance(source, QueryLog):
+            inventory = source.read(progress, catalog)
+        else:
+            inventory = source.read(progress)
+    except (CatalogError, OSError, EOFError, zlib.error) as error:
         if before is not None and not dry_run:
             run = SourceRun(_run_id(name, started), "FAILURE", started, report=str(error))
             _record(catalog, before, run)
-        raise
-    if before is None and not any(one.urn.entity_type == "dataset" for one in inventory.proposals):
+        if isinstance(error, CatalogError):
+            raise
+        # A file that is cut off, damaged or gone.
+        raise StorageFault(f"{source.location} cannot be read to its end: {error}") from error
+    if (
+        before is None
+        and not inventory.is_supplement
+        and not any(one.urn.entity_type == "dataset" for one in inventory.proposals)
+    ):
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
     plan = RunPlan(configured, inventory, before)
+    if inventory.is_supplement:
+        _compare_supplement(catalog, plan, progress)
+        return plan
     sources = read_sources(catalog)
     last = before.state if before else SeenState()
     _compare(catalog, plan, claimed_by_others(sources, name, last.seen), progress)
@@ -187,10 +209,19 @@ def _compare(
         stored = catalog.entities([urn for urn, _ in part], asked)
         for urn, changes in part:
             text = str(urn)
-            effect, writes, noted = _differences(stored.get(urn), changes, last.seen.get(text))
+            effect, writes, noted = _differences(
+                stored.get(urn),
+                changes,
+                last.seen.get(text),
+                unread=plan.inventory.unread.get(urn, ()),
+                # What the last run showed and is hidden now, a person has hidden.
+                shows=text not in last.seen or text in last.gone,
+            )
             plan.effects[urn] = effect
             plan.writes += writes
             seen[text] = noted
+            if plan.before is not None and _is_dataset(urn):
+                plan.drift += _drift(urn, effect, stored.get(urn), changes)
         done += len(part)
         progress("compared", done, total)
     stored = catalog.entities(gone, ["status"]) if gone else {}
@@ -199,9 +230,101 @@ def _compare(
         if entity is None or not entity.exists:
             continue
         plan.effects[urn] = "gone"
+        if _is_dataset(urn):
+            plan.drift.append(DriftEntry(str(urn), "table gone"))
         if not _is_removed(entity):
             plan.writes.append(Proposal(urn, "status", {"removed": True}))
     plan.state = SeenState(seen, (last.gone | set(gone)) - seen.keys())
+
+
+def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
+    """Find out what is said anew of entities that other sources brought. Lineage is added to what
+    they have; of what was measured only days are written that the catalog lacks or has less of."""
+    last = plan.before.state if plan.before else SeenState()
+    seen = dict(last.seen)
+    proposed = _by_entity(plan.inventory.proposals)
+    done, total = 0, len(proposed)
+    for part in _parts(proposed.items(), _BATCH):
+        stored = catalog.entities([urn for urn, _ in part], ["upstreamLineage", "status"])
+        for urn, changes in part:
+            entity, before = stored.get(urn), last.seen.get(str(urn))
+            if entity is None or not entity.exists or _is_removed(entity):
+                continue
+            kept = [one for one in changes if one.aspect not in _MEASURED]
+            kept = [
+                replace(one, value=_joined_lineage(entity.raw(one.aspect), one.value))
+                for one in kept
+            ]
+            _, writes, noted = _differences(entity, [*kept, *_measured(changes)], before)
+            writes = [one for one in writes if one.aspect not in _MEASURED and one.value]
+            if before is None or before.measured != noted.measured:
+                writes += _new_points(catalog, urn, _measured(changes))
+            plan.effects[urn] = "changed" if writes else "unchanged"
+            plan.writes += writes
+            seen[str(urn)] = noted
+        done += len(part)
+        progress("compared", done, total)
+    plan.state = SeenState(seen, last.gone)
+
+
+def _drift(
+    urn: Urn, effect: Effect, stored: Entity | None, changes: Iterable[Proposal]
+) -> Iterator[DriftEntry]:
+    if effect == "new":
+        yield DriftEntry(str(urn), "table new")
+    elif effect == "back":
+        yield DriftEntry(str(urn), "table back")
+    schema = next((one.value for one in changes if one.aspect == "schemaMetadata"), None)
+    if stored is not None and schema is not None:
+        yield from schema_changes(urn, stored.raw("schemaMetadata"), schema)
+
+
+def _measured(changes: Iterable[Proposal]) -> list[Proposal]:
+    return [one for one in changes if one.aspect in _MEASURED]
+
+
+def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[Proposal]:
+    """Return the days of use that the catalog lacks or has fewer queries of: a log may have the
+    second half of a day whose first half it had before."""
+    if not points:
+        return []
+    first, last = (points[at].value["timestampMillis"] / 1_000 for at in (0, -1))
+    series = catalog.timeseries(
+        urn,
+        points[0].aspect,
+        start=datetime.fromtimestamp(first, UTC),
+        end=datetime.fromtimestamp(last, UTC),
+    )
+    held = {one["timestampMillis"]: one for one in series.values}
+    return [
+        one
+        for one in points
+        if (there := held.get(one.value["timestampMillis"])) is None
+        or (
+            int(there.get("totalSqlQueries") or 0) <= one.value["totalSqlQueries"]
+            and _plain(there) | one.value != _plain(there)
+        )
+    ]
+
+
+def _joined_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
+    """Return lineage with what is there and is missing: upstreams, and of each column sources."""
+    if not held:
+        return value
+    tables = {one["dataset"] for one in held.get("upstreams") or ()}
+    fine = list(held.get("fineGrainedLineages") or ())
+    known: dict[str, set[str]] = {}
+    for one in fine:
+        for column in one.get("downstreams") or ():
+            known.setdefault(column, set()).update(one.get("upstreams") or ())
+    upstreams = [one for one in value["upstreams"] if one["dataset"] not in tables]
+    for one in value.get("fineGrainedLineages") or ():
+        (column,) = one["downstreams"]
+        missing = [urn for urn in one["upstreams"] if urn not in known.get(column, ())]
+        if missing:
+            fine.append({**one, "upstreams": missing})
+    joined = {**held, "upstreams": [*(held.get("upstreams") or ()), *upstreams]}
+    return joined | ({"fineGrainedLineages": fine} if fine else {})
 
 
 def _by_entity(proposals: Iterable[Proposal]) -> dict[Urn, list[Proposal]]:
@@ -239,22 +362,33 @@ def _is_removed(entity: Entity | None) -> bool:
 
 
 def _differences(
-    stored: Entity | None, proposals: Sequence[Proposal], last: SeenEntity | None
+    stored: Entity | None,
+    proposals: Sequence[Proposal],
+    last: SeenEntity | None,
+    *,
+    unread: Iterable[str] = (),
+    shows: bool = True,
 ) -> tuple[Effect, list[Proposal], SeenEntity]:
-    """Return what happens to an entity, the changes that make it so, and what is noted of it."""
+    """Return what happens to an entity, the changes that make it so, and what is noted of it.
+    Aspects that are `unread` stay as they are; a hidden one is shown again where that `shows`."""
     exists = stored is not None and stored.exists
+    before = last.given if last and exists else frozenset[str]()
     writes: list[Proposal] = []
     for one in proposals:
         if one.aspect in _MEASURED:
             continue
+        if one.aspect == "status" and _is_removed(stored) and not shows:
+            continue
         held = stored.raw(one.aspect) if stored else None
-        value = _with_shared(one.aspect, held, one.value)
-        if held is None or _plain(held) != _plain(value):
+        value = _with_shared(one.aspect, held, one.value, before)
+        if value is not None and (held is None or _plain(held) != _plain(value)):
             writes.append(replace(one, value=value))
     measured = [one for one in proposals if one.aspect in _MEASURED]
     checksum = zlib.crc32(orjson.dumps([one.value for one in measured])) if measured else None
-    aspects = tuple(sorted({one.aspect for one in proposals}))
-    noted = SeenEntity(aspects, checksum)
+    kept = set(last.aspects).intersection(unread) if last else set[str]()
+    aspects = tuple(sorted({one.aspect for one in proposals} | kept))
+    given = (text for one in proposals for text in _given(one.aspect, one.value))
+    noted = SeenEntity(aspects, checksum, frozenset(given))
     if last and stored:
         # What the source says no more, such as the definition of a view that is a table now.
         dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
@@ -279,19 +413,32 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _with_shared(aspect: str, held: Mapping[str, Any] | None, value: Any) -> Any:
-    """Return the value to write: of a list that people add to as well, what is there and is
-    missing."""
-    if aspect not in _SHARED or not held:
-        return value
+def _given(aspect: str, value: Any) -> dict[str, Any]:
+    """Return the elements of a list that people add to as well, each by the text that tells it from
+    others; nothing of another aspect."""
+    if aspect not in _SHARED or not value:
+        return {}
     name, keys = _SHARED[aspect]
+    return {
+        " ".join((aspect, *(str(one.get(key) or "") for key in keys))): one
+        for one in value.get(name) or ()
+    }
 
-    def key(element: Mapping[str, Any]) -> tuple[Any, ...]:
-        return tuple(element.get(one) for one in keys)
 
-    there = list(held.get(name) or ())
-    known = {key(one) for one in there}
-    return {**held, name: [*there, *(one for one in value[name] if key(one) not in known)]}
+def _with_shared(
+    aspect: str, held: Mapping[str, Any] | None, value: Any, before: Collection[str]
+) -> Any:
+    """Return the value to write: of a list that people add to as well, what is there and is
+    missing. What was given `before` and is there no more, a person has taken off. None where
+    nothing is added."""
+    if aspect not in _SHARED:
+        return value
+    name, _ = _SHARED[aspect]
+    there = _given(aspect, held)
+    added = [one for key, one in _given(aspect, value).items() if key not in {*there, *before}]
+    if not added:
+        return None
+    return {**(held or value), name: [*((held or {}).get(name) or ()), *added]}
 
 
 def run_source(
@@ -311,19 +458,31 @@ def run_source(
     # Before anything is written it is noted as this source's, also where the run is broken off.
     # What was measured is not noted yet, so that the next run writes it where this one did not.
     last = plan.before.state if plan.before else SeenState()
-    begun = {urn: replace(one, measured=None) for urn, one in plan.state.seen.items()}
+    # The same of owners, tags and terms: what was not written was not taken off by a person.
+    begun = {
+        urn: replace(one, measured=None, given=_before(last, urn))
+        for urn, one in plan.state.seen.items()
+    }
     noted = replace(plan.source, state=last.merged(SeenState(begun, plan.state.gone)))
     _record(catalog, noted, run)
     written, refused = 0, list[RefusedChange]()
     changes = [_of_run(one, run) for one in plan.writes]
+    merged = ("upstreamLineage",) if plan.inventory.is_supplement else tuple(_SHARED)
+    own = {(one.urn, one.aspect): one for one in plan.inventory.proposals if one.aspect in merged}
     try:
         for part in _parts(_whole_entities(changes), _BATCH):
             batch = [one for group in part for one in group]
-            report = catalog.ingest_batch(batch)
+            report = catalog.ingest_batch(_merged_again(catalog, plan, own, batch))
             written += report.written
             refused += report.refused
             progress("written", written + len(refused), len(changes))
-        _send(catalog, replace(plan.source, state=plan.state).proposal())
+        failed = {str(one.urn) for one in refused}
+        seen = {
+            urn: replace(one, given=_before(last, urn)) if urn in failed else one
+            for urn, one in plan.state.seen.items()
+        }
+        state = SeenState(seen, plan.state.gone)
+        _send(catalog, replace(plan.source, state=state).proposal())
     except BaseException as error:
         _finish(catalog, run, "FAILURE", plan, str(error) or "it was interrupted", written)
         raise
@@ -331,6 +490,41 @@ def run_source(
     report_lines += [f"{one.urn} {one.aspect} was refused: {one.reason}" for one in refused]
     _finish(catalog, run, "SUCCESS", plan, "\n".join(report_lines), written, len(refused))
     return RunOutcome(run.id, plan, written, tuple(refused))
+
+
+def _before(last: SeenState, urn: str) -> frozenset[str]:
+    return last.seen[urn].given if urn in last.seen else frozenset()
+
+
+def _merged_again(
+    catalog: Catalog,
+    plan: RunPlan,
+    own: Mapping[tuple[Urn, str], Proposal],
+    batch: Sequence[Proposal],
+) -> list[Proposal]:
+    """Return changes with those of lists that people add to as well made anew of what the catalog
+    has now: since the plan was made somebody may have written."""
+    merged = {(one.urn, one.aspect) for one in batch if one.change != "DELETE"} & own.keys()
+    if not merged:
+        return list(batch)
+    urns = sorted({urn for urn, _ in merged}, key=str)
+    stored = catalog.entities(urns, sorted({aspect for _, aspect in merged}))
+    last = plan.before.state if plan.before else SeenState()
+    found = list[Proposal]()
+    for one in batch:
+        if (key := (one.urn, one.aspect)) not in merged:
+            found.append(one)
+            continue
+        entity, value = stored.get(one.urn), own[key].value
+        held = entity.raw(one.aspect) if entity else None
+        if one.aspect in _SHARED:
+            before = _before(last, str(one.urn)) if entity and entity.exists else frozenset()
+            value = _with_shared(one.aspect, held, value, before)
+        else:
+            value = _joined_lineage(held, value)
+        if value is not None and (held is None or _plain(held) != _plain(value)):
+            found.append(replace(one, value=value))
+    return found
 
 
 def _whole_entities(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
@@ -357,7 +551,14 @@ def _finish(
     counts = {**plan.inventory.kinds, **plan.counts}
     counts |= {"written": written, "refused": refused, "skipped": len(plan.inventory.skipped)}
     duration = _now_millis() - run.started_millis
-    done = replace(run, status=status, duration_millis=duration, counts=counts, report=report)
+    done = replace(
+        run,
+        status=status,
+        duration_millis=duration,
+        counts=counts,
+        report=report,
+        drift=tuple(plan.drift),
+    )
     try:
         _send(catalog, done.result_proposal())
     except CatalogError:
@@ -396,7 +597,7 @@ class Removal:
 
 def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
     """Return what goes with a source; with `is_hard` also what had disappeared before."""
-    brought = dict.fromkeys(source.state.seen)
+    brought = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
         brought |= dict.fromkeys(sorted(source.state.gone))
     others = claimed_by_others(read_sources(catalog), source.name, brought)
@@ -426,6 +627,10 @@ def remove_source(
             done += 1
             progress(done, len(there))
     else:
+        # Where this is broken off, the next run shows again what it has hidden.
+        state = removal.source.state
+        hidden = state.gone | {str(urn) for urn in there}
+        _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())
         shown = [urn for urn in there if not _is_removed(stored[urn])]
         for part in _parts(shown, _BATCH):
             changes = (Proposal(urn, "status", {"removed": True}) for urn in part)

@@ -1,6 +1,6 @@
 """The lineage of a script of SQL statements, between tables that the catalog has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -8,44 +8,97 @@ from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.sources.sql_lineage import (
+    KnownTables,
     NotUnderstood,
     Path,
     QueryLineage,
-    Tables,
+    open_expression,
+    open_problem,
     parse_statement,
+    query_of,
     reading,
+    require_names,
     require_sqlglot,
+    shown_statement,
+    sql_dialect,
     table_path,
-    trace_statement,
+    trace_query,
+    with_ctes,
 )
 
-__all__ = ["CatalogTables", "StatementLineage", "find_tables", "read_script"]
+__all__ = [
+    "CatalogTables",
+    "Change",
+    "Resolved",
+    "Session",
+    "StatementLineage",
+    "find_tables",
+    "platform_of",
+    "read_script",
+    "read_tables",
+    "split_statements",
+]
 
 # sqlglot's dialects that are not called as DataHub's platform is.
-_PLATFORMS: Final = {"tsql": "mssql"}
+_PLATFORMS: Final = {"tsql": "mssql", "postgresql": "postgres", "sqlserver": "mssql"}
+Sources = tuple[tuple[Path, str], ...]
+Resolved = tuple[tuple[Path | None, bool, tuple[str, ...] | None], ...]
+Change = tuple[Path, tuple[str, ...] | None, bool]
+_DEFAULT_SCHEMAS: Final = {"snowflake": "public", "tsql": "dbo", "redshift": "public"}
+# Where a single name after USE is that of a schema.
+_USING_SCHEMAS: Final = frozenset(
+    ("athena", "databricks", "hive", "presto", "spark", "spark2", "trino")
+)
+# What sqlglot does not parse and what makes no table of another.
+_SILENT: Final = frozenset(
+    (
+        *("ANALYZE", "CHECKPOINT", "COMMENT", "DEALLOCATE", "DESC", "DESCRIBE", "EXPLAIN", "GET"),
+        *("GRANT", "KILL", "LIST", "LOCK", "LS", "MSCK", "OPTIMIZE", "PRINT", "PUT", "REFRESH"),
+        *("REMOVE", "RESET", "REVOKE", "RM", "SET", "SHOW", "UNLOCK", "UNSET", "VACUUM"),
+    )
+)
+# What may stand in a CREATE that sqlglot does not read for it, and that says nothing of lineage.
+_UNREAD: Final = (
+    ["ON", "COMMIT", "DROP"],
+    ["ON", "COMMIT", "PRESERVE", "ROWS"],
+    ["ON", "COMMIT", "DELETE", "ROWS"],
+    ["DEEP"],
+)
 _MOST_NAMESAKES: Final = 200
-_SHOWN: Final = 60
 
 
 @dataclass(slots=True)
 class StatementLineage:
-    """What a statement reads and what it makes: its first line, counted from 1, its beginning, and
-    the table that it writes with its columns, None where it only reads."""
+    """What a statement reads and what it makes: its first line, counted from 1, its beginning
+    without literals, and the table that it writes with its columns, None where it only reads.
+    `is_new` is set where it makes the table, of which nothing is left from before."""
 
     line: int
     text: str
     target: Path | None = None
     target_columns: Sequence[str] = ()
+    is_new: bool = False
+    is_view: bool = False
     lineage: QueryLineage = field(default_factory=QueryLineage)
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogTables:
-    """The tables that a script names, as the catalog has them: their columns, and their URNs by
-    path."""
+    """The tables that a script names, as the catalog has them: their columns, their URNs by path,
+    and the paths of columns whose names alone they are not."""
 
-    tables: Tables
+    tables: KnownTables
     urns: dict[Path, Urn]
+    fields: dict[tuple[Path, str], str] = field(default_factory=dict)
+
+    def field(self, path: Path, column: str) -> str:
+        """Return the path of a column as its schema has it."""
+        return self.fields.get((path, column), column)
+
+
+def platform_of(dialect: str) -> str:
+    """Return the URN of the platform that a dialect is spoken on."""
+    return f"urn:li:dataPlatform:{_PLATFORMS.get(dialect, dialect)}"
 
 
 def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
@@ -53,8 +106,7 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     One request for each name, and one for each 150 datasets. Raises `InvalidInput` for a dialect
     that is not known, `MissingExtra` without sqlglot."""
     require_sqlglot(dialect)
-    platform = f"urn:li:dataPlatform:{_PLATFORMS.get(dialect, dialect)}"
-    narrowed_by = Filter(((Criterion("platform", (platform,)),),))
+    narrowed_by = Filter(((Criterion("platform", (platform_of(dialect),)),),))
     found: dict[Urn, None] = {}
     for name in _names(sql, dialect):
         hits = catalog.search(
@@ -63,28 +115,39 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
         for hit in hits:
             if hit.urn.name.rpartition(".")[2].casefold() == name:
                 found[hit.urn] = None
-    entities = catalog.entities(list(found), ["schemaMetadata"])
-    urns = {tuple(urn.name.split(".")): urn for urn in entities}
-    tables = Tables(
-        (tuple(urn.name.split(".")), [column.path.raw for column in entity.schema])
-        for urn, entity in entities.items()
-    )
-    return CatalogTables(tables, urns)
+    return read_tables(catalog, list(found))
+
+
+def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
+    """Return datasets as tables that queries read, with their columns and without fields of
+    structs. One request for each 150."""
+    known = CatalogTables(KnownTables(), {})
+    for urn, entity in catalog.entities(urns, ["schemaMetadata"]).items():
+        path, columns = tuple(urn.name.split(".")), list[str]()
+        for column in entity.schema:
+            if len(column.path.names) == 1:
+                columns.append(column.path.name)
+                if column.path.name != column.path.raw:
+                    known.fields[path, column.path.name] = column.path.raw
+        known.tables.add(path, columns)
+        known.urns[path] = urn
+    return known
 
 
 def _names(sql: str, dialect: str) -> list[str]:
     """Return the last names of all tables in a script, in lower case, each once."""
     from sqlglot import exp
 
+    dialect = sql_dialect(dialect)
     names: dict[str, None] = {}
-    for _, text in _split(sql, dialect):
+    for _, text in split_statements(sql, dialect):
         with reading(QueryLineage()):
             for table in parse_statement(text, dialect).find_all(exp.Table):
                 names[table.name.casefold()] = None
     return [name for name in names if name]
 
 
-def read_script(sql: str, dialect: str, tables: Tables) -> Iterator[StatementLineage]:
+def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[StatementLineage]:
     """Yield the statements of a script that read or write, in their order. Tables that one makes
     are known to those after it. One that is not understood loses no other; what neither reads nor
     writes, `SET` or `DROP`, is left out.
@@ -92,68 +155,601 @@ def read_script(sql: str, dialect: str, tables: Tables) -> Iterator[StatementLin
     Raises `MissingExtra` without sqlglot, `InvalidInput` for a dialect that it does not know.
     """
     require_sqlglot(dialect)
-    for line, text in _split(sql, dialect):
-        found = StatementLineage(line, " ".join(text.split())[:_SHOWN])
-        is_told = True
+    session = Session(sql_dialect(dialect), KnownTables(below=tables))
+    for line, text in split_statements(sql, session.dialect):
+        yield from session.read(text, line)
+
+
+@dataclass(slots=True)
+class Session:
+    """What the statements of one session see: its temporary tables, `tables`, before those that
+    statements of any have made, `made`, before those of the catalog; and the container that they
+    `USE`.
+
+    `seen` says of the statement that was read last which names of tables stand in it, and what
+    they stood for before it, None where more than that counts; `changes` which tables it has made,
+    with their columns, and dropped, with None.
+    """
+
+    dialect: str
+    made: KnownTables
+    near: Path = ()
+    tables: KnownTables = field(init=False)
+    seen: tuple[tuple[Path, ...], Resolved] | None = None
+    changes: list[Change] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tables = KnownTables(below=self.made)
+
+    def is_made(self, path: Path) -> bool:
+        """Return whether a table was made by a statement, and is not the catalog's."""
+        return path in self.tables or path in self.made
+
+    def read(self, text: str, line: int = 1) -> list[StatementLineage]:
+        """Return what a statement reads and makes, one for each table that it writes; none where
+        it does neither."""
+        found = StatementLineage(line, shown_statement(text, self.dialect))
+        self.seen, self.changes = ((), ()), []
         with reading(found.lineage):
-            is_told = _read(parse_statement(text, dialect), dialect, tables, found)
-        if is_told:
-            yield found
+            statement = _parsed(text, self.dialect)
+            self.seen = self._names(statement)
+            return self._read(statement, found)
+        if found.lineage.problem is not None:
+            found.lineage.problem = open_problem(found.lineage.problem, text, self.dialect)
+        return [_without_itself(found)]
 
+    def _read(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+        from sqlglot import exp
 
-def _read(statement: Any, dialect: str, tables: Tables, found: StatementLineage) -> bool:
-    """Read one statement; returns whether there is anything to tell."""
-    from sqlglot import exp
+        match statement:
+            case exp.Use():
+                self._use(statement)
+            case exp.Drop(kind="TABLE" | "VIEW"):
+                for table in statement.args.get("tables") or [statement.this]:
+                    path = self.tables.find(table_path(table), self.near)
+                    if path is not None:
+                        self._note((path, None, path in self.tables))
+            case exp.Create():
+                return self._create(statement, found)
+            case exp.Insert():
+                return self._insert(statement, found)
+            case exp.MultitableInserts():
+                return self._insert_all(statement, found)
+            case exp.Update():
+                return self._write(found, *_Update(self).read(statement))
+            case exp.Merge():
+                return self._write(found, *_Merge(self).read(statement))
+            case exp.Alter():
+                return self._rename(statement, found)
+            case exp.Copy(this=exp.Query() as query):
+                return self._query(query, found)
+            case exp.Query():
+                return self._query(statement, found)
+            case exp.Execute():
+                raise NotUnderstood("what it calls is not read")
+            case exp.Command() if statement.name.upper() not in _SILENT:
+                raise NotUnderstood(f"{statement.name.upper()} is not read")
+        return []
 
-    lineage = found.lineage
-    if not isinstance(statement, exp.Query | exp.Create | exp.Insert | exp.Command | exp.DML):
-        return False
-    if isinstance(statement, exp.Create | exp.Insert):
-        columns = _find_target(statement, found)
-        if found.target is None:
-            return False
-        known = tables.find(found.target, ())
-        if statement.expression is None:
-            tables.add(found.target, columns)
-            return False
-        if isinstance(statement, exp.Insert):
-            found.target = known or found.target
-            columns = columns or (list(tables.columns(known)) if known else [])
-        if isinstance(statement.expression, exp.Values):
-            return False
-        trace_statement(statement, dialect, tables, (), lineage)
-        columns = columns or lineage.names
+    def _names(self, statement: Any) -> tuple[tuple[Path, ...], Resolved] | None:
+        from sqlglot import exp
+
+        if isinstance(statement, exp.Alter):
+            # It looks for names that do not stand in it.
+            return None
+        paths = [table_path(one) for one in statement.find_all(exp.Table)]
+        if self.dialect == "sqlite":
+            # They are looked for without their `main`, too.
+            paths += [path[1:] for path in paths if len(path) > 1]
+        names = dict.fromkeys(paths)
+        return tuple(names), self.resolved(tuple(names))
+
+    def resolved(self, names: Sequence[Path]) -> Resolved:
+        """Return what names of tables stand for: a path, whether it is that of a temporary table,
+        and the columns of one that was made."""
+        found = []
+        for name in names:
+            path = self.tables.find(name, self.near)
+            is_made = path is not None and self.is_made(path)
+            columns = tuple(self.columns(path)) if path is not None and is_made else None
+            found.append((path, path in self.tables if path else False, columns))
+        return tuple(found)
+
+    def repeat(self, near: Path, changes: Sequence[Change]) -> None:
+        """Do what a statement did that was read before, when its names stood for the same."""
+        self.near = near
+        for one in changes:
+            self._change(one)
+
+    def _note(self, change: Change) -> None:
+        """Make or drop a table: its path, its columns, and whether it is the session's alone."""
+        self.changes.append(change)
+        self._change(change)
+
+    def _change(self, change: Change) -> None:
+        path, columns, is_own = change
+        if columns is None:
+            (self.tables if is_own else self.made).remove(path)
+        elif is_own:
+            self.tables.add(path, columns)
+        elif path in self.made or not self.columns(path):
+            # The catalog knows better what columns its tables have.
+            self.made.add(path, columns)
+
+    def _use(self, statement: Any) -> None:
+        kind, path = (statement.text("kind") or "").upper(), table_path(statement.this)
+        if kind in ("WAREHOUSE", "ROLE", "SECONDARY ROLES"):
+            return
+        default = _DEFAULT_SCHEMAS.get(self.dialect)
+        is_schema = kind == "SCHEMA" or (kind != "CATALOG" and self.dialect in _USING_SCHEMAS)
+        if is_schema and len(path) == 1:
+            # Of a database that may not be known.
+            self.near = (*(self.near[:1] or ("",)), *path)
+        elif default and len(path) == 1:
+            self.near = (*path, default)
+        else:
+            self.near = path
+
+    def _query(self, query: Any, found: StatementLineage) -> list[StatementLineage]:
+        from sqlglot import exp
+
+        first = query
+        while isinstance(first, exp.SetOperation | exp.Subquery):
+            first = first.this
+        into = first.args.get("into")
+        first.set("into", None)
+        if into is not None and isinstance(into.this, exp.Table):
+            return self._make(into.this, [], query, found, is_own=bool(into.args.get("temporary")))
+        self.trace(query_of(query), found.lineage)
+        found.target_columns = found.lineage.names
+        return [found]
+
+    def trace(self, query: Any, lineage: QueryLineage) -> None:
+        """Put into a lineage what a query reads."""
+        trace_query(query, self.dialect, self.tables, self.near, lineage)
+
+    def path_of(self, table: Any) -> Path:
+        """Return the path of a table that is written, as the catalog or the script has it."""
+        return self.tables.find(table_path(table), self.near) or table_path(table)
+
+    def columns(self, path: Path) -> Sequence[str]:
+        """Return the columns of a table; none where they are not known."""
+        return self.tables.columns(path)
+
+    def _create(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+        from sqlglot import exp
+
+        if statement.kind == "PROCEDURE":
+            raise NotUnderstood("the body of a procedure is not read")
+        if statement.kind not in ("TABLE", "VIEW"):
+            return []
+        target, columns = _named_columns(statement.this)
+        if not isinstance(target, exp.Table):
+            return []
+        properties = statement.args.get("properties")
+        is_own = bool(properties and properties.find(exp.TemporaryProperty))
+        parts = [statement.this, *([properties] if properties else [])]
+        like = next((one for part in parts for one in part.find_all(exp.LikeProperty)), None)
+        clone = statement.args.get("clone")
+        if clone is not None:
+            query = exp.select("*").from_(clone.this.copy())
+            return self._make(target, columns, query, found, is_own=is_own)
+        if statement.expression is None or isinstance(statement.expression, exp.Schema):
+            path = table_path(target) if is_own else self.path_of(target)
+            if like is not None:
+                columns = list(self.columns(self.path_of(like.this)))
+            self._add(path, columns, is_own=is_own)
+            return []
+        if not isinstance(statement.expression, exp.Query):
+            raise NotUnderstood(f"it is no query but {type(statement.expression).__name__}")
+        query = query_of(statement)
+        found.is_view = statement.kind == "VIEW"
+        return self._make(target, columns, query, found, is_own=is_own)
+
+    def _make(
+        self,
+        target: Any,
+        columns: list[str],
+        query: Any,
+        found: StatementLineage,
+        *,
+        is_own: bool,
+    ) -> list[StatementLineage]:
+        """Read a query of which a table is made; one that `is_own` is the session's alone, and
+        none of the catalog."""
+        names = [select.alias_or_name for select in query_of(query).selects]
+        found.target = path = table_path(target) if is_own else self.path_of(target)
+        lineage, found.is_new = found.lineage, True
+        self.trace(query, lineage)
+        if not columns:
+            require_names(lineage.names)
+            # In the case of letters in which they are written.
+            folded = {name.casefold(): name for name in names}
+            columns = [folded.get(name, name) for name in lineage.names]
         if len(columns) != len(lineage.columns):
             raise NotUnderstood(
                 f"the query has {len(lineage.columns)} columns where the table has {len(columns)}"
             )
-        found.target_columns = columns
-        if isinstance(statement, exp.Create):
-            tables.add(found.target, columns)
-        return True
-    trace_statement(statement, dialect, tables, (), lineage)
-    found.target_columns = lineage.names
-    return True
+        known = {name.casefold(): name for name in self.columns(path)} if not is_own else {}
+        found.target_columns = [known.get(name.casefold(), name) for name in columns]
+        self._add(path, columns, is_own=is_own)
+        return [_without_itself(found)]
+
+    def _add(self, path: Path, columns: Sequence[str], *, is_own: bool) -> None:
+        self._note((path, tuple(columns), is_own))
+
+    def _insert(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+        from sqlglot import exp
+
+        target, named = _named_columns(statement.this)
+        query = statement.expression
+        if isinstance(query, exp.Values) and query.find(exp.Query):
+            if len(query.expressions) != 1:
+                raise NotUnderstood("several of its rows are read from tables")
+            query = exp.select(*query.expressions[0].expressions)
+            statement.set("expression", query)
+        if query is None or isinstance(query, exp.Values) or query.find(exp.Values) is query:
+            return []
+        query = query_of(statement)
+        if not isinstance(target, exp.Table):
+            return self._query(query, found)
+        found.target = path = self.path_of(target)
+        self.trace(query, found.lineage)
+        if statement.args.get("by_name"):
+            named = found.lineage.names
+        columns = self._written(target, path, named, found.lineage.names)
+        if len(columns) != len(found.lineage.columns):
+            raise NotUnderstood(
+                f"the query has {len(found.lineage.columns)} columns where the table has "
+                f"{len(columns)}"
+            )
+        sources = dict(zip(columns, found.lineage.columns, strict=True))
+        for column, more in self._on_conflict(statement, target, sources):
+            sources[column] = tuple(sorted({*sources.get(column, ()), *more}))
+        found.target_columns, found.lineage.columns = list(sources), list(sources.values())
+        return [_without_itself(found)]
+
+    def _written(
+        self, target: Any, path: Path, named: Sequence[str], otherwise: Sequence[str]
+    ) -> Sequence[str]:
+        """Return the columns that an `INSERT` writes, in the order of its query's."""
+        from sqlglot import exp
+
+        known = self.columns(path)
+        columns = self.spelled(path, named) if named else list(known or otherwise)
+        partition = target.args.get("partition")
+        if partition is not None and not named and known:
+            # The columns of partitions without a value come last, those with one are not read.
+            keys = [key.this if isinstance(key, exp.EQ) else key for key in partition.expressions]
+            fixed = {
+                key.this.name.casefold()
+                for key in partition.expressions
+                if key.this and isinstance(key, exp.EQ)
+            }
+            folded = [key.name.casefold() for key in keys]
+            rest = [one for one in columns if one.casefold() not in folded]
+            by_name = {one.casefold(): one for one in columns}
+            columns = rest + [by_name.get(one, one) for one in folded if one not in fixed]
+        return columns
+
+    def spelled(self, path: Path, named: Sequence[str]) -> list[str]:
+        """Return columns as the table has them; raises `NotUnderstood` for one that it lacks."""
+        known = {name.casefold(): name for name in self.columns(path)}
+        for name in named:
+            if known and name.casefold() not in known:
+                raise NotUnderstood(f"{'.'.join(path)} has no column {name}")
+        return [known.get(name.casefold(), name) for name in named]
+
+    def _on_conflict(
+        self, statement: Any, target: Any, sources: Mapping[str, Sources]
+    ) -> Iterator[tuple[str, Sources]]:
+        """Yield the columns that an `INSERT` updates where the row is there already, with what
+        they are made from."""
+        from sqlglot import exp
+
+        conflict = statement.args.get("conflict")
+        folded = {name.casefold(): made for name, made in sources.items()}
+        own = {"", (target.alias or target.name).casefold(), target.name.casefold()}
+        for one in (conflict and conflict.expressions) or ():
+            if not isinstance(one, exp.EQ) or one.find(exp.Query):
+                raise NotUnderstood("what it updates where a row is there is not understood")
+            made: set[tuple[Path, str]] = set()
+            for call in one.expression.find_all(exp.Anonymous):
+                if call.name.upper() == "VALUES":
+                    made |= set(folded.get(call.expressions[0].name.casefold(), ()))
+            for column in one.expression.find_all(exp.Column):
+                if column.table.casefold() in ("excluded", "new"):
+                    made |= set(folded.get(column.name.casefold(), ()))
+                elif column.table.casefold() not in own:
+                    raise NotUnderstood("what it updates where a row is there is not understood")
+            (name,) = self.spelled(self.path_of(target), [one.this.name])
+            yield name, tuple(made)
+
+    def _insert_all(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+        """Read an `INSERT ALL`, or `FROM … INSERT … INSERT …`."""
+        from sqlglot import exp
+
+        source = statement.args["source"]
+        if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
+            source = exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("s")))
+        several = []
+        for one in statement.expressions:
+            insert = one.this if isinstance(one, exp.ConditionalInsert) else one
+            query, values = exp.select("*"), insert.expression
+            if isinstance(values, exp.Values):
+                query = exp.select(*values.expressions[0].expressions)
+            elif isinstance(values, exp.Select):
+                query = values
+            ctes = statement.args.get("with_")
+            with_ctes(query, ctes and ctes.copy())
+            insert.set("expression", query.from_(source.copy()))
+            part = StatementLineage(found.line, found.text)
+            with reading(part.lineage):
+                self._insert(insert, part)
+            several.append(_without_itself(part))
+        return several
+
+    def _rename(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+        """Read a table that the script has made taking another's name or place."""
+        from sqlglot import exp
+
+        if not isinstance(statement.this, exp.Table):
+            return []
+        source = self.path_of(statement.this)
+        for action in statement.args.get("actions") or ():
+            if isinstance(action, exp.AlterRename | exp.SwapTable) and self.is_made(source):
+                named = table_path(action.this)
+                path = self.tables.find(named, self.near)
+                if path is None and len(named) == 1:
+                    path = (*source[:-1], *named)
+                found.target = path or named
+                columns = list(self.columns(source))
+                known = {name.casefold(): name for name in self.columns(found.target)}
+                found.target_columns = [known.get(one.casefold(), one) for one in columns]
+                found.is_new = True
+                found.lineage.tables = [source]
+                found.lineage.columns = [((source, name),) for name in columns]
+                self._add(found.target, columns, is_own=False)
+                return [found]
+        return []
+
+    def _write(
+        self, found: StatementLineage, target: Path, reads: Sequence[tuple[Any, Sequence[str]]]
+    ) -> list[StatementLineage]:
+        """Put together what queries read whose results are written into columns of a table."""
+        found.target = target
+        made: dict[str, dict[tuple[Path, str], None]] = {}
+        for query, columns in reads:
+            part = QueryLineage()
+            try:
+                self.trace(query, part)
+            finally:
+                found.lineage.tables = list(dict.fromkeys((*found.lineage.tables, *part.tables)))
+                for path, used in part.used.items():
+                    found.lineage.used.setdefault(path, {}).update(used)
+            for column, sources in zip(columns, part.columns, strict=False):
+                made.setdefault(column, {}).update(dict.fromkeys(sources))
+        found.target_columns = list(made)
+        found.lineage.columns = [tuple(sorted(sources)) for sources in made.values()]
+        return [_without_itself(found)]
 
 
-def _find_target(statement: Any, found: StatementLineage) -> list[str]:
-    """Note the table that a statement writes, and return the columns that it names."""
+def _parsed(text: str, dialect: str) -> Any:
+    """Return a statement, without words that sqlglot does not know where it would not read it."""
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+
+    statement = parse_statement(text, dialect)
+    if isinstance(statement, exp.Command) and statement.name.upper() == "REPLACE":
+        return _parsed(f"INSERT {statement.text('expression')}", dialect)
+    if isinstance(statement, exp.Command) and statement.name.upper() == "CREATE":
+        tokens = list(Dialect.get_or_raise(dialect).tokenize(text))
+        words = [token.text.upper() for token in tokens]
+        for phrase in _UNREAD:
+            for at in range(len(words) - len(phrase) + 1):
+                if words[at : at + len(phrase)] == phrase:
+                    start, end = tokens[at].start, tokens[at + len(phrase) - 1].end + 1
+                    return _parsed(text[:start] + text[end:], dialect)
+    return statement
+
+
+def _without_itself(found: StatementLineage) -> StatementLineage:
+    """Take out what a table is made from itself: that is no lineage."""
+    lineage = found.lineage
+    lineage.tables = [path for path in lineage.tables if path != found.target]
+    lineage.columns = [
+        tuple(one for one in sources if one[0] != found.target) for sources in lineage.columns
+    ]
+    return found
+
+
+def _named_columns(target: Any) -> tuple[Any, list[str]]:
+    """Return the table that a statement writes, and the columns that it names."""
     from sqlglot import exp
 
-    target, columns = statement.this, list[str]()
-    if isinstance(target, exp.Schema):
-        columns = [
-            one.name
-            for one in target.expressions
-            if isinstance(one, exp.Identifier | exp.ColumnDef)
-        ]
-        target = target.this
-    if isinstance(target, exp.Table):
-        found.target = table_path(target)
-    return columns
+    if not isinstance(target, exp.Schema):
+        return target, []
+    named = exp.Identifier | exp.ColumnDef | exp.Column
+    return target.this, [one.name for one in target.expressions if isinstance(one, named)]
 
 
-def _split(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
+@dataclass(frozen=True, slots=True)
+class _Assignments:
+    """Makes a query of expressions that are assigned to columns, whose columns are traced."""
+
+    session: Session
+
+    def pairs(self, expressions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield what stands on both sides of assignments, `(a, b) = (…)` taken apart."""
+        from sqlglot import exp
+
+        for one in expressions:
+            if not isinstance(one, exp.EQ):
+                raise NotUnderstood(f"it assigns {open_expression(one)}, which is not understood")
+            if isinstance(one.this, exp.Column):
+                yield one.this, one.expression
+                continue
+            columns, value = one.this.expressions, one.expression
+            if isinstance(value, exp.Tuple):
+                yield from zip(columns, value.expressions, strict=True)
+            elif isinstance(value, exp.Subquery) and len(value.this.selects) == len(columns):
+                for number, column in enumerate(columns):
+                    single = value.copy()
+                    single.this.set("expressions", [single.this.selects[number]])
+                    yield column, single
+            else:
+                raise NotUnderstood(f"it assigns {open_expression(one)}, which is not understood")
+
+    def query(
+        self, values: Sequence[Any], sources: Sequence[Any], conditions: Sequence[Any], ctes: Any
+    ) -> Any:
+        """Return a query of values out of tables, with the tables that conditions read."""
+        from sqlglot import exp
+
+        names = (exp.alias_(one.copy(), f"v{at}") for at, one in enumerate(values))
+        query = exp.select(*names) if values else exp.select("1")
+        if sources:
+            query = query.from_(sources[0].copy())
+        for one in sources[1:]:
+            query = query.join(one.copy(), join_type="cross")
+        for one in conditions:
+            if one is not None:
+                query = query.where(one.copy())
+        with_ctes(query, ctes and ctes.copy())
+        return query_of(query)
+
+
+@dataclass(frozen=True, slots=True)
+class _Update(_Assignments):
+    """Reads `UPDATE`."""
+
+    def read(self, statement: Any) -> tuple[Path, list[tuple[Any, Sequence[str]]]]:
+        """Return the table that is updated, and the query of what is assigned to which columns."""
+        from sqlglot import exp
+
+        target, ctes = statement.this, statement.args.get("with_")
+        if not isinstance(target, exp.Table):
+            raise NotUnderstood(f"it updates {open_expression(target)}, which is no table")
+        start = statement.args.get("from_")
+        sources = [start.this] if start else []
+        written = {one.alias_or_name.casefold(): one for one in _listed([target, *sources])}
+        named = target.alias_or_name.casefold()
+        if any(one.alias_or_name.casefold() == named for one in _listed(sources)):
+            # SQL Server names the table by what it is called below.
+            written[named] = next(
+                one for one in _listed(sources) if one.alias_or_name.casefold() == named
+            )
+        else:
+            sources = [target, *sources]
+        pairs = list(self.pairs(statement.expressions))
+        owners = {column.table.casefold() for column, _ in pairs if column.table}
+        if len(owners) > 1:
+            raise NotUnderstood("it updates several tables")
+        is_joined = bool(target.args.get("joins"))
+        if owners and is_joined:
+            named = owners.pop()
+        elif is_joined:
+            raise NotUnderstood("the columns that it assigns do not say of which table they are")
+        table = written.get(named)
+        ctes_named = {one.alias.casefold() for one in (ctes.expressions if ctes else ())}
+        if not isinstance(table, exp.Table) or (
+            len(table.parts) == 1 and table.name.casefold() in ctes_named
+        ):
+            raise NotUnderstood(f"it updates {named}, which is no table")
+        path = self.session.path_of(table)
+        columns = self.session.spelled(path, [column.name for column, _ in pairs])
+        where = statement.args.get("where")
+        values = [value for _, value in pairs]
+        query = self.query(values, sources, [where and where.this], ctes)
+        return path, [(query, columns)]
+
+
+def _listed(sources: Sequence[Any]) -> Iterator[Any]:
+    """Yield what a `FROM` lists, with what is joined to each."""
+    for one in sources:
+        yield one
+        for join in one.args.get("joins") or ():
+            yield join.this
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge(_Assignments):
+    """Reads `MERGE`."""
+
+    def read(self, statement: Any) -> tuple[Path, list[tuple[Any, Sequence[str]]]]:
+        """Return the table that is merged into, and queries of what is assigned to which columns:
+        updates see both tables, inserts only what is merged in."""
+        from sqlglot import exp
+
+        target, using, ctes = statement.this, statement.args["using"], statement.args.get("with_")
+        if not isinstance(target, exp.Table):
+            raise NotUnderstood(f"it merges into {open_expression(target)}, which is no table")
+        path = self.session.path_of(target)
+        on = statement.args.get("on")
+        reads: list[tuple[Any, Sequence[str]]]
+        reads = [(self.query([], [target, using], [on], ctes), [])]
+        for when in statement.args["whens"].expressions:
+            then, condition = when.args["then"], when.args.get("condition")
+            by_source = bool(when.args.get("source"))
+            if isinstance(then, exp.Update):
+                if any(isinstance(one, exp.Star) for one in then.expressions):
+                    reads.append(self._all(path, using, ctes))
+                    continue
+                pairs = list(self.pairs(then.expressions))
+                columns = self.session.spelled(path, [column.name for column, _ in pairs])
+                values = [value for _, value in pairs]
+                sources = [target] if by_source else [target, using]
+            elif isinstance(then, exp.Insert):
+                if isinstance(then.this, exp.Star | exp.Var) or then.this is None:
+                    reads.append(self._insert_all(path, then, using, ctes))
+                    continue
+                columns = self.session.spelled(path, [one.name for one in then.this.expressions])
+                values, sources = list(then.expression.expressions), [using]
+                if len(columns) != len(values):
+                    raise NotUnderstood("it inserts more or fewer values than columns")
+            else:
+                continue
+            reads.append((self.query(values, sources, [condition], ctes), columns))
+        return path, reads
+
+    def _insert_all(
+        self, path: Path, then: Any, using: Any, ctes: Any
+    ) -> tuple[Any, Sequence[str]]:
+        """Return what an `INSERT` without a list of columns writes: `*` goes by the names of the
+        source's columns, `ROW` and values by the table's order."""
+        from sqlglot import exp
+
+        if isinstance(then.this, exp.Star):
+            return self._all(path, using, ctes)
+        columns = list(self.session.columns(path))
+        values = then.expression.expressions if then.expression else [exp.Star()]
+        if then.expression:
+            if len(values) != len(columns):
+                raise NotUnderstood("it inserts more or fewer values than the table has columns")
+            return self.query(values, [using], [], ctes), columns
+        query = self._star(using, ctes)
+        if len(self._names(query)) != len(columns):
+            raise NotUnderstood("it inserts more or fewer values than the table has columns")
+        return query, columns
+
+    def _all(self, path: Path, using: Any, ctes: Any) -> tuple[Any, Sequence[str]]:
+        query = self._star(using, ctes)
+        return query, self.session.spelled(path, self._names(query))
+
+    def _star(self, using: Any, ctes: Any) -> Any:
+        from sqlglot import exp
+
+        query = exp.select("*").from_(using.copy())
+        with_ctes(query, ctes and ctes.copy())
+        return query_of(query)
+
+    def _names(self, query: Any) -> list[str]:
+        lineage = QueryLineage()
+        self.session.trace(query.copy(), lineage)
+        return lineage.names
+
+
+def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
     """Yield the statements of a script as texts, each with its first line. A text that cannot be
     cut is one statement."""
     from sqlglot.dialects.dialect import Dialect

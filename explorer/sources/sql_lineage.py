@@ -5,6 +5,7 @@ understood, with the reason. Tables that it surely reads are given all the same.
 """
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,17 +20,27 @@ if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
 
 __all__ = [
+    "LITERALS",
+    "KnownTables",
     "NotUnderstood",
     "Path",
     "QueryLineage",
-    "Tables",
     "add_tables",
+    "open_expression",
+    "open_problem",
+    "open_statement",
     "parse_statement",
+    "physical_tables",
+    "query_of",
     "read_lineage",
     "reading",
+    "require_names",
     "require_sqlglot",
+    "shown_statement",
+    "sql_dialect",
     "table_path",
-    "trace_statement",
+    "trace_query",
+    "with_ctes",
 ]
 
 Path = tuple[str, ...]
@@ -47,68 +58,162 @@ _DIALECTS: Final = {
     "teradatasql": "teradata",
 }
 _DEFAULT_SCHEMAS: Final = ("public", "main", "dbo")
+# So many answers are held of which table a name stands for.
+_MOST_FOUND: Final = 100_000
 _log = logging.getLogger("sqlglot")
 
+LITERALS: Final = frozenset(
+    (
+        *("NUMBER", "STRING", "RAW_STRING", "NATIONAL_STRING", "HEX_STRING", "BIT_STRING"),
+        *("BYTE_STRING", "HEREDOC_STRING", "UNICODE_STRING"),
+    )
+)
+"""What sqlglot calls the tokens that are values."""
 
-class Tables:
+_COMPARISONS: Final = frozenset(
+    (
+        *("EQ", "NEQ", "NULLSAFE_EQ", "LT", "LTE", "GT", "GTE", "LIKE", "ILIKE", "RLIKE", "GLOB"),
+        *("SIMILAR_TO", "IRLIKE", "BETWEEN"),
+    )
+)
+# Statements of which more is shown than two words; in others a password may stand without quotes.
+_OPEN: Final = re.compile(
+    r"\s*(?:select|with|insert|update|delete|merge|from|values|\(|(?:create|alter|drop)"
+    r"(?:\s+(?:or|replace|temp|temporary|transient|external|volatile|materialized|recursive))*"
+    r"\s+(?:table|view))\b",
+    re.IGNORECASE,
+)
+_TWO_WORDS: Final = re.compile(r"\s*([^\W\d]\w*)(?:\s+([^\W\d]\w*))?")
+_SHOWN: Final = 60
+
+
+class KnownTables:
     """The tables that queries may read, by path, with their columns; letters' case does not
-    count."""
+    count. Those of `below` are found where none of these has the name."""
 
-    def __init__(self, tables: Iterable[tuple[Path, Sequence[str]]]) -> None:
+    def __init__(
+        self, tables: Iterable[tuple[Path, Sequence[str]]] = (), below: "KnownTables | None" = None
+    ) -> None:
+        self._below = below
         self._columns: dict[Path, Sequence[str]] = {}
         self._by_end: dict[Path, list[Path]] = {}
+        self._found: dict[tuple[Path, Path], tuple[Path | None, bool]] = {}
         for path, columns in tables:
             self.add(path, columns)
 
     def add(self, path: Path, columns: Sequence[str]) -> None:
         """Add a table, or replace the columns of one."""
         if path not in self._columns:
+            self._found.clear()
             folded = tuple(part.casefold() for part in path)
             for start in range(len(folded)):
                 self._by_end.setdefault(folded[start:], []).append(path)
-        self._columns[path] = columns
+        if self._columns.get(path) != columns:
+            self._columns[path] = columns
 
     def columns(self, path: Path) -> Sequence[str]:
-        """Return the columns of a table."""
-        return self._columns[path]
+        """Return the columns of a table; none where it is not there, or they are not known."""
+        if path in self._columns or self._below is None:
+            return self._columns.get(path, ())
+        return self._below.columns(path)
+
+    def remove(self, path: Path) -> None:
+        """Take a table out, where it is among these."""
+        if self._columns.pop(path, None) is not None:
+            self._found.clear()
+            folded = tuple(part.casefold() for part in path)
+            for start in range(len(folded)):
+                same = self._by_end[folded[start:]]
+                same.remove(path)
+                if not same:
+                    del self._by_end[folded[start:]]
+
+    def __contains__(self, path: Path) -> bool:
+        """Whether a table is among these, not those below."""
+        return path in self._columns
 
     def find(self, named: Path, near: Path) -> Path | None:
-        """Return the table that a query names, one in the container `near` before others; None
-        where there is none, or several and none of them nearer."""
+        """Return the table that a query names, where the container `near` is known only one in that
+        or in a default schema beside it; None where there is none, or several and none of them
+        nearer. A part of `near` that is empty is not known."""
+        if self._columns:
+            if len(self._found) > _MOST_FOUND:
+                self._found.clear()
+            if (named, near) not in self._found:
+                self._found[named, near] = self._find_here(named, near)
+            path, is_here = self._found[named, near]
+            if is_here:
+                return path
+        return self._below.find(named, near) if self._below is not None else None
+
+    def _find_here(self, named: Path, near: Path) -> tuple[Path | None, bool]:
+        """Return the table that a query names, and whether one of these, or several, may be it."""
         folded = tuple(part.casefold() for part in named)
         found = self._by_end.get(folded, [])
+        if any(near):
+            place = tuple(part.casefold() for part in near)
+            steps = [(path, _steps(path, len(named), place)) for path in found]
+            least = min((one for _, one in steps if one is not None), default=None)
+            found = [path for path, one in steps if one is not None and one == least]
         if len(found) > 1:
             # As written, before what differs in case.
             found = [path for path in found if path[-len(named) :] == named] or found
         if len(found) < 2:
-            return found[0] if found else None
-        for place in (near, *((*near[:-1], name) for name in _DEFAULT_SCHEMAS)):
-            same = [path for path in found if path == (*place[: len(path) - len(named)], *named)]
+            return (found[0], True) if found else (None, False)
+        beside = [(*outer, name) for outer in (near[:-1], near) for name in _DEFAULT_SCHEMAS]
+        for at in (near, *beside):
+            same = [path for path in found if path == (*at[: len(path) - len(named)], *named)]
+            folded = tuple(part.casefold() for part in at)
             same = same or [
                 path
                 for path in found
-                if tuple(part.casefold() for part in path)
-                == tuple(part.casefold() for part in (*place[: len(path) - len(named)], *named))
+                if len(path) - len(named) <= len(at)
+                and _lies_in(tuple(part.casefold() for part in path[: -len(named)]), folded)
             ]
             if len(same) == 1:
-                return same[0]
-        return None
+                return same[0], True
+        return None, True
+
+
+def _steps(path: Path, given: int, near: Path) -> int | None:
+    """Return how many names stand in a path before those of `near`, as that of an instance does, or
+    a database that was not said; None where the path, of which a query names the last `given`
+    parts, lies elsewhere."""
+    container = tuple(part.casefold() for part in path[:-given])
+    depth = len(path) - 1
+    if not container:
+        return 0
+    if len(near) > depth:
+        # A table that a script has made may lack the outer names; other platforms have no schemas.
+        return 0 if any(_lies_in(container, one) for one in (near[:depth], near[-depth:])) else None
+    for step in range(depth - len(near) + 1):
+        places = [near]
+        if step + len(near) == depth and (step == 0 or len(near) > 1):
+            places += [(*near[:-1], name) for name in _DEFAULT_SCHEMAS]
+        if step < len(container) and any(_lies_in(container[step:], one) for one in places):
+            return step
+    return None
+
+
+def _lies_in(container: Path, near: Path) -> bool:
+    return all(not known or known == part for part, known in zip(container, near, strict=False))
 
 
 @dataclass(slots=True)
 class QueryLineage:
     """What a query reads. `columns` has the columns of other tables that each column of the result
-    is made from, by position. `problem` is why it was not, or not wholly, understood; `columns` is
-    then empty."""
+    is made from, by position; `used` those of each table that stand anywhere in the query.
+    `problem` is why it was not, or not wholly, understood; `columns` is then empty."""
 
     tables: list[Path] = field(default_factory=list)
     columns: list[tuple[tuple[Path, str], ...]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     problem: str | None = None
+    used: dict[Path, dict[str, None]] = field(default_factory=dict)
 
 
 def read_lineage(
-    sql: str, dialect: str, tables: Tables, near: Path, width: int | None = None
+    sql: str, dialect: str, tables: KnownTables, near: Path, width: int | None = None
 ) -> QueryLineage:
     """Return the lineage of a query, or of the query in a `CREATE VIEW` or `CREATE TABLE`.
 
@@ -119,8 +224,10 @@ def read_lineage(
     require_sqlglot(dialect)
     lineage = QueryLineage()
     with reading(lineage):
-        statement = parse_statement(sql, _DIALECTS.get(dialect, dialect))
-        trace_statement(statement, _DIALECTS.get(dialect, dialect), tables, near, lineage)
+        statement = parse_statement(sql, sql_dialect(dialect))
+        query = query_of(statement)
+        trace_query(query, sql_dialect(dialect), tables, near, lineage)
+        require_names(lineage.names)
         if width is not None and width != len(lineage.columns):
             raise NotUnderstood(
                 f"the query has {len(lineage.columns)} columns where the view has {width}"
@@ -150,8 +257,92 @@ def reading(lineage: QueryLineage) -> Iterator[None]:
         lineage.columns, lineage.names = [], []
 
 
+def open_statement(sql: str, dialect: str) -> str | None:
+    """Return a statement on one line, without comments and with `?` for its literals, and for what
+    stands in double quotes where a value is looked for; None where it cannot be cut into words."""
+    found = _without_values(sql, dialect)
+    return None if found is None else found[0]
+
+
+def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
+    """Return a statement as `open_statement` does, and the values that stood in double quotes."""
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tokens = list(Dialect.get_or_raise(dialect).tokenize(sql))
+    except (SqlglotError, ValueError):
+        return None
+    parts, quoted = list[str](), list[str]()
+    end, before, lists = 0, "", list[bool]()
+    is_between = was_list = False
+    for at, token in enumerate(tokens):
+        kind, text = token.token_type.name, sql[token.start : token.end + 1]
+        after = tokens[at + 1].token_type.name if at + 1 < len(tokens) else ""
+        if kind in LITERALS:
+            text = "?"
+        elif kind == "IDENTIFIER" and text[0] == '"' and "DOT" not in (before, after):
+            is_value = before in _COMPARISONS or (before == "AND" and is_between)
+            is_listed = bool(lists) and lists[-1] and before in ("L_PAREN", "COMMA")
+            looks_so = "@" in token.text or token.text[:1].isdigit()
+            if is_value or is_listed or looks_so:
+                quoted.append(token.text)
+                text = "?"
+        if kind == "L_PAREN":
+            # Rows of VALUES follow each other.
+            lists.append(before in ("IN", "VALUES") or (before == "COMMA" and was_list))
+        elif kind == "R_PAREN" and lists:
+            was_list = lists.pop()
+        elif kind == "SELECT" and lists:
+            lists[-1] = False
+        is_between = kind == "BETWEEN" or (is_between and before != "AND")
+        parts += (" ", text) if token.start > end and parts else (text,)
+        end, before = token.end + 1, kind
+    return "".join(parts).rstrip("; "), quoted
+
+
+def open_problem(problem: str, sql: str, dialect: str) -> str:
+    """Return why a statement was not understood, without the values that its dialect takes for
+    names of columns; without any word of one of which two words may be shown."""
+    if not _OPEN.match(sql):
+        return problem.partition(" near ")[0]
+    _, values = _without_values(sql, dialect) or ("", [])
+    for value in values:
+        problem = re.sub(re.escape(f"'{value}'"), "?", problem, flags=re.IGNORECASE)
+    return problem
+
+
+def shown_statement(sql: str, dialect: str) -> str:
+    """Return the beginning of a statement without its literals; two words of one that neither
+    queries nor makes a table, or cannot be cut into words."""
+    if _OPEN.match(sql) and (found := open_statement(sql, dialect)) is not None:
+        return found[:_SHOWN]
+    words = _TWO_WORDS.match(sql)
+    return f"{' '.join(one for one in words.groups() if one)} …" if words else "…"
+
+
+def open_expression(expression: Any) -> str:
+    """Return the beginning of an expression of sqlglot as SQL, with `?` for its literals."""
+    from sqlglot import exp
+
+    kinds = exp.Literal | exp.National | exp.RawString | exp.HexString | exp.ByteString
+    open_copy = expression.transform(
+        lambda one: (
+            exp.Placeholder()
+            if isinstance(one, kinds | exp.UnicodeString | exp.Heredoc | exp.BitString)
+            else one
+        )
+    )
+    return str(open_copy.sql())[:_SHOWN]
+
+
 class NotUnderstood(Exception):
     """A statement whose columns cannot be traced, and why."""
+
+
+def sql_dialect(name: str) -> str:
+    """Return what sqlglot calls the dialect of a database."""
+    return _DIALECTS.get(name, name)
 
 
 def require_sqlglot(dialect: str) -> None:
@@ -162,7 +353,7 @@ def require_sqlglot(dialect: str) -> None:
         if error.name != "sqlglot":
             raise
         raise MissingExtra("reading SQL needs sqlglot", "sources") from None
-    named = _DIALECTS.get(dialect, dialect)
+    named = sql_dialect(dialect)
     if named not in sqlglot.Dialects.__members__.values() and named not in (
         one.value for one in sqlglot.Dialects
     ):
@@ -171,13 +362,26 @@ def require_sqlglot(dialect: str) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return what sqlglot says is wrong, as one line without the escapes that mark the place."""
+    """Return what sqlglot says is wrong, as one line without the escapes that mark the place, and
+    without literals."""
+    from sqlglot.errors import TokenError
+
+    if isinstance(error, TokenError):
+        # It shows the statement.
+        return "it cannot be cut into words: a quote or a comment in it may have no end"
     listed = getattr(error, "errors", None)
     first = listed[0] if listed and isinstance(listed[0], dict) else {}
     if first.get("description"):
-        return f"line {first.get('line')}: {first['description']} near {first.get('highlight')!r}"
-    text = " ".join(str(error).split())
+        near = str(first.get("highlight"))
+        is_name = re.fullmatch(r'[^\W\d]\w*|"[^"@]*"|`[^`]*`|\W', near)
+        shown = repr(near) if is_name else "a literal"
+        return f"line {first.get('line')}: {first['description']} near {shown}"
+    text = _LITERAL.sub("?", " ".join(str(error).split()))
     return text.rstrip(".") or type(error).__name__
+
+
+# Not a quoted name in quotes, of which sqlglot says that it is not there.
+_LITERAL: Final = re.compile(r"""(?<!Column )'(?!"[^"]*"(?:\."[^"]*")*')(?:[^']|'')*'|\b\d{4,}\b""")
 
 
 def parse_statement(sql: str, dialect: str) -> Any:
@@ -193,22 +397,57 @@ def parse_statement(sql: str, dialect: str) -> Any:
     return statements[0]
 
 
-def trace_statement(
-    statement: Any, dialect: str, tables: Tables, near: Path, lineage: QueryLineage
+def query_of(statement: Any) -> Any:
+    """Return a query, or the one in a `CREATE` or `INSERT`, with the CTEs that stand before those.
+    Raises `NotUnderstood` where there is none, or where a CTE changes data."""
+    from sqlglot import exp
+
+    query = statement
+    if isinstance(statement, exp.Create | exp.Insert):
+        query = statement.expression
+        if isinstance(query, exp.Query):
+            with_ctes(query, statement.args.get("with_"))
+    if isinstance(query, exp.Subquery):
+        query = query.unnest()
+    if not isinstance(query, exp.Query):
+        raise NotUnderstood(f"it is no query but {type(query).__name__}")
+    for cte in query.find_all(exp.CTE):
+        if not isinstance(cte.this, exp.Query):
+            raise NotUnderstood(f"it changes data in the WITH part {cte.alias}")
+    return query
+
+
+def with_ctes(query: Any, outer: Any) -> None:
+    """Put the CTEs of a statement before those of the query in it."""
+    if outer is None:
+        return
+    inner = query.args.get("with_")
+    if inner is not None:
+        outer.set("expressions", [*outer.expressions, *inner.expressions])
+        outer.set("recursive", outer.args.get("recursive") or inner.args.get("recursive"))
+    query.set("with_", outer)
+
+
+def require_names(names: Sequence[str]) -> None:
+    """Raise `NotUnderstood` where two columns of a table that is made have the same name."""
+    if len(set(names)) < len(names):
+        raise NotUnderstood("two of its columns have the same name")
+
+
+def trace_query(
+    query: Any, dialect: str, tables: KnownTables, near: Path, lineage: QueryLineage
 ) -> None:
-    """Put into a lineage what a query reads, or the query in a `CREATE` or `INSERT`; the statement
-    is changed on the way. Raises `NotUnderstood`, or what sqlglot raises."""
+    """Put into a lineage what a query reads; the query is changed on the way. Raises
+    `NotUnderstood`, or what sqlglot raises."""
     from sqlglot import exp
     from sqlglot.optimizer.qualify import qualify
     from sqlglot.optimizer.scope import build_scope
     from sqlglot.schema import MappingSchema
 
-    query = statement
-    if isinstance(query, exp.Create | exp.Insert):
-        query = query.expression
-    if not isinstance(query, exp.Query):
-        raise NotUnderstood(f"it is no query but {type(query).__name__}")
-    named = {id(one): (one, table_path(one)) for one in _physical(query)}
+    if query.find(exp.Columns):
+        raise NotUnderstood("it has COLUMNS(…), which stands for columns by a pattern")
+    _inline_windows(query)
+    named = {id(one): (one, table_path(one)) for one in physical_tables(query)}
     # From here on every name is in lower case and quoted, so that no dialect's rules apply to it.
     for identifier in query.find_all(exp.Identifier):
         identifier.set("this", identifier.name.casefold())
@@ -246,27 +485,65 @@ def trace_statement(
         column.set("catalog", None)
     mapping = MappingSchema(schema, dialect=dialect, normalize=False)
     query = qualify(query, dialect=dialect, schema=mapping)
+    _join_laterals(query)
     _trace(query, build_scope(query), mapping, dialect, tables, found, lineage)
 
 
-def _physical(query: Any) -> Iterator[Any]:
+def _join_laterals(query: Any) -> None:
+    """Make plain subqueries of those that are LATERAL or APPLY, of which sqlglot traces no column.
+    Columns in them are qualified by now; one that is made from the tables beside is not traced."""
+    from sqlglot import exp
+
+    for lateral in list(query.find_all(exp.Lateral)):
+        if not isinstance(lateral.this, exp.Subquery):
+            continue
+        plain = exp.Subquery(this=lateral.this.this, alias=lateral.args.get("alias"))
+        if lateral.arg_key == "laterals":
+            select = lateral.parent
+            lateral.pop()
+            select.append("joins", exp.Join(this=plain))
+        else:
+            lateral.replace(plain)
+
+
+def _inline_windows(query: Any) -> None:
+    """Put what a `WINDOW` clause says into the functions that name it, whose columns it adds to."""
+    from sqlglot import exp
+
+    for select in query.find_all(exp.Select):
+        defined = {one.name.casefold(): one for one in select.args.get("windows") or ()}
+        for window in select.find_all(exp.Window) if defined else ():
+            found = defined.get(window.text("alias").casefold())
+            if found is not None and found is not window:
+                for part in ("partition_by", "order"):
+                    held = found.args.get(part)
+                    if held is not None and not window.args.get(part):
+                        is_list = isinstance(held, list)
+                        window.set(part, [one.copy() for one in held] if is_list else held.copy())
+
+
+def physical_tables(query: Any) -> Iterator[Any]:
     """Yield the tables of a query that are no CTEs, each place where one is named."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
     seen: set[int] = set()
     for scope in traverse_scope(query):
-        for node, source in scope.selected_sources.values():
+        # Its `selected_sources` leave out what is joined with SEMI or ANTI.
+        for name, node in scope.references:
+            source = scope.sources.get(name)
             if isinstance(source, exp.Table) and id(source) not in seen:
                 if not isinstance(source.this, exp.Identifier):
-                    raise NotUnderstood(f"it reads {source.sql()}, which is no table")
+                    raise NotUnderstood(f"it reads {open_expression(source)}, which is no table")
                 seen.add(id(source))
                 yield node
 
 
 def table_path(table: Any) -> Path:
-    """Return the names of one of sqlglot's tables."""
-    return tuple(part.name for part in table.parts)
+    """Return the names of one of sqlglot's tables. A temporary one of SQL Server begins with #."""
+    return tuple(
+        f"#{part.name}" if part.args.get("temporary") else part.name for part in table.parts
+    )
 
 
 def _trace(
@@ -274,36 +551,64 @@ def _trace(
     scope: "Scope | None",
     schema: Any,
     dialect: str,
-    tables: Tables,
+    tables: KnownTables,
     found: Mapping[str, Path],
     lineage: QueryLineage,
 ) -> None:
     from sqlglot import exp
     from sqlglot.lineage import lineage as trace
+    from sqlglot.optimizer.scope import build_scope
 
     if scope is None:
         raise NotUnderstood("it is no query")
-    names = [select.alias_or_name for select in query.selects]
-    if any(select.is_star for select in query.selects):
-        raise NotUnderstood("it has a * that cannot be resolved")
-    if len(set(names)) < len(names):
-        raise NotUnderstood("two of its columns have the same name")
     exact = {
         label: {name.casefold(): name for name in tables.columns(path)}
         for label, path in found.items()
     }
+    _note_used(scope, found, exact, lineage)
+    names = [select.alias_or_name for select in query.selects]
+    if any(select.is_star for select in query.selects):
+        raise NotUnderstood("it has a * that cannot be resolved")
+    labels = names
+    if len(set(names)) < len(names):
+        # Columns are found by their names: each gets one of its own.
+        labels = [f"column {number}" for number in range(len(names))]
+        first = query
+        while isinstance(first, exp.SetOperation | exp.Subquery):
+            first = first.this
+        for label, select in zip(labels, list(first.selects), strict=True):
+            named = exp.alias_(select.unalias().copy(), label, quoted=True)
+            select.replace(named)
+        scope = build_scope(query)
     nodes = trace(None, query, schema, dialect=dialect, scope=scope, trim_selects=False, copy=False)
-    for name in names:
+    for name, label in zip(names, labels, strict=True):
         sources: dict[tuple[Path, str], None] = {}
-        for leaf in _leaves(nodes[name]):
+        for leaf in _leaves(nodes[label]):
             # Both names of a leaf are quoted.
             column = leaf.name.rpartition('"."')[2].removesuffix('"').replace('""', '"')
-            label = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
-            if column not in exact.get(label, {}):
+            table = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
+            if column not in exact.get(table, {}):
                 raise NotUnderstood(f"the column {leaf.name} cannot be traced")
-            sources[found[label], exact[label][column]] = None
+            sources[found[table], exact[table][column]] = None
         lineage.columns.append(tuple(sorted(sources)))
         lineage.names.append(name)
+
+
+def _note_used(
+    top: "Scope",
+    found: Mapping[str, Path],
+    exact: Mapping[str, Mapping[str, str]],
+    lineage: QueryLineage,
+) -> None:
+    from sqlglot import exp
+
+    for scope in top.traverse():
+        for column in scope.columns:
+            source = scope.sources.get(column.table)
+            label = source.name if isinstance(source, exp.Table) else ""
+            if column.name in exact.get(label, {}):
+                name = exact[label][column.name]
+                lineage.used.setdefault(found[label], {})[name] = None
 
 
 def _leaves(node: "Node") -> "Iterator[Node]":
@@ -320,7 +625,7 @@ def _leaves(node: "Node") -> "Iterator[Node]":
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
     """Add the tables of a database to an inventory; views with what they are made from. A view that
     is not understood is added without that, and is among the skipped parts."""
-    known = Tables((one.path, one.names) for one in tables)
+    known = KnownTables((one.path, one.names) for one in tables)
     for table in tables:
         if not table.definition or table.columns is None:
             writer.add(table)

@@ -4,13 +4,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.metadata.urn import Urn
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.sources.configured import ConfiguredSource, SourceRun
-    from explorer.sources.run import Effect, RunPlan
+    from explorer.sources.drift import DriftEntry
+    from explorer.sources.run import Effect, RunOutcome, RunPlan
 
-__all__ = ["counts_text", "effects_text", "plan_value", "sources_table", "state_text"]
+__all__ = [
+    "counts_text",
+    "drift_table",
+    "drift_text",
+    "effects_text",
+    "outcome_text",
+    "plan_lines",
+    "plan_table",
+    "plan_value",
+    "sources_table",
+    "state_text",
+]
 
 # Containers, then what is in them; kinds that are not named here are of one source alone.
 _ORDER: Final = (
@@ -43,6 +56,7 @@ _STATES: Final = {
     "CANCELLED": "cancelled",
 }
 _LONGEST: Final = timedelta(days=1)
+_EXAMPLES: Final = 5
 
 
 def counts_text(kinds: Mapping[str, int]) -> str:
@@ -79,6 +93,7 @@ def sources_table(
         TableColumn("last_run", missing="never"),
         TableColumn("state"),
         TableColumn("datasets", missing="not known"),
+        TableColumn("drift"),
         TableColumn("skipped"),
         TableColumn("location"),
         TableColumn("run_id", audience="programs"),
@@ -97,12 +112,107 @@ def _row(source: "ConfiguredSource", run: "SourceRun | None", now: datetime) -> 
         begun,
         state_text(run, now),
         source.state.count("dataset") if source.is_own else None,
+        run.counts.get("drift", 0) if run else None,
         run.counts.get("skipped") if run else None,
         source.location or "run by DataHub's ingestion",
         run.id if run else None,
         run.report if run else None,
         str(source.entity),
     )
+
+
+def drift_text(one: "DriftEntry") -> str:
+    """Return a change of a table in words: `shop.orders: column note added, TEXT`."""
+    name, noun = Urn.parse(one.urn).name, f"column {one.column}"
+    match one.kind:
+        case "column added" if one.likely:
+            said = f"{noun} added, {one.after}; likely {one.likely} renamed"
+        case "column added":
+            said = f"{noun} added, {one.after}"
+        case "column dropped" if one.likely:
+            said = f"{noun} dropped; likely renamed to {one.likely}"
+        case "column dropped":
+            said = f"{noun} dropped"
+        case "type changed":
+            said = f"the type of {one.column} changed from {one.before} to {one.after}"
+        case "table new":
+            said = "the table is new"
+        case "table gone":
+            said = "the table is gone"
+        case "table back":
+            said = "the table is back again"
+    return f"{name}: {said}"
+
+
+def drift_table(runs: "Iterable[SourceRun]") -> Table:
+    """Return how tables changed, a row for each change, the newest run first."""
+    columns = (
+        TableColumn("run_at", "run"),
+        TableColumn("change"),
+        TableColumn("table", style="bold"),
+        TableColumn("column"),
+        TableColumn("before"),
+        TableColumn("after"),
+        TableColumn("likely", "likely the same"),
+        TableColumn("urn", audience="programs"),
+        TableColumn("run_id", audience="programs"),
+    )
+    rows: list[Row] = [
+        (
+            datetime.fromtimestamp(run.started_millis / 1_000, UTC),
+            one.kind,
+            Urn.parse(one.urn).name,
+            *(text or None for text in (one.column, one.before, one.after, one.likely)),
+            one.urn,
+            run.id,
+        )
+        for run in runs
+        for one in run.drift
+    ]
+    return Table(columns, rows, "Drift")
+
+
+def plan_table(plan: "RunPlan") -> Table:
+    """Return what a run changes, a row for each entity that it does not leave as it is; what is
+    gone last."""
+    columns = (
+        TableColumn("effect"),
+        TableColumn("type"),
+        TableColumn("name", style="bold"),
+        TableColumn("urn", audience="programs"),
+    )
+    rows: list[Row] = [
+        (words, urn.entity_type, urn.name, str(urn))
+        for effect, words in sorted(_EFFECTS, key=lambda one: one[0] == "gone")
+        if effect != "unchanged"
+        for urn in plan.of(effect)
+        if urn.entity_type != "container"
+    ]
+    return Table(columns, rows, "Added")
+
+
+def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
+    """Return what a run would change in words, with a label for each line."""
+    lines = [
+        (plan.source.kind, plan.source.location),
+        ("found", counts_text(plan.inventory.kinds)),
+        ("catalog", effects_text(plan.counts)),
+    ]
+    for effect in ("new", "changed", "back", "gone"):
+        urns = [urn for urn in plan.of(effect) if urn.entity_type != "container"]
+        if urns:
+            more = len(urns) - _EXAMPLES
+            names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
+            lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
+    return lines
+
+
+def outcome_text(outcome: "RunOutcome") -> str:
+    """Return what a run did: `6 new, 2 gone; 40 aspects written`."""
+    written = outcome.written
+    text = f"{effects_text(outcome.plan.counts)}; {written:,} aspect{'' if written == 1 else 's'}"
+    refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
+    return f"{text} written{refused}"
 
 
 def plan_value(plan: "RunPlan") -> dict[str, Any]:
@@ -116,6 +226,7 @@ def plan_value(plan: "RunPlan") -> dict[str, Any]:
         "entities": {
             name: sorted(map(str, plan.of(name))) for name, _ in _EFFECTS if name != "unchanged"
         },
+        "drift": [one.to_json() for one in plan.drift],
         "skipped": [
             {"subject": one.subject, "reason": one.reason} for one in plan.inventory.skipped
         ],

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -21,6 +21,8 @@ __all__ = [
     "Row",
     "Table",
     "TableColumn",
+    "markdown_cell",
+    "markdown_table",
     "number_text",
     "require_parquet",
     "to_csv",
@@ -141,15 +143,17 @@ def to_json(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
     """Return a Markdown table below a heading; nothing in a cell is read as markup."""
-    kept = _for_programs(table)
-    head = [_markdown_cell(table.columns[at].name) for at in kept]
-    lines = [f"# {_markdown_cell(table.title)}", "", _between_bars(head)]
-    lines.append(_between_bars(["---"] * len(kept)))
-    lines += [
-        _between_bars([_markdown_cell(row[at]) for at in kept])
-        for row in (table.rows if rows is None else rows)
-    ]
+    lines = (f"# {markdown_cell(table.title)}", "", *markdown_table(table, rows))
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[str]:
+    """Yield the lines of a Markdown table; nothing in a cell is read as markup."""
+    kept = _for_programs(table)
+    yield _between_bars([markdown_cell(table.columns[at].name) for at in kept])
+    yield _between_bars(["---"] * len(kept))
+    for row in table.rows if rows is None else rows:
+        yield _between_bars([markdown_cell(row[at]) for at in kept])
 
 
 def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
@@ -222,7 +226,12 @@ def _without_formula(text: str) -> str:
     return f"'{text}"
 
 
-def _markdown_cell(cell: Cell) -> str:
+# What Markdown reads as markup; not underscores within a word, as names of tables have them.
+_MARKUP: Final = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
+
+
+def markdown_cell(cell: Cell) -> str:
+    """Return a value as Markdown text of one line; nothing in it is read as markup."""
     match cell:
         case None:
             text = ""
@@ -234,7 +243,7 @@ def _markdown_cell(cell: Cell) -> str:
             text = str(cell)
         case _:
             text = ", ".join(cell)
-    text = text.replace("\\", "\\\\").replace("|", "\\|").replace("&", "&amp;")
+    text = _MARKUP.sub(r"\\\g<0>", text).replace("&", "&amp;")
     return "<br>".join(text.replace("<", "&lt;").splitlines())
 
 

@@ -1,7 +1,6 @@
 """Real databases and files, made by the tests, and a served catalog that they are added to."""
 
 import io
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
@@ -152,6 +151,3 @@ def _short(urn: str) -> str:
 
 def quiet(_what: str, _done: int, _total: int | None) -> None:
     """Progress that nobody follows."""
-
-
-HAS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

@@ -8,7 +8,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.sources.location import open_source
-from explorer.sources.source import Inventory, SourceOptions
+from explorer.sources.source import Inventory, SkippedPart, SourceOptions
 from tests.sources.conftest import Run, aspects_of, columns_of, dataset, quiet
 
 
@@ -122,6 +122,40 @@ def test_a_file_that_breaks_is_not_taken_for_one_that_is_gone(
         if (cat.entity(dataset("file", f"lake/{name}")).raw("status") or {}).get("removed")
     ]
     assert hidden == ["log.jsonl"]
+
+
+def test_what_is_told_of_a_file_that_breaks_has_none_of_its_rows(tmp_path: Path) -> None:
+    rows = "".join(f"{number},n{number}\n" for number in range(30_000))
+    (tmp_path / "people.csv").write_text(f"id,name\n{rows}hidden person,x\n")
+    (tmp_path / "log.csv").write_text('id,name\n1,2\n"hidden,x\n3,4,5,hidden\n"a"b,c\n')
+    found = open_source(str(tmp_path), SourceOptions(profile=True)).read(quiet)
+    (reason,) = [one.reason for one in found.skipped if one.subject.endswith("people.csv")]
+    assert "CSV Error on Line: 30002" in reason
+    assert "column \"id\". Could not convert string … to 'BIGINT'" in reason
+    assert not [one.reason for one in found.skipped if "hidden" in one.reason]
+    assert max(len(one.reason) for one in found.skipped) < 400
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("postgres://u:p/w@x@h/db is away", "postgres://u:…@h/db is away"),
+        ("DRIVER={x};UID=u;PWD={a;b};", "DRIVER={x};UID=u;PWD=…;"),
+        ("password='a b', next", "password=…, next"),
+        ('{"token": "abc"}', '{"token": …}'),
+        ("identified by 'abc' twice", "identified by … twice"),
+        ("AWS_SECRET_ACCESS_KEY=abc", "AWS_SECRET_ACCESS_KEY=…"),
+        (
+            'invalid input syntax for type integer: "abc"',
+            "invalid input syntax for type integer: …",
+        ),
+        ("postgres://u:${PW}@h password=${PW}", None),
+        ('password authentication failed for user "ann"', None),
+        ("it reads tokens, which is not known", None),
+    ],
+)
+def test_no_reason_has_a_password(said: str, told: str | None) -> None:
+    assert SkippedPart("it", said).reason == (told or said)
 
 
 def test_a_folder_of_many_files_is_as_many_tables(tmp_path: Path) -> None:

@@ -1,22 +1,16 @@
 """A PostgreSQL database, in a cluster of the test's own where the server is installed."""
 
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
-from explorer.errors import Unreachable
+from explorer.errors import InvalidInput, Unreachable
+from explorer.sources import database, profile
 from explorer.sources.database import PASSWORD_VARIABLE, Database, WrongPassword
 from explorer.sources.source import SourceOptions
+from tests.postgres import Cluster
 from tests.sources.conftest import (
-    HAS_ROOT,
     aspects_of,
     column_lineage,
     columns_of,
@@ -25,54 +19,22 @@ from tests.sources.conftest import (
 )
 
 psycopg = pytest.importorskip("psycopg", reason="the driver psycopg is not installed")
-_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-pytestmark = pytest.mark.skipif(not _BINARIES, reason="no PostgreSQL server is installed")
-
-
-def _as_postgres(*words: object, folder: Path) -> None:
-    # The server refuses to run as root.
-    switch = ("runuser", "-u", "postgres", "--") if HAS_ROOT else ()
-    done = subprocess.run(
-        (*switch, *map(str, words)), cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server(postgres: Cluster) -> str:
     """The host and port of a server with a database `shop`; ann has a password, and may not use
     the schema `secret`."""
-    folder = Path(tempfile.mkdtemp(prefix="catalog-postgres-"))
-    if HAS_ROOT:
-        os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data, programs = folder / "data", _BINARIES[-1]
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-    try:
-        _as_postgres(
-            *(programs / "initdb", "-D", data, "-N", "-E", "UTF8", "--no-locale", "-U", "root"),
-            *("--auth-local=trust", "--auth-host=scram-sha-256"),
-            folder=folder,
-        )
-        _as_postgres(
-            *(programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log"),
-            *("-o", f"{options} -c fsync=off", "start"),
-            folder=folder,
-        )
-        _fill(f"host={folder} port={port} user=root")
-        yield f"127.0.0.1:{port}"
-    finally:
-        _as_postgres(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop", folder=folder)
-        shutil.rmtree(folder, ignore_errors=True)
+    _fill(postgres)
+    return postgres.host
 
 
-def _fill(place: str) -> None:
-    with psycopg.connect(f"{place} dbname=postgres", autocommit=True) as connection:
+def _fill(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.address(), autocommit=True) as connection:
         connection.execute("create database shop")
         connection.execute("create role ann login password 'right'")
-    with psycopg.connect(f"{place} dbname=shop", autocommit=True) as connection:
+        connection.execute("create role meter login password 'right'")
+    with psycopg.connect(cluster.address("shop"), autocommit=True) as connection:
         connection.execute(
             """
             create schema sales; create schema secret;
@@ -96,7 +58,11 @@ def _fill(place: str) -> None:
                 select customer_id, count(*) as orders from orders group by customer_id;
             insert into orders values (1, null, 3), (2, null, 4);
             create table secret.things (a int);
-            analyze orders;
+            create schema measured;
+            create table measured.numbers as select generate_series(1, 20000) as n;
+            analyze orders; analyze measured.numbers;
+            grant usage on schema measured to meter;
+            grant select on measured.numbers to meter;
             grant usage on schema public, sales to ann;
             """
         )
@@ -108,11 +74,11 @@ def test_schemas_tables_views_keys_and_comments_are_read(server: str) -> None:
     assert found.skipped == []
     assert found.kinds == {
         "database": 1,
-        "schema": 3,
-        "table": 3,
+        "schema": 4,
+        "table": 4,
         "view": 1,
         "materialized view": 1,
-        "column": 20,
+        "column": 21,
     }
     customers = aspects_of(found.proposals, "shop.sales.customers")
     assert columns_of(customers["schemaMetadata"]) == [
@@ -159,7 +125,37 @@ def test_a_wrong_password_is_told_and_never_shown(
     assert source.location == f"postgresql+psycopg://ann@{server}/shop"
     assert source.holds_secret
     monkeypatch.setenv(PASSWORD_VARIABLE, "right")
-    assert Database(source.location, SourceOptions()).read(quiet).kinds["table"] == 3
+    assert Database(source.location, SourceOptions()).read(quiet).kinds["table"] == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "location"),
+    [
+        (
+            "mssql+pyodbc://?odbc_connect=DRIVER%3D%7Bx%7D%3BSERVER%3Dh%3BUID%3Du%3BPWD%3D%7Bhidden%3Bhidden%7D%7Dhidden%7D",
+            "mssql+pyodbc://?odbc_connect=DRIVER%3D%7Bx}%3BSERVER%3Dh%3BUID%3Du%3B",
+        ),
+        ("postgresql://h/db?options=-c+my.password%3Dhidden", "postgresql://h/db?options="),
+        ("postgresql://h/db?service=a&sslpassword=hidden", "postgresql://h/db?service=a"),
+        ("mysql://h/db?proxy=http://u:hidden@p", "mysql://h/db"),
+        ("mssql://?odbc_connect=UID%3Du%3BPWD%3D%7B${PW}%7D", None),
+        ("mysql://h/db?charset=utf8mb4&ssl_ca=/a=b", None),
+    ],
+)
+def test_an_address_is_kept_without_the_secrets_in_its_parameters(
+    given: str, location: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PW", "x")
+    source = Database(given, SourceOptions())
+    assert source.holds_secret == (location is not None)
+    assert unquote(source.location) == unquote(location or given)
+    assert "hidden" not in source.location
+
+
+def test_an_address_with_two_at_signs_is_refused_and_not_shown() -> None:
+    with pytest.raises(InvalidInput, match="as %40") as caught:
+        Database("postgresql://u:hid@den@h/db", SourceOptions())
+    assert "den" not in str(caught.value).replace("hidden", "")
 
 
 def test_a_password_in_a_variable_is_kept_as_its_name(
@@ -199,3 +195,30 @@ def test_a_server_that_goes_away_while_it_is_read_fails_the_run(server: str) -> 
     with pytest.raises(Unreachable, match=r"terminating connection|closed"):
         source.read(end)
     assert ended
+
+
+def test_columns_are_measured_and_tables_that_may_not_be_read_are_told(server: str) -> None:
+    address = f"postgresql+psycopg://ann:right@{server}/shop"
+    found = Database(address, SourceOptions(profile=True)).read(quiet)
+    # What one table denies does not stand in the way of the next.
+    reasons = {one.subject: one.reason for one in found.skipped}
+    assert "permission denied" in reasons["shop.sales.customers"]
+    assert "shop.public.orders" in reasons
+    assert aspects_of(found.proposals, "shop.public.orders")["datasetProfile"]["rowCount"] == 2
+
+
+def test_a_large_table_is_measured_on_rows_of_all_over(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "MOST_ROWS", 1_000)
+    monkeypatch.setattr(database, "MOST_ROWS", 1_000)
+    address = f"postgresql+psycopg://meter:right@{server}/shop"
+    found = Database(address, SourceOptions(schemas=("measured",), profile=True)).read(quiet)
+    assert found.skipped == []
+    value = aspects_of(found.proposals, "shop.measured.numbers")["datasetProfile"]
+    assert value["rowCount"] == 20_000
+    assert value["partitionSpec"]["partition"].startswith("SAMPLE (")
+    (number,) = value["fieldProfiles"]
+    assert float(number["max"]) > 10_000
+    again = Database(address, SourceOptions(schemas=("measured",), profile=True)).read(quiet)
+    assert aspects_of(again.proposals, "shop.measured.numbers")["datasetProfile"] == value

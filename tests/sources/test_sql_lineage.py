@@ -3,13 +3,13 @@
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.sources.sql_lineage import Tables, read_lineage
+from explorer.sources.sql_lineage import KnownTables, read_lineage
 
 _ORDERS = ("wh", "shop", "orders")
 _CUSTOMERS = ("wh", "shop", "customers")
 _EVENTS = ("wh", "raw", "events")
 _ODD = ("wh", "shop", "Odd Table")
-_TABLES = Tables(
+_TABLES = KnownTables(
     [
         (_ORDERS, ["id", "customer_id", "total", "placed_at", "status"]),
         (_CUSTOMERS, ["id", "name", "country"]),
@@ -37,6 +37,45 @@ def problem(sql: str, dialect: str = "postgres") -> str:
     assert found.columns == []
     assert found.problem is not None
     return found.problem
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "near", "is_found"),
+    [
+        ("shop.public.orders", "public.orders", ("crm", "public"), False),
+        ("shop.public.orders", "orders", ("crm", "public"), False),
+        ("shop.public.orders", "public.orders", ("crm",), False),
+        ("shop.public.orders", "orders", ("crm",), False),
+        ("shop.raw.orders", "orders", ("shop", "sales"), False),
+        ("shop.raw.orders", "orders", ("", "sales"), False),
+        ("db.orders", "orders", ("crm",), False),
+        ("shop.public.orders", "orders", ("shop", "sales"), True),
+        ("shop.raw.orders", "orders", ("", "RAW"), True),
+        ("shop.raw.orders", "orders", ("Shop",), True),
+        ("shop.raw.orders", "raw.orders", ("", "sales"), True),
+        ("shop.public.orders", "public.orders", (), True),
+        ("shop.public.orders", "shop.public.orders", ("crm", "public"), True),
+        ("eu.shop.public.orders", "orders", ("shop", "public"), True),
+        ("eu.shop.public.orders", "public.orders", ("shop", "public"), True),
+        ("db.orders", "orders", ("", "db"), True),
+        ("public.made", "made", ("shop", "public"), True),
+        ("made", "made", ("shop", "public"), True),
+    ],
+)
+def test_a_table_is_not_taken_for_its_namesake_elsewhere(
+    path: str, named: str, near: tuple[str, ...], is_found: bool
+) -> None:
+    whole = tuple(path.split("."))
+    found = KnownTables([(whole, ["id"])]).find(tuple(named.split(".")), near)
+    assert found == (whole if is_found else None)
+
+
+def test_of_namesakes_the_one_in_the_default_schema_is_nearer() -> None:
+    tables = KnownTables([(("crm", one, "orders"), ["id"]) for one in ("raw", "public")])
+    assert tables.find(("orders",), ("crm",)) == ("crm", "public", "orders")
+    assert tables.find(("orders",), ("crm", "raw")) == ("crm", "raw", "orders")
+    assert tables.find(("orders",), ("crm", "sales")) == ("crm", "public", "orders")
+    assert tables.find(("orders",), ("", "raw")) == ("crm", "raw", "orders")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +257,7 @@ def test_dialects_are_traced(dialect: str, sql: str, expected: dict[str, str]) -
         ("select * from generate_series(1, 3)", "which is no table"),
         (
             "select l.m from customers c cross join lateral"
-            " (select max(o.total) m from orders o where o.customer_id = c.id) l",
+            " (select c.name || max(o.status) m from orders o where o.customer_id = c.id) l",
             "cannot be traced",
         ),
     ],

@@ -1,8 +1,10 @@
 """What is shown is written to a file, whole, safe to open, and never over another one."""
 
 import csv
+import html
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
 from explorer.tui.screens.export import check, path_of, suggest_name, write, write_whole
-from explorer.views.table import Table
+from explorer.views.table import Table, to_markdown
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -64,6 +66,18 @@ def test_markdown_stays_one_table_whatever_the_cells_hold(tmp_path: Path) -> Non
         '| line<br>break \\| &lt;i>" | 2.5 |  | no |',
         "|  |  |  |  |",
     ]
+
+
+def test_nothing_in_a_cell_is_read_as_markdown_by_who_renders_it() -> None:
+    from markdown_it import MarkdownIt
+
+    cells = ("*a* _b_ `c`", "[x](javascript:1)", "~~d~~ <b>", "order_id", "\\*e*")
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(
+        to_markdown(Table.of("t", "abcde", [cells]))
+    )
+    shown = re.findall("<td>(.*?)</td>", page)
+    assert [html.unescape(one) for one in shown] == list(cells)
+    assert not re.search("<(a|em|code|s|b|strong)\\b", page)
 
 
 def test_parquet_is_written_or_what_it_needs_is_said(tmp_path: Path) -> None:

@@ -31,6 +31,17 @@ Examples
   catalog impact URN --csv > affected.csv
   catalog impact URN --json | jq '.groups.owner'
   catalog impact URN --column email --fail-if-any --filter type:dashboard
+  catalog impact --diff origin/main..HEAD
+  catalog impact --diff origin/main..HEAD --markdown --fail-if-any
+  catalog impact --print-workflow > .github/workflows/impact.yml
+
+\b
+Of a pull request
+  --diff takes the columns and tables that the commits drop, rename or retype,
+  in the dbt projects and other SQL files of the repository here, and shows
+  what depends on them. Columns come from the SQL itself; of a model whose
+  template only dbt can render, from target/manifest.json, which dbt compile
+  writes. What is not understood is listed and not taken for harmless.
 
 \b
 What is known of a column
@@ -49,7 +60,7 @@ they were counted.
 
 
 @click.command(epilog=_IMPACT_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=WORDS, shell_complete=complete_urns, required=False)
 @click.option("--column", type=WORDS, metavar="PATH", help="When this column changes or goes.")
 @click.option(
     "--by",
@@ -65,27 +76,76 @@ they were counted.
     help=f"Only so many, the first.  [default: {_IMPACT_SHOWN} in tables]",
 )
 @click.option("--fail-if-any", is_flag=True, help="Exit with 1 when something is affected.")
+@click.option(
+    "--diff",
+    type=WORDS,
+    metavar="BASE..HEAD",
+    help="When these commits are merged, in place of URN.",
+)
+@click.option(
+    "--dialect",
+    type=WORDS,
+    help="With --diff, whose SQL it is.  [default: what dbt's manifest says]",
+)
+@click.option("--markdown", is_flag=True, help="With --diff, print a comment for a pull request.")
+@click.option(
+    "--print-workflow",
+    is_flag=True,
+    help="Print a GitHub workflow that comments on pull requests, and ask nothing.",
+)
 @format_options("json", "csv", "urns")
 @catalog_options
 def impact(
     target: Target,
-    urn: str,
+    urn: str | None,
     column: str | None,
     grouping: "Grouping | None",
     filters: tuple[str, ...],
     top: int | None,
     shown_as: OutputFormat | None,
+    diff: str | None,
+    dialect: str | None,
     *,
     no_usage: bool,
     fail_if_any: bool,
+    markdown: bool,
+    print_workflow: bool,
 ) -> None:
     """Show what breaks downstream when an entity or a column goes.
 
     Up to 50 hops away, the most used first. URN may be that of a column.
     """
+    from explorer.cli.output import print_exactly
     from explorer.cli.rendering import lineage
     from explorer.cli.rendering.lineage import column_asked, read_choice
 
+    if print_workflow:
+        print_exactly(lineage.WORKFLOW.read_text(encoding="utf-8"))
+        return
+    if diff is not None:
+        if urn or column or grouping or top:
+            raise click.UsageError("--diff stands in the place of URN, --column, --by and --top")
+        if markdown and shown_as:
+            raise click.UsageError(f"--markdown and --{shown_as} exclude each other; give one")
+        with target.open() as catalog:
+            changes = lineage.read_schema_changes(
+                catalog,
+                diff,
+                dialect,
+                narrowed_by=read_choice(filters, catalog.registry),
+                with_usage=not no_usage,
+            )
+        if markdown:
+            print_exactly(changes.markdown())
+        else:
+            lineage.print_schema_changes(changes, shown_as)
+        if fail_if_any and changes.may_break:
+            raise click.exceptions.Exit(1)
+        return
+    if urn is None:
+        raise click.UsageError("give URN, or the commits of a pull request by --diff")
+    if markdown or dialect:
+        raise click.UsageError("--markdown and --dialect go with --diff")
     entity, path = column_asked(urn, column)
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN

@@ -36,6 +36,8 @@ Examples
   catalog add 'postgresql+psycopg://ana:${SHOP_PASSWORD}@warehouse/shop'
   catalog add ./lake
   catalog add ./dbt_project
+  catalog add ./load.sql --dialect snowflake
+  catalog add ./query_history.csv --dialect snowflake
 
 \b
 What is read
@@ -48,11 +50,22 @@ What is read
                   sources.json where dbt has written them: models, sources,
                   seeds, snapshots, their tests with the last result; meta.owner
                   and meta.terms become owners and terms
+  queries         with --dialect: SQL, or a query history as CSV, JSON lines
+                  or Parquet, as Snowflake, BigQuery, Redshift, Databricks and
+                  PostgreSQL's csvlog name its columns; or a folder of these.
+                  Tables that the catalog has get lineage to the column, and
+                  where it is known who asked what when, their use by day,
+                  with ? for the values in queries
 
 Views and models have lineage to the column, from their SQL; what is not
 understood is listed with the reason. Of CSV and JSON lines the first rows are
 read, to know the types; of others none, but that the rows of an SQLite file of
 up to 256 MB are counted.
+
+With --stats up to 50,000 rows of each table are read, for the share of nulls
+and of different values, and for smallest, largest and frequent values, mean,
+quantiles and histograms. Of columns that look personal, by name or by their
+values, no values are kept, unless --values allows it.
 
 \b
 What is written
@@ -79,6 +92,8 @@ Exit codes
   found     how many there are of each kind
   counts    how many entities are new, changed, back, gone, unchanged
   entities  the URNs of each but the unchanged
+  drift     how tables changed since the last run: urn, kind, column, before,
+            after, likely (the column it likely was, or is now)
   skipped   subject, reason
   dry_run, run_id, written
   refused   urn, aspect, reason
@@ -89,11 +104,12 @@ Examples
   catalog sources
   catalog sources run
   catalog sources run shop --json | jq .counts
+  catalog sources drift shop
+  catalog sources drift shop --take
   catalog sources remove shop
 
 --json and --csv have of each source also run_id, report (of its last run) and urn.
 """
-_EXAMPLES: Final = 5
 _MOST_SKIPPED: Final = 20
 
 _accept = click.option(
@@ -129,6 +145,13 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask.")
     metavar="PATTERN",
     help="Only these schemas; * stands for any letters. May be repeated.",
 )
+@click.option(
+    "--dialect",
+    type=WORDS,
+    help="The file is a log of queries, of this SQL: snowflake, bigquery, postgres, …",
+)
+@click.option("--stats", is_flag=True, help="Measure what the columns hold, on a sample.")
+@click.option("--values", is_flag=True, help="With --stats: values of personal columns too.")
 @dry_run
 @_accept
 @_yes
@@ -141,13 +164,16 @@ def add(
     env: str,
     instance: str | None,
     schemas: tuple[str, ...],
+    dialect: str | None,
     shown_as: OutputFormat | None,
     *,
+    stats: bool,
+    values: bool,
     dry_run: bool,
     accept_removals: bool,
     yes: bool,
 ) -> None:
-    """Put a database, a folder of files or a dbt project into the catalog.
+    """Put a database, files, a dbt project or a log of queries into the catalog.
 
     LOCATION is a file, a folder, or the address of a database. Adding it again brings the catalog
     up to date, as catalog sources run does.
@@ -160,7 +186,9 @@ def add(
 
     if not dry_run:
         edits.refuse_read_only(target)
-    options = SourceOptions(env, instance, schemas)
+    if values and not stats:
+        raise click.UsageError("--values says what --stats may show; give both")
+    options = SourceOptions(env, instance, schemas, dialect, stats, values)
     source = open_source(location, options)
     name = name or name_from(source.default_name)
     with target.open() as catalog:
@@ -257,7 +285,7 @@ def run_sources(
         if names:
             chosen = [require_source(catalog, name) for name in names]
         else:
-            chosen = [one for one in read_sources(catalog) if one.is_own]
+            chosen = [one for one in read_sources(catalog) if one.is_own and not one.is_in_memory]
         for one in chosen:
             try:
                 source = open_source(one.location, one.options)
@@ -268,12 +296,15 @@ def run_sources(
                         _print_plan(plan, is_result=True)
                     continue
                 outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
-            except CatalogError as error:
+            except Exception as error:
+                # Whatever it is, it is of this source, and the others are read.
                 if len(chosen) == 1 and not as_json:
                     raise
+                is_told = isinstance(error, CatalogError)
+                reason = str(error) if is_told else f"{type(error).__name__}: {error}"
                 failed = True
-                note(said(f"error: {one.name}: {error}"))
-                values.append({"source": one.name, "error": str(error)})
+                note(said(f"error: {one.name}: {reason}"))
+                values.append({"source": one.name, "error": reason})
                 continue
             failed = failed or bool(outcome.refused)
             values.append(_value(outcome))
@@ -285,6 +316,52 @@ def run_sources(
         note("no source was added; catalog add FILE or catalog add ADDRESS adds one")
     if failed:
         click.get_current_context().exit(1)
+
+
+@sources.command("drift")
+@click.argument("name", type=WORDS)
+@click.option(
+    "--take",
+    is_flag=True,
+    help="Write the texts of renamed columns to those that have none.",
+)
+@format_options("json", "csv")
+@catalog_options
+def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: bool) -> None:
+    """Show how the tables of a source changed from run to run.
+
+    Where a column was likely renamed, what people wrote of it can be taken over with --take: a
+    column that has a text keeps it, and the old text stays as well.
+    """
+    from explorer.cli import edits
+    from explorer.cli.output import note, print_csv, print_rows_as_json, print_table, said
+    from explorer.sources.configured import read_runs, require_source
+    from explorer.sources.drift import find_texts, take_texts
+    from explorer.views.sources import drift_table
+
+    if take:
+        edits.refuse_read_only(target)
+    with target.open() as catalog:
+        runs = read_runs(catalog, require_source(catalog, name))
+        texts = find_texts(catalog, (one for run in runs for one in run.drift))
+        taken = take_texts(catalog, texts) if take else []
+    table = drift_table(runs)
+    if shown_as == "json":
+        print_rows_as_json(table)
+    elif shown_as == "csv":
+        print_csv(table)
+    elif table.rows:
+        print_table(table)
+    else:
+        note(said(f"the tables of {name} have not changed since it was added"))
+    for one in texts:
+        place = f"{one.urn.name}: what was written of {one.column}"
+        if one in taken:
+            note(said(f"{place} is taken to {one.likely}"))
+        elif one.held:
+            note(said(f"{place} is not taken to {one.likely}, which has a text of its own"))
+        elif not take:
+            note(said(f"{place} fits {one.likely}; --take writes it there: {one.text[:60]}"))
 
 
 @sources.command("remove")
@@ -300,7 +377,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
 
     What it brought is hidden and can be restored; it comes back with its documentation when the
     source is added again. With --hard it is deleted for good. What other sources brought as well
-    stays.
+    stays, and so do the lineage and use that a log of queries added.
     """
     from explorer.cli import edits
     from explorer.cli.options import progress_bar
@@ -317,13 +394,21 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
         how = "deleted for good" if hard else "hidden"
         number = len(removal.entities)
 
-        note(said(f"{name}: {_entities(number)} would be {how}, the source and its runs removed"))
+        if removal.source.is_supplement:
+            note(said(f"{name} and its runs would be removed; the lineage and use it added stay"))
+        else:
+            note(
+                said(f"{name}: {_entities(number)} would be {how}, the source and its runs removed")
+            )
         if dry_run:
             return
         if not yes and not click.confirm("Remove it?", default=False, err=True):
             raise click.Abort
         with progress_bar("removing") as progress:
             done = remove_source(catalog, removal, progress, is_hard=hard)
+    if removal.source.is_supplement:
+        note(said(f"{name} is removed; the lineage and use it added stay"))
+        return
     note(said(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
 
 
@@ -407,28 +492,31 @@ def _print_plan(plan: "RunPlan", *, is_result: bool) -> None:
     from rich.text import Text
 
     from explorer.cli.output import note, notes, results, said
-    from explorer.views.sources import counts_text, effects_text
+    from explorer.views.sources import plan_lines
 
     console = results() if is_result else notes()
-    source = plan.source
-    lines = [
-        (source.kind, source.location),
-        ("found", counts_text(plan.inventory.kinds)),
-        ("catalog", effects_text(plan.counts)),
-    ]
-    for effect in ("new", "changed", "back", "gone"):
-        urns = [urn for urn in plan.of(effect) if urn.entity_type != "container"]
-        if urns:
-            more = len(urns) - _EXAMPLES
-            names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
-            lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
-    console.print(said(source.name, "bold"))
-    for label, words in lines:
+    console.print(said(plan.source.name, "bold"))
+    if is_result:
+        _print_drift(plan)
+    for label, words in plan_lines(plan):
         console.print(Text(f"  {label:<9}", "dim"), said(words), sep="", soft_wrap=True)
     _print_skipped(plan)
     if plan.removals and is_result:
         lost, had = plan.removals
         note(said(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals"))
+
+
+def _print_drift(plan: "RunPlan") -> None:
+    from explorer.cli.output import results, said
+    from explorer.views.sources import drift_text
+
+    for one in plan.drift[:_MOST_SKIPPED]:
+        results().print(said(f"  {drift_text(one)}"), soft_wrap=True)
+    if len(plan.drift) > _MOST_SKIPPED:
+        more = len(plan.drift) - _MOST_SKIPPED
+        results().print(
+            said(f"  and {more:,} more: catalog sources drift {plan.source.name}"), soft_wrap=True
+        )
 
 
 def _print_skipped(plan: "RunPlan") -> None:
@@ -462,6 +550,7 @@ def _print_outcome(outcome: "RunOutcome") -> None:
         said(f"{effects_text(plan.counts)}; {counted(outcome.written, 'aspect')} written"),
         soft_wrap=True,
     )
+    _print_drift(plan)
     if plan.before is not None:
         _print_skipped(plan)
     for one in outcome.refused[:_MOST_SKIPPED]:

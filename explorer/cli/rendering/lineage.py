@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from rich.text import Text
@@ -35,11 +36,13 @@ from explorer.query import read_filter
 from explorer.query.filters import Filter
 from explorer.views import lineage as views
 from explorer.views.lineage import CERTAINTY, ImpactView, LineageEntity, PathsView, hop_count
+from explorer.views.schema_changes import ChangeImpact, SchemaChangesView
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = [
+    "WORKFLOW",
     "LineageReport",
     "RelationshipSide",
     "Sides",
@@ -50,6 +53,7 @@ __all__ = [
     "print_impact",
     "print_paths",
     "print_relationships",
+    "print_schema_changes",
     "print_tree",
     "read_choice",
     "read_edges",
@@ -57,6 +61,7 @@ __all__ = [
     "read_known",
     "read_lineage",
     "read_paths",
+    "read_schema_changes",
     "say_cut",
     "say_how_many",
     "say_how_many_affected",
@@ -490,6 +495,77 @@ def say_how_many_affected(found: ImpactView, cut_to: int | None) -> None:
 def may_break(found: ImpactView) -> bool:
     """Return whether something is affected, or might be where nobody looked."""
     return bool(found.impact.affected or found.impact.truncated)
+
+
+WORKFLOW: Final = Path(__file__).with_name("impact-workflow.yml")
+"""A GitHub workflow that comments the impact of a pull request."""
+
+
+def read_schema_changes(
+    catalog: Catalog, revisions: str, dialect: str | None, *, narrowed_by: Filter, with_usage: bool
+) -> SchemaChangesView:
+    """Return what commits of the repository in this folder change, and what of the catalog depends
+    on it; see `explorer.sources.schema_changes.read_changes` for what it raises."""
+    from explorer.sources.schema_changes import NamedDatasets, read_changes
+
+    datasets = NamedDatasets(catalog)
+    found = read_changes(Path.cwd(), revisions, datasets, dialect)
+    impacts = []
+    for change in found.changes:
+        if not change.is_breaking:
+            impacts.append(ChangeImpact(change))
+            continue
+        views, problem = [], "the catalog has no such table"
+        for entity in datasets.find(change.table, is_dbt=change.is_dbt):
+            column = None
+            if change.column is not None:
+                named = change.column.casefold()
+                paths = (one.path for one in entity.schema)
+                column = next((path.raw for path in paths if path.simple.casefold() == named), None)
+                if column is None:
+                    problem = "the catalog has the table without this column"
+                    continue
+            views.append(
+                read_impact(
+                    catalog,
+                    str(entity.urn),
+                    column,
+                    narrowed_by=narrowed_by,
+                    with_usage=with_usage,
+                )
+            )
+        impacts.append(ChangeImpact(change, tuple(views), None if views else problem))
+    return SchemaChangesView.of(found, impacts)
+
+
+def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None) -> None:
+    """Print the changes, those that affect the most used first; `urns` are what is affected."""
+    match shown_as:
+        case "json":
+            output.print_json(
+                {
+                    "base": found.found.base,
+                    "head": found.found.head,
+                    "changes": as_objects(found.table()),
+                    "skipped": [
+                        {"subject": one.subject, "reason": one.reason}
+                        for one in found.found.skipped
+                    ],
+                }
+            )
+        case "csv":
+            print_csv(found.table())
+        case "urns":
+            print_urns(
+                dict.fromkeys(one.urn for impact in found.impacts for one in impact.affected)
+            )
+        case _ if found.impacts:
+            print_table(found.table())
+        case _:
+            pass
+    note(said(found.title))
+    for text in found.notes:
+        note(Text("not looked at: ", "bold"), said(text))
 
 
 def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: int) -> None:

@@ -1,0 +1,321 @@
+"""What the columns of a table hold, measured on a sample: counts, and values that are no person's.
+
+Of a table at most 50,000 rows and 64 MB of text are read, and a source is profiled for ten minutes
+at most. Values of columns that look personal, by name or by what is in them, are left out.
+"""
+
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from datetime import time as clock
+from decimal import Decimal
+from threading import Timer
+from typing import Any, Final
+
+from explorer.sources.source import (
+    ColumnDefinition,
+    Inventory,
+    SkippedPart,
+    SourceOptions,
+    TableDefinition,
+)
+
+__all__ = ["MOST_ROWS", "SCALARS", "Profiler", "Sample", "interrupted_after", "is_personal"]
+
+MOST_ROWS: Final = 50_000
+"""So many rows of a table are read; one that has more is profiled on a sample."""
+
+Sample = Callable[[Sequence[str]], Iterator[Sequence[Any]]]
+"""Yields rows of a table, at most `MOST_ROWS` and one, of the columns with these names; of others
+than its own kinds something that is not null where they are not."""
+
+_MOST_BYTES: Final = 64 << 20
+_SECONDS: Final = 600
+_TABLE_SECONDS: Final = 60
+_MOST_COLUMNS: Final = 300
+_MOST_LOOKED_AT: Final = 1_000
+_MOST_FREQUENT: Final = 10
+_BINS: Final = 10
+_LONGEST_VALUE: Final = 200
+_QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+SCALARS: Final = frozenset(("Number", "String", "Boolean", "Date", "Time", "Enum", "Null"))
+"""The types of columns whose values are looked at; of others it is counted how many there are."""
+
+# Words of names of columns that hold what is a person's, or opens a door.
+_PERSONAL_WORDS: Final = frozenset(
+    (
+        *("address", "addr", "age", "birth", "birthday", "birthdate", "born", "card", "cell"),
+        *("contact", "cookie", "cvc", "cvv", "dob", "email", "ethnicity", "fax", "firstname"),
+        *("fname", "gender", "iban", "imei", "income", "ip", "ipaddress", "lastname", "lat"),
+        *("latitude", "license", "lname", "lng", "login", "lon", "longitude", "mac", "mail"),
+        *("maiden", "mobile", "msisdn", "name", "nationality", "nickname", "pan", "passport"),
+        *("passwd", "password", "phone", "photo", "pin", "postcode", "postal", "pwd", "race"),
+        *("religion", "salary", "secret", "session", "sex", "signature", "sin", "ssn", "street"),
+        *("surname", "tax", "tel", "telephone", "token", "user", "username", "vat", "zip"),
+        *("zipcode", "apikey", "credential", "credentials", "fullname", "diagnosis", "wage"),
+        *("wages", "pay", "payroll", "bonus", "vorname", "nachname", "geburt", "geboren"),
+        *("gehalt", "lohn", "strasse", "straße", "plz", "telefon", "handy", "anschrift"),
+    )
+)
+# The longer of them are looked for in words that are not set apart, as in `dateofbirth`.
+_LONG_WORDS: Final = tuple(one for one in _PERSONAL_WORDS if len(one) > 4 and one[1:] != "name")
+# Dates in columns with one of these words are of rows; others may be of persons.
+_EVENTS: Final = frozenset(
+    (
+        *("archived", "begin", "begins", "billing", "changed", "closed", "completed", "created"),
+        *("creation", "deleted", "delivered", "delivery", "due", "effective", "end", "ended"),
+        *("ends", "event", "expires", "expiry", "exported", "extracted", "finished", "fiscal"),
+        *("imported", "ingested", "insert", "inserted", "invoice", "invoiced", "load", "loaded"),
+        *("logged", "modified", "opened", "order", "ordered", "partition", "period", "placed"),
+        *("processed", "published", "received", "recorded", "released", "run", "sale", "sales"),
+        *("scheduled", "seen", "sent", "shipped", "shipping", "snapshot", "start", "started"),
+        *("starts", "synced", "transaction", "update", "updated", "valid"),
+    )
+)
+_MOMENTS: Final = frozenset(
+    (
+        *("at", "date", "datetime", "day", "dt", "from", "hour", "minute", "month", "on"),
+        *("quarter", "time", "timestamp", "to", "ts", "until", "utc", "week", "year"),
+    )
+)
+_WORD: Final = re.compile(r"[A-ZÄÖÜ]+(?![a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+")
+_PERSONAL_VALUES: Final = re.compile(
+    r"""
+      [^@\s]+@[^@\s]+\.[^@\s]+                                       # a mail address
+    | \+?\(?\d[\d\s().\-/]{7,20}\d                                   # a telephone number, a card
+    | (?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?                               # addresses in a network
+    | (?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?:/\d+)? | (?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}
+    | [A-Z]{2}\d{2}\s?(?:[A-Z0-9]{4}\s?){2,7}[A-Z0-9]{1,4}           # a bank account
+    | eyJ[\w-]+\.[\w-]+\.[\w-]*                                      # tokens and keys
+    | (?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9_\-+/=.]{24,}
+    | \d+[a-z]?,?\s+\w+.*\b(?:st|street|ave|avenue|road|rd|lane|drive|blvd)\b.*  # a street
+    | [\w.\-äöüß]+(?:straße|strasse|weg|gasse|platz)\s+\d+.*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DATE_TEXT: Final = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.+Z -]*)?")
+_MEASURES: Final = (bool, int, float, Decimal, date, clock, timedelta)
+_PERSONAL_SHARE: Final = 0.01
+_FREE_TEXT: Final = 60
+
+
+def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
+    """Return whether a column looks as if it held what is a person's: by its name, by values of
+    which one in a hundred looks so, as text that is free or nearly always another, or as dates of
+    something that is not known to be of rows."""
+    words = {word.lower() for word in _WORD.findall(column.path.rpartition(".")[2])}
+    joined = "".join(_WORD.findall(column.path)).lower()
+    if words & _PERSONAL_WORDS or any(word in joined for word in _LONG_WORDS):
+        return True
+    known = list(dict.fromkeys(one for one in values if one is not None))
+    numbers = [
+        str(one)
+        for one in known[:_MOST_LOOKED_AT]
+        if isinstance(one, int | Decimal) and not isinstance(one, bool)
+    ]
+    if sum(map(_is_card, numbers)) > max(1, len(numbers) // 2):
+        return True
+    # Addresses in a network, UUIDs and what else a driver has a type for, as they are shown.
+    texts = [str(one) for one in known if not isinstance(one, _MEASURES)]
+    looked_at = texts[:_MOST_LOOKED_AT]
+    has_dates = any(isinstance(one, date) for one in known) or (
+        bool(looked_at) and all(map(_DATE_TEXT.fullmatch, looked_at))
+    )
+    if has_dates and not (words & _EVENTS or (words and words <= _MOMENTS)):
+        return True
+    if not looked_at:
+        return False
+    found = sum(
+        bool(_PERSONAL_VALUES.fullmatch(one.strip())) and not _DATE_TEXT.fullmatch(one.strip())
+        for one in looked_at
+    )
+    if found > _PERSONAL_SHARE * len(looked_at) or any("@" in one for one in looked_at):
+        return True
+    if all(_DATE_TEXT.fullmatch(one) or _is_number(one) for one in looked_at):
+        return False
+    is_free = sum(map(len, looked_at)) > _FREE_TEXT * len(looked_at)
+    number = sum(one is not None for one in values)
+    return is_free or (len(texts) > 20 and len(texts) > 0.5 * number)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_card(digits: str) -> bool:
+    """Return whether digits are as many as a card's, with its check digit."""
+    if not digits.isdigit() or not 13 <= len(digits) <= 19:
+        return False
+    doubled = (int(one) * (1 + at % 2) for at, one in enumerate(reversed(digits)))
+    return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
+
+
+@contextmanager
+def interrupted_after(interrupt: Callable[[], Any]) -> Iterator[None]:
+    """Interrupt what runs within when it takes longer than a table may."""
+    timer = Timer(_TABLE_SECONDS, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@dataclass(slots=True)
+class Profiler:
+    """Profiles the tables of a source, one after another, while there is time."""
+
+    options: SourceOptions
+    inventory: Inventory
+    _ends: float = field(default_factory=lambda: time.monotonic() + _SECONDS)
+
+    def profile(self, table: TableDefinition, sample: Sample) -> None:
+        """Add to a table what was measured of its columns; unless that is not asked for. Views are
+        left out, and tables for which there is no time are told."""
+        listed = [one for one in table.columns or () if not one.is_nested][:_MOST_COLUMNS]
+        is_kept = table.subtype in ("Table", "File", "Materialized View")
+        if not self.options.profile or not listed or not is_kept:
+            return
+        if time.monotonic() > self._ends:
+            reason = "not profiled: the ten minutes for a source are over"
+            self.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
+            return
+        try:
+            self._measure(table, listed, sample)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            # A value that Python has no order, hash or number for.
+            reason = f"not profiled: {type(error).__name__} at one of its values"
+            self.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
+
+    def _measure(
+        self, table: TableDefinition, listed: Sequence[ColumnDefinition], sample: Sample
+    ) -> None:
+        columns: list[list[Any]] = [[] for _ in listed]
+        rows = size = 0
+        is_sample = False
+        for row in sample([one.path for one in listed]):
+            if rows == MOST_ROWS or size > _MOST_BYTES or time.monotonic() > self._ends:
+                is_sample = True
+                break
+            rows += 1
+            for values, value in zip(columns, row, strict=True):
+                values.append(value)
+                if isinstance(value, str | bytes):
+                    size += len(value)
+                elif isinstance(value, list | tuple | dict):
+                    size += len(repr(value))
+        is_sample = is_sample or (table.row_count or 0) > rows >= MOST_ROWS
+        profiles = [
+            self._column(column, values, is_sample=is_sample)
+            for column, values in zip(listed, columns, strict=True)
+        ]
+        if not is_sample:
+            table.row_count = rows
+        table.sampled_rows = rows if is_sample else None
+        table.field_profiles = profiles
+        self.inventory.count("profiled table")
+
+    def _column(
+        self, column: ColumnDefinition, values: list[Any], *, is_sample: bool
+    ) -> dict[str, Any]:
+        known = [one for one in values if one is not None and not _is_nan(one)]
+        profile: dict[str, Any] = {"fieldPath": column.path}
+        if not values:
+            return profile | ({} if is_sample else {"nullCount": 0})
+        # What a sample has so many of is no count of the table's.
+        if not is_sample:
+            profile["nullCount"] = len(values) - len(known)
+        profile["nullProportion"] = round(1 - len(known) / len(values), 6)
+        if column.kind not in SCALARS or not all(isinstance(one, Hashable) for one in known):
+            return profile
+        counted = Counter(known)
+        if not is_sample:
+            profile["uniqueCount"] = len(counted)
+        if known:
+            profile["uniqueProportion"] = round(len(counted) / len(known), 6)
+        if not known:
+            return profile
+        if not self.options.values and is_personal(column, known):
+            self.inventory.count("column without values")
+            return profile
+        return profile | _values(known, counted, is_sample=is_sample)
+
+
+def _is_nan(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _values(known: list[Any], counted: Counter[Any], *, is_sample: bool) -> dict[str, Any]:
+    """Return what is measured of values that may be shown."""
+    found: dict[str, Any] = {}
+    first = known[0]
+    if isinstance(first, bool) or all(isinstance(one, bool) for one in counted):
+        pass
+    elif all(isinstance(one, int | float | Decimal) for one in counted):
+        found |= _numbers(sorted(float(one) for one in known))
+        found |= {"min": _text(min(counted)), "max": _text(max(counted))}
+    elif any(all(isinstance(one, kind) for one in counted) for kind in (str, datetime, clock)) or (
+        all(isinstance(one, date) and not isinstance(one, datetime) for one in counted)
+    ):
+        found |= {"min": _text(min(counted)), "max": _text(max(counted))}
+    if not is_sample and len(counted) < len(known):
+        ranked = sorted(counted.items(), key=lambda one: (-one[1], _text(one[0])))
+        found["distinctValueFrequencies"] = [
+            {"value": _text(value), "frequency": number}
+            for value, number in ranked[:_MOST_FREQUENT]
+        ]
+    return found
+
+
+def _numbers(ordered: list[float]) -> dict[str, Any]:
+    """Return the moments, quantiles and histogram of numbers in their order; none of infinite
+    ones."""
+    if not math.isfinite(ordered[0]) or not math.isfinite(ordered[-1]):
+        return {}
+    number = len(ordered)
+    mean = math.fsum(ordered) / number
+    found: dict[str, Any] = {"mean": _text(mean), "median": _text(_quantile(ordered, 0.5))}
+    if number > 1:
+        spread = math.fsum((one - mean) ** 2 for one in ordered) / (number - 1)
+        found["stdev"] = _text(math.sqrt(spread))
+    found["quantiles"] = [
+        {"quantile": str(part), "value": _text(_quantile(ordered, part))} for part in _QUANTILES
+    ]
+    low, high = ordered[0], ordered[-1]
+    if low < high and math.isfinite(high - low):
+        heights = [0] * _BINS
+        for one in ordered:
+            heights[min(int((one - low) / (high - low) * _BINS), _BINS - 1)] += 1
+        bounds = [low + (high - low) * at / _BINS for at in range(_BINS + 1)]
+        found["histogram"] = {
+            "boundaries": [_text(one) for one in bounds],
+            "heights": [round(one / number, 6) for one in heights],
+        }
+    return found
+
+
+def _quantile(ordered: list[float], part: float) -> float:
+    at = part * (len(ordered) - 1)
+    low = int(at)
+    above = ordered[min(low + 1, len(ordered) - 1)]
+    return ordered[low] + (above - ordered[low]) * (at - low)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, date | clock):
+        return value.isoformat()
+    return str(value)[:_LONGEST_VALUE]

@@ -1,0 +1,673 @@
+"""Lineage and usage out of SQL that was run: a script, or an export of a query history.
+
+What the statements read and write are tables of the catalog; tables that they make on the way and
+that the catalog does not have are stepped over. Statements that differ in literals alone are read
+once. About 200 bytes are held for each statement, and one text for each that differs.
+"""
+
+import csv
+import gzip
+import sys
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import orjson
+
+from explorer.client import Catalog
+from explorer.errors import InvalidInput
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
+from explorer.sources.datasets import ColumnSources, lineage_aspect
+from explorer.sources.duckdb_file import import_duckdb
+from explorer.sources.script_lineage import (
+    CatalogTables,
+    Change,
+    Resolved,
+    Session,
+    StatementLineage,
+    platform_of,
+    read_tables,
+    split_statements,
+)
+from explorer.sources.source import Inventory, Progress, SkippedPart, SourceOptions
+from explorer.sources.sql_lineage import (
+    LITERALS,
+    KnownTables,
+    open_statement,
+    require_sqlglot,
+    sql_dialect,
+)
+from explorer.sources.sql_lineage import Path as TablePath
+
+__all__ = ["QueryLog", "is_query_file", "statement_key"]
+
+Format = Literal["sql", "csv", "tsv", "json lines", "parquet"]
+
+_FORMATS: Final[dict[str, Format]] = {
+    ".sql": "sql",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json lines",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+    ".parquet": "parquet",
+}
+# The columns of query histories, in lower case, as Snowflake, BigQuery, Redshift, Databricks and
+# PostgreSQL name them; the first that is there counts.
+_TEXT: Final = ("query_text", "statement_text", "querytxt", "query", "sql_text", "statement", "sql")
+_USER: Final = ("user_name", "user_email", "executed_by", "usename", "username", "user")
+_TIME: Final = ("start_time", "creation_time", "starttime", "log_time", "query_start", "timestamp")
+_SESSION: Final = ("session_id", "session_info.session_id")
+_PROCESS: Final = ("pid", "process_id")
+_DATABASE: Final = ("database_name", "database", "catalog_name", "catalog", "datname")
+_SCHEMA: Final = ("schema_name", "schema", "default_schema")
+_STATE: Final = ("execution_status", "status", "query_status", "state", "error_severity")
+_ERROR: Final = ("error_code", "error_result", "error_message", "aborted")
+_DONE: Final = frozenset(
+    ("", "success", "succeeded", "finished", "done", "completed", "ok", "log", "info", "cached")
+)
+_NO_ERROR: Final = frozenset(("", "0", "none", "null", "false", "nan"))
+# The columns of PostgreSQL's csvlog, which has no line that names them.
+_CSVLOG: Final = (
+    *("log_time", "user_name", "database_name", "process_id", "connection_from", "session_id"),
+    *("session_line_num", "command_tag", "session_start_time", "virtual_transaction_id"),
+    *("transaction_id", "error_severity", "sql_state_code", "message"),
+)
+_CSVLOG_WIDTH: Final = range(22, 28)
+# After one of these a string is a name.
+_BEFORE_NAMES: Final = frozenset(
+    ("VAR", "IDENTIFIER", "R_PAREN", "ALIAS", "FROM", "JOIN", "INTO", "END", "TABLE", "USE")
+)
+# In the parentheses after these what a literal says is what a column or table is called.
+_PIVOTS: Final = frozenset(("PIVOT", "UNPIVOT"))
+_MOST_QUERIES: Final = 10
+_MOST_QUERY: Final = 4_000
+_ROWS: Final = 10_000
+# So many texts and readings of statements are held, but no text as long as this.
+_MOST_HELD: Final = 10_000
+_LONG: Final = 10_000
+
+
+def is_query_file(path: Path) -> bool:
+    """Return whether a file's ending is one of those that query logs have."""
+    return _format(path) is not None
+
+
+def _format(path: Path) -> Format | None:
+    suffixes = [one.lower() for one in path.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return _FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def statement_key(sql: str, dialect: str) -> str:
+    """Return a statement on one line, without comments and with `?` for its literals, lists of them
+    as one: what statements have in common that are made from the same columns. Literals that name
+    a column or table are left in it."""
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tokens = list(Dialect.get_or_raise(dialect).tokenize(sql))
+    except (SqlglotError, ValueError):
+        return " ".join(sql.split())
+    parts: list[str] = []
+    end, before, in_list = 0, "", False
+    depth, naming = 0, list[int]()
+    for at, token in enumerate(tokens):
+        kind = token.token_type.name
+        is_name = kind != "NUMBER" and before in _BEFORE_NAMES
+        text = sql[token.start : token.end + 1]
+        if kind in LITERALS and not naming and not is_name:
+            text = "?"
+        after = tokens[at + 1].token_type.name if at + 1 < len(tokens) else ""
+        if kind in _PIVOTS or (text.upper() == "IDENTIFIER" and after == "L_PAREN"):
+            # One without parentheses goes to the end of the query that it stands in.
+            naming.append(depth + 1 if after == "L_PAREN" else depth)
+        if kind == "R_PAREN":
+            in_list = False
+            depth -= 1
+            while naming and naming[-1] > depth:
+                naming.pop()
+        elif kind == "L_PAREN":
+            depth += 1
+            in_list = in_list or before == "IN"
+        gap = " " if token.start > end and parts else ""
+        end = token.end + 1
+        if in_list and text == "?" and parts[-2:] == ["?", ","]:
+            parts.pop()
+        else:
+            # What stands between the values of a list is the same however it is written.
+            parts += (gap, text) if gap and not (in_list and text in ",?") else (text,)
+        before = kind
+    return "".join(parts).rstrip("; ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement that was run, where that is known: by whom, when, in which session, and with
+    which database and schema in use. `place` is its line, or number in the log. Without a session
+    it has one of its own."""
+
+    text: str
+    place: int
+    user: str | None = None
+    at: datetime | None = None
+    session: str | None = None
+    near: TablePath = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLog:
+    """A source of the lineage and use of tables that other sources brought."""
+
+    path: Path
+    options: SourceOptions
+    kind: str = "sql-queries"
+
+    @property
+    def location(self) -> str:
+        """The file or folder."""
+        return str(self.path.resolve())
+
+    @property
+    def default_name(self) -> str:
+        """The file's name without ending, or the folder's."""
+        return self.path.resolve().name.partition(".")[0]
+
+    def read(self, progress: Progress, catalog: Catalog | None = None) -> Inventory:
+        """Return the lineage and use of the catalog's tables of the dialect's platform.
+
+        One request for each 2,500 datasets of the platform and for each 150 that are named. A
+        statement that is not understood is among the skipped parts. Raises `InvalidInput` where
+        the file is no log of queries, or none of its tables is in the catalog.
+        """
+        if catalog is None:
+            raise InvalidInput("a log of queries is read beside the catalog that has its tables")
+        named = self.options.dialect or ""
+        require_sqlglot(named)
+        dialect = sql_dialect(named)
+        inventory = Inventory(is_supplement=True)
+        log = _read_log(self.path.resolve(), dialect, inventory, progress)
+        urns = _platform_urns(catalog, platform_of(named), self.options.env)
+        wanted = _named_in(log.texts, dialect)
+        known = read_tables(catalog, [urn for urn in urns if _last_name(urn) in wanted])
+        if not known.urns:
+            raise InvalidInput(
+                f"the catalog has none of the tables that {self.path} names, on the platform "
+                f"{platform_of(named).rpartition(':')[2]} and in {self.options.env}: add their "
+                "database first, or give another --dialect or --env"
+            )
+        reader = _Reader(dialect, known)
+        for done, (one, key) in enumerate(log.statements):
+            if done % 1_000 == 0:
+                progress("statements", done, len(log.statements))
+            reader.read(one, key, log.texts[key])
+        progress("statements", len(log.statements), len(log.statements))
+        inventory.proposals = list(reader.proposals())
+        inventory.count("statement", len(log.statements))
+        inventory.count("different statement", len(log.texts))
+        for key, (place, problem, shown) in reader.problems.items():
+            times = log.times[key]
+            often = f"; {times:,} times" if times > 1 else ""
+            inventory.skipped.append(
+                SkippedPart(f"statement {place}", f"{problem} ({shown}){often}")
+            )
+        return inventory
+
+
+def _platform_urns(catalog: Catalog, platform: str, env: str) -> list[Urn]:
+    here = (Criterion("platform", (platform,)), Criterion("origin", (env,)))
+    return list(catalog.urns("dataset", narrowed_by=Filter((here,))))
+
+
+def _last_name(urn: Urn) -> str:
+    return urn.name.rpartition(".")[2].casefold()
+
+
+def _named_in(texts: Mapping[str, str], dialect: str) -> set[str]:
+    """Return the words of statements that may be names of tables, in lower case."""
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    found: set[str] = set()
+    tokenizer = Dialect.get_or_raise(dialect)
+    for text in texts.values():
+        try:
+            for token in tokenizer.tokenize(text):
+                if token.token_type.name not in LITERALS:
+                    found.add(token.text.rpartition(".")[2].casefold())
+        except (SqlglotError, ValueError):
+            continue
+    return found
+
+
+@dataclass(slots=True)
+class _Log:
+    """The statements of a log in the order in which they ran, each with its key; the first text of
+    each key, and how often it was run."""
+
+    statements: list[tuple[_Statement, str]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    times: Counter[str] = field(default_factory=Counter)
+
+
+def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress) -> _Log:
+    log = _Log()
+
+    def parts_of(text: str) -> list[tuple[int, str, str]]:
+        # Most are one statement, which is not looked through twice.
+        parts = [(1, text)] if ";" not in text else split_statements(text, dialect)
+        return [(line, part, statement_key(part, dialect)) for line, part in parts]
+
+    held = lru_cache(_MOST_HELD)(parts_of)
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file() and is_query_file(one))
+    else:
+        files = [path]
+    if not files:
+        raise InvalidInput(f"{path} has no files of queries: SQL, CSV, JSON lines or Parquet")
+    for file in files:
+        for number, one in enumerate(_statements(file, inventory, dialect)):
+            if number % _ROWS == 0:
+                progress("queries", number, None)
+            for line, text, key in (held if len(one.text) < _LONG else parts_of)(one.text):
+                log.texts.setdefault(key, text)
+                log.times[key] += 1
+                # The text is kept once for each key.
+                place = one.place + line - 1 if _format(file) == "sql" else one.place
+                log.statements.append((replace(one, text="", place=place), key))
+    if all(one.at for one, _ in log.statements):
+        # Exports have the newest first as often as the oldest.
+        log.statements.sort(key=lambda held: held[0].at or datetime.min.replace(tzinfo=UTC))
+    return log
+
+
+def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator[_Statement]:
+    """Yield the statements of a file, which a script has in one session. Raises `InvalidInput`
+    where no column has their text."""
+    kind = _format(path)
+    if kind == "sql":
+        with _opened(path) as file:
+            yield _Statement(file.read(), 1, session=str(path))
+        return
+    readers: Mapping[str | None, Callable[[Path], Iterable[Mapping[str, Any]]]] = {
+        "csv": lambda file: _csv_rows(file, ","),
+        "tsv": lambda file: _csv_rows(file, "\t"),
+        "json lines": _json_rows,
+        "parquet": _parquet_rows,
+    }
+    if kind not in readers:
+        raise InvalidInput(f"{path} is neither SQL, CSV, JSON lines nor Parquet")
+    failed = 0
+    for place, row in enumerate(readers[kind](path), start=1):
+        if not _has_text(row, path):
+            continue
+        if not _is_done(row):
+            failed += 1
+            continue
+        text = _text_of(row)
+        if text:
+            yield _statement(row, text, place, dialect)
+    inventory.count("failed statement", failed)
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _csv_rows(path: Path, delimiter: str) -> Iterator[Mapping[str, Any]]:
+    csv.field_size_limit(sys.maxsize)
+    with _opened(path) as file:
+        rows = csv.reader(file, delimiter=delimiter)
+        try:
+            names = next(rows, [])
+            folded = [name.strip().casefold() for name in names]
+            if len(names) in _CSVLOG_WIDTH and _moment(names[0]) is not None:
+                folded = list(_CSVLOG)
+                yield dict(zip(folded, names, strict=False))
+            for row in rows:
+                yield dict(zip(folded, row, strict=False))
+        except csv.Error as error:
+            raise InvalidInput(f"{path}, line {rows.line_num} cannot be read: {error}") from error
+
+
+def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise InvalidInput(f"{path}, line {number} is no JSON: {error}") from error
+            if not isinstance(row, dict):
+                raise InvalidInput(f"{path}, line {number} is no object with a query")
+            yield _folded(row)
+
+
+def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    duckdb = import_duckdb("reading Parquet")
+    try:
+        with duckdb.connect(":memory:") as connection:
+            cursor = connection.execute("select * from read_parquet($1)", [str(path)])
+            names = [str(one[0]) for one in cursor.description]
+            while rows := cursor.fetchmany(_ROWS):
+                for row in rows:
+                    yield _folded(dict(zip(names, row, strict=True)))
+    except duckdb.Error as error:
+        raise InvalidInput(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+
+
+def _folded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its names in lower case, and those of objects in it after a dot."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name.casefold()] = value
+        if isinstance(value, dict):
+            found |= {f"{name}.{inner}".casefold(): one for inner, one in value.items()}
+    return found
+
+
+def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _has_text(row: Mapping[str, Any], path: Path) -> bool:
+    if "message" in row and "error_severity" in row:
+        return True
+    if not any(name in row for name in _TEXT):
+        raise InvalidInput(
+            f"{path} has no column with the text of queries; known are {', '.join(_TEXT)}, and "
+            "PostgreSQL's csvlog"
+        )
+    return True
+
+
+def _text_of(row: Mapping[str, Any]) -> str | None:
+    """Return the statement of a row, None for a line of PostgreSQL's log that has none."""
+    found = _first(row, _TEXT)
+    if found is None and "message" in row:
+        # `duration: 1.2 ms  statement: …`, `execute <unnamed>: …`
+        message = str(row["message"])
+        if message.startswith("duration:"):
+            message = message.partition("ms")[2].lstrip()
+        start, colon, text = message.partition(": ")
+        is_statement = start == "statement" or start.startswith("execute ")
+        found = text if colon and is_statement else None
+    return str(found).strip() or None if found is not None else None
+
+
+def _is_done(row: Mapping[str, Any]) -> bool:
+    state = str(_first(row, _STATE) or "").strip().casefold()
+    error = str(_first(row, _ERROR) or "").strip().casefold()
+    return state in _DONE and error in _NO_ERROR
+
+
+def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _Statement:
+    user, at = _first(row, _USER), _moment(_first(row, _TIME))
+    session, process = _first(row, _SESSION), _first(row, _PROCESS)
+    if session is None or dialect == "redshift":
+        # Numbers of processes, which Redshift's sessions have, come again. Where there is none, a
+        # user is taken to have one session a day.
+        whose = session or process or user
+        session = None if whose is None else f"{whose} {at.date() if at else ''}"
+    database, schema = _first(row, _DATABASE), _first(row, _SCHEMA)
+    # A schema may be that of any database.
+    near = () if schema is None else (str(schema),)
+    near = near if database is None and not near else (str(database or ""), *near)
+    return _Statement(
+        text,
+        place,
+        None if user is None else sys.intern(str(user).strip()),
+        at,
+        None if session is None else sys.intern(str(session)),
+        tuple(map(sys.intern, near)),
+    )
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return when a statement ran, in UTC where no zone is said; None for what is no moment."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    text = str(value).strip()
+    if isinstance(value, int | float) or (text.isdigit() and len(text) >= len("1000000000")):
+        number = float(text)
+        while number > 1e11:
+            # Milliseconds, microseconds or nanoseconds.
+            number /= 1_000
+        try:
+            return datetime.fromtimestamp(number, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    day, _, rest = text.replace("T", " ", 1).partition(" ")
+    # `12:00:00.123456789 UTC` or `12:00:00 -0800`: the names of other zones are not known.
+    clock, _, zone = rest.strip().partition(" ")
+    whole, dot, fraction = clock.partition(".")
+    digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
+    clock = f"{whole}.{digits[:6]:0<6}{fraction[len(digits) :]}" if dot else whole
+    zone = zone if zone[:1] in ("+", "-") else ""
+    try:
+        found = datetime.fromisoformat(f"{day} {clock or '00:00:00'}{zone}")
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class _Origins:
+    """What a table is made from: tables, and of each column the columns."""
+
+    tables: dict[TablePath, None] = field(default_factory=dict)
+    columns: dict[str, dict[tuple[TablePath, str], None]] = field(default_factory=dict)
+    is_view: bool = False
+
+    def add(self, other: "_Origins") -> None:
+        self.tables |= other.tables
+        for name, sources in other.columns.items():
+            self.columns.setdefault(name, {}).update(sources)
+
+
+@dataclass(slots=True)
+class _Day:
+    """The use of a table in a day."""
+
+    users: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+    queries: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What reading a statement gave: its parts, the container in use and the tables changed after
+    it, and which parts need not be noted again."""
+
+    parts: list[StatementLineage]
+    near: TablePath
+    changes: list[Change]
+    settled: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the statements of a log in their order."""
+
+    dialect: str
+    known: CatalogTables
+    problems: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    _made: KnownTables = field(init=False)
+    _sessions: dict[str, Session] = field(default_factory=dict)
+    _names: dict[str, tuple[TablePath, ...]] = field(default_factory=dict)
+    _readings: OrderedDict[tuple[str, TablePath, Resolved], _Reading] = field(
+        default_factory=OrderedDict
+    )
+    _alone: int | None = None
+    _lineage: dict[TablePath, _Origins] = field(default_factory=dict)
+    _of_made: dict[tuple[str | None, TablePath], _Origins] = field(default_factory=dict)
+    _use: dict[TablePath, dict[datetime, _Day]] = field(default_factory=dict)
+    _shown: dict[str, str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._made = KnownTables(below=self.known.tables)
+
+    def read(self, one: _Statement, key: str, text: str) -> None:
+        """Note what a statement reads and makes. It is parsed the first time that one with its key
+        is met whose names stand for the same tables."""
+        name = one.session or ""
+        if name not in self._sessions or (not name and one.place != self._alone):
+            self._sessions[name] = Session(self.dialect, self._made)
+            self._alone = None if name else one.place
+        session = self._sessions[name]
+        if one.near:
+            session.near = one.near
+        near, names = session.near, self._names.get(key)
+        at = None if names is None else (key, near, session.resolved(names))
+        held = None if at is None else self._readings.get(at)
+        if at is not None and held is not None:
+            self._readings.move_to_end(at)
+            session.repeat(held.near, held.changes)
+        else:
+            parts = session.read(text, one.place)
+            held = _Reading(parts, session.near, list(session.changes))
+            if session.seen is not None:
+                self._names[key], resolved = session.seen
+                self._readings[key, near, resolved] = held
+                if len(self._readings) > _MOST_HELD:
+                    self._readings.popitem(last=False)
+        for number, part in enumerate(held.parts):
+            if part.lineage.problem is not None:
+                self.problems.setdefault(key, (one.place, part.lineage.problem, part.text))
+            if number not in held.settled and self._note_made(part, session, name):
+                held.settled.add(number)
+            if one.at is not None:
+                self._note_use(part, session, one, one.at, key)
+        for path, columns, is_own in held.changes:
+            if columns is None:
+                self._of_made.pop((name if is_own else None, path), None)
+
+    def _is_made(self, path: TablePath, session: Session) -> bool:
+        return path in session.tables or path not in self.known.urns
+
+    def _owner(self, path: TablePath, session: Session, name: str) -> str | None:
+        """Return whose a table is that was made: the session's where it is temporary."""
+        return name if path in session.tables else None
+
+    def _note_made(self, part: StatementLineage, session: Session, name: str) -> bool:
+        """Note what a statement makes; return whether it says the same each time, as one that goes
+        from table to table of the catalog does."""
+        if part.target is None:
+            return True
+        lineage, origins = part.lineage, _Origins(is_view=part.is_view)
+        of_made: dict[TablePath, _Origins] = {}
+        for path in lineage.tables:
+            if self._is_made(path, session):
+                of_made[path] = held = self._of_made.get(
+                    (self._owner(path, session, name), path), _Origins()
+                )
+                origins.tables |= held.tables
+            else:
+                origins.tables[path] = None
+        if part.lineage.problem is None:
+            for column, sources in zip(part.target_columns, lineage.columns, strict=True):
+                into = origins.columns.setdefault(column, {})
+                for path, source in sources:
+                    if path in of_made:
+                        into |= of_made[path].columns.get(source, {})
+                    else:
+                        into[path, source] = None
+        if self._is_made(part.target, session):
+            owner = self._owner(part.target, session, name)
+            if part.is_new:
+                self._of_made[owner, part.target] = origins
+            else:
+                self._of_made.setdefault((owner, part.target), _Origins()).add(origins)
+            return False
+        self._lineage.setdefault(part.target, _Origins(is_view=part.is_view)).add(origins)
+        return not of_made
+
+    def _note_use(
+        self, part: StatementLineage, session: Session, one: _Statement, at: datetime, key: str
+    ) -> None:
+        day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        for path in part.lineage.tables:
+            if self._is_made(path, session):
+                continue
+            use = self._use.setdefault(path, {}).setdefault(day, _Day())
+            use.queries[key] += 1
+            if one.user is not None:
+                use.users[one.user] += 1
+            use.fields.update(list(part.lineage.used.get(path, ())))
+
+    def proposals(self) -> Iterator[Proposal]:
+        """Yield the lineage and the use of the catalog's tables, of each together."""
+        for path in sorted({*self._lineage, *self._use}):
+            urn = self.known.urns[path]
+            if path in self._lineage:
+                yield from self._lineage_of(path, urn)
+            for day, use in sorted(self._use.get(path, {}).items()):
+                yield Proposal(urn, "datasetUsageStatistics", self._use_of(path, day, use))
+
+    def _lineage_of(self, path: TablePath, urn: Urn) -> Iterator[Proposal]:
+        origins = self._lineage[path]
+        tables = [self.known.urns[one] for one in sorted(origins.tables) if one != path]
+        columns = (
+            ColumnSources(
+                self.known.field(path, name),
+                tuple(
+                    (self.known.urns[one], self.known.field(one, column))
+                    for one, column in sorted(sources)
+                    if one != path
+                ),
+            )
+            for name, sources in sorted(origins.columns.items())
+        )
+        if tables:
+            kind = "VIEW" if origins.is_view else "TRANSFORMED"
+            yield Proposal(urn, "upstreamLineage", lineage_aspect(urn, tables, columns, kind))
+
+    def _top_queries(self, queries: Counter[str]) -> list[str]:
+        """Return the queries that were run most often, without their literals."""
+        counted = Counter[str]()
+        for key, number in queries.items():
+            if key not in self._shown:
+                self._shown[key] = open_statement(key, self.dialect)
+            if (shown := self._shown[key]) is not None:
+                counted[shown[:_MOST_QUERY]] += number
+        return [shown for shown, _ in _ranked(counted)[:_MOST_QUERIES]]
+
+    def _use_of(self, path: TablePath, day: datetime, use: _Day) -> dict[str, Any]:
+        users = Counter[str]()
+        mails: dict[str, str] = {}
+        for name, number in use.users.items():
+            user = str(Urn.of("corpuser", name.partition("@")[0].casefold()))
+            users[user] += number
+            if "@" in name:
+                mails[user] = name.casefold()
+        return {
+            "timestampMillis": int(day.timestamp() * 1_000),
+            "eventGranularity": {"unit": "DAY", "multiple": 1},
+            "totalSqlQueries": use.queries.total(),
+            "uniqueUserCount": len(users),
+            "topSqlQueries": self._top_queries(use.queries),
+            "userCounts": [
+                {"user": user, "count": number}
+                | ({"userEmail": mails[user]} if user in mails else {})
+                for user, number in _ranked(users)
+            ],
+            "fieldCounts": [
+                {"fieldPath": self.known.field(path, name), "count": number}
+                for name, number in _ranked(use.fields)
+            ],
+        }
+
+
+def _ranked(counted: Counter[str]) -> Sequence[tuple[str, int]]:
+    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))

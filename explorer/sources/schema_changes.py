@@ -1,0 +1,770 @@
+"""What commits change of tables: columns and tables that are dropped, renamed, retyped or added.
+
+The models, seeds and snapshots of dbt projects are read, and the statements of other SQL files.
+Nothing is run but what dbt's templates say, in a sandbox.
+"""
+
+import csv
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import orjson
+
+from explorer.client import Catalog
+from explorer.errors import InvalidInput, MissingExtra
+from explorer.metadata.urn import Urn
+from explorer.sources.script_lineage import split_statements
+from explorer.sources.source import SkippedPart
+from explorer.sources.sql_lineage import (
+    NotUnderstood,
+    QueryLineage,
+    parse_statement,
+    reading,
+    require_sqlglot,
+    sql_dialect,
+    table_path,
+)
+from explorer.sources.sql_lineage import Path as TablePath
+from explorer.sources.table_definition import DefinedColumn, defined_columns
+from explorer.stewardship.dbt_project import artifact_path, strings_in
+from explorer.stewardship.yaml_document import load
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+    from explorer.client.entity import Entity
+
+__all__ = ["ChangeKind", "ChangedSchemas", "NamedDatasets", "SchemaChange", "read_changes"]
+
+ChangeKind = Literal["added", "dropped", "renamed", "retyped"]
+
+_DBT: Final = "dbt"
+_ASPECTS: Final = ("schemaMetadata", "siblings", "status")
+_MOST_NAMESAKES: Final = 200
+_SETTINGS: Final = "dbt_project.yml"
+_SUFFIXES: Final = (".sql", ".csv", ".yml", ".yaml")
+_FOLDERS: Final = {
+    "model": ("model-paths", "source-paths", "models"),
+    "seed": ("seed-paths", "data-paths", "seeds"),
+    "snapshot": ("snapshot-paths", "", "snapshots"),
+    "macro": ("macro-paths", "", "macros"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """A change of a table, or of one of its columns.
+
+    `table` are its names as the repository has them, from the outermost container to its own: of a
+    dbt model its name alone, and `is_dbt` is true. `column` is None for the table as a whole.
+    `before` and `after` are the types of a column that is retyped, the names of what is renamed.
+    """
+
+    kind: ChangeKind
+    table: TablePath
+    column: str | None
+    file: str
+    before: str | None = None
+    after: str | None = None
+    is_dbt: bool = False
+
+    @property
+    def is_breaking(self) -> bool:
+        """Return whether what reads the table can break by it."""
+        return self.kind != "added"
+
+
+@dataclass(slots=True)
+class ChangedSchemas:
+    """What lies between two commits: the changes by file, and the files or tables whose columns are
+    not known, each with the reason. `base` is the last commit that both have."""
+
+    base: str
+    head: str
+    changes: list[SchemaChange] = field(default_factory=list)
+    skipped: list[SkippedPart] = field(default_factory=list)
+
+
+def read_changes(
+    folder: Path, revisions: str, datasets: "NamedDatasets", dialect: str | None = None
+) -> ChangedSchemas:
+    """Return what the commits `BASE..HEAD` of the repository at `folder` change of tables.
+
+    BASE is taken back to where HEAD began, so that what others changed since does not count. HEAD
+    may be left out. Of tables that the repository does not define the columns are those of the
+    catalog. Without a dialect that of `target/manifest.json` is taken, or SQL as all have it.
+
+    Raises `InvalidInput` where there is no repository or no such commit, `MissingExtra` without
+    git's program, sqlglot or, for a dbt project, Jinja.
+    """
+    require_sqlglot(dialect or "")
+    repository = _Repository(folder)
+    base, head = repository.range(revisions)
+    found = ChangedSchemas(base[:12], head[:12])
+    before, after = _Commit(repository, base), _Commit(repository, head)
+    changed = repository.changed(base, head)
+    plain = list[str]()
+    by_project: dict[str, list[str]] = {}
+    for name in changed:
+        project = after.project(name) if name in after.files else before.project(name)
+        if project is not None:
+            by_project.setdefault(project, []).append(name)
+        elif name.endswith(".sql"):
+            plain.append(name)
+    for project, names in by_project.items():
+        _compare_projects(
+            repository.root, project, (before, after), names, datasets, dialect, found
+        )
+    _compare_scripts((before, after), plain, datasets, sql_dialect(dialect or ""), found)
+    return found
+
+
+class NamedDatasets:
+    """The datasets that tables of a repository are in the catalog. Each name is asked for once, by
+    two requests."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._entities: dict[str, list[Entity]] = {}
+
+    def find(self, path: TablePath, *, is_dbt: bool) -> "list[Entity]":
+        """Return the datasets whose names end with that of a table, whatever the case of letters,
+        and their siblings, each with its columns. A dbt model is found on dbt's platform before
+        others."""
+        found = self._named(path[-1])
+        if is_dbt:
+            of_dbt = [one for one in found if one.urn.platform == _DBT]
+            named = of_dbt or found
+        else:
+            end = tuple(part.casefold() for part in path)
+            named = [
+                one
+                for one in found
+                if tuple(one.urn.name.casefold().split("."))[-len(end) :] == end
+            ]
+        siblings = Urn.parse_all(
+            str(urn) for one in named for urn in (one.raw("siblings") or {}).get("siblings", ())
+        )
+        known = {one.urn: one for one in named}
+        more = [urn for urn in siblings if urn not in known]
+        if more:
+            known |= self._catalog.entities(more, _ASPECTS)
+        return [one for one in known.values() if not one.removed]
+
+    def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
+        """Return the columns of the first such dataset that has some; None where none has."""
+        for one in self.find(path, is_dbt=is_dbt):
+            if one.schema:
+                return [column.path.simple for column in one.schema]
+        return None
+
+    def _named(self, name: str) -> "list[Entity]":
+        key = name.casefold()
+        if key not in self._entities:
+            hits = self._catalog.search(name, entity="dataset", count=_MOST_NAMESAKES)
+            urns = [hit.urn for hit in hits if _last_name(hit.urn) == key]
+            self._entities[key] = list(self._catalog.entities(urns, _ASPECTS).values())
+        return self._entities[key]
+
+
+def _last_name(urn: Urn) -> str:
+    return urn.name.rpartition(".")[2].casefold()
+
+
+class _Repository:
+    """A git repository, read through git's own program."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.root = Path(self.read("rev-parse", "--show-toplevel").decode().strip())
+
+    def read(self, *arguments: str) -> bytes:
+        """Return what git prints; raises `InvalidInput` with its words where it fails."""
+        # Names are printed as they are, whatever the language and settings of who runs this.
+        command = ("git", "-c", "core.quotePath=false", "-C", str(self._folder), *arguments)
+        try:
+            done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
+        except FileNotFoundError:
+            raise InvalidInput(
+                "git is not installed here, and the commits are read by it"
+            ) from None
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise InvalidInput(f"git {arguments[0]}: {said[-1] if said else 'failed'}")
+        return done.stdout
+
+    def range(self, revisions: str) -> tuple[str, str]:
+        """Return the commits that `BASE..HEAD` names, the first where both began."""
+        base, _, head = revisions.replace("...", "..").partition("..")
+        commits = []
+        for name in (base or "HEAD", head or "HEAD"):
+            try:
+                named = self.read("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+            except InvalidInput:
+                raise InvalidInput(
+                    f"git knows no commit {name!r}; give BASE..HEAD, such as origin/main..HEAD. In "
+                    "a pipeline the whole history has to be checked out (fetch-depth: 0)"
+                ) from None
+            commits.append(named.decode().strip())
+        try:
+            shared = self.read("merge-base", *commits).decode().split()
+        except InvalidInput:
+            raise InvalidInput(
+                f"{base} and {head or 'HEAD'} have no commit in common; in a pipeline the whole "
+                "history has to be checked out (fetch-depth: 0)"
+            ) from None
+        return shared[0], commits[1]
+
+    def changed(self, base: str, head: str) -> list[str]:
+        """Return the files that differ between two commits, those that either has, by name."""
+        listed = self.read("diff", "--name-only", "--no-renames", "-z", base, head, "--")
+        names = listed.decode(errors="surrogateescape").split("\0")
+        return sorted(name for name in names if name.endswith(_SUFFIXES))
+
+
+class _Commit:
+    """The files of a commit."""
+
+    def __init__(self, repository: _Repository, commit: str) -> None:
+        self._repository = repository
+        self._commit = commit
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The names of all files, from the root of the repository."""
+        listed = self._repository.read(
+            "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit
+        )
+        return frozenset(listed.decode(errors="surrogateescape").split("\0"))
+
+    def text(self, name: str) -> str | None:
+        """Return what is in a file; None where the commit has no such file. Raises `NotUnderstood`
+        where it is no UTF-8."""
+        if name not in self.files:
+            return None
+        data = self._repository.read("cat-file", "blob", f"{self._commit}:{name}")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise NotUnderstood("it is not UTF-8") from None
+
+    def project(self, name: str) -> str | None:
+        """Return the folder of the dbt project that a file is in, ended by a stroke; empty for the
+        root, None where it is in none."""
+        for folder in PurePosixPath(name).parents:
+            prefix = "" if folder == PurePosixPath(".") else f"{folder}/"
+            if f"{prefix}{_SETTINGS}" in self.files:
+                return prefix
+        return None
+
+
+# dbt
+
+
+class _DbtProject:
+    """A dbt project as a commit has it."""
+
+    def __init__(
+        self,
+        commit: _Commit,
+        prefix: str,
+        compiled: Mapping[str, tuple[str, str]],
+        datasets: "NamedDatasets",
+        dialect: str,
+    ) -> None:
+        self._commit, self._prefix, self._dialect = commit, prefix, dialect
+        self._compiled = compiled
+        self._datasets = datasets
+        self._columns: dict[str, list[DefinedColumn] | str | None] = {}
+        self._reading: set[str] = set()
+        text = commit.text(f"{prefix}{_SETTINGS}")
+        value = load(text) if text is not None else {}
+        self._settings: Mapping[str, Any] = value if isinstance(value, dict) else {}
+        self.exists = text is not None
+
+    def _folders(self, kind: str) -> tuple[str, ...]:
+        name, older, default = _FOLDERS[kind]
+        given = strings_in(self._settings.get(name, self._settings.get(older)))
+        folders = (PurePosixPath(one).as_posix() for one in given or (default,))
+        return tuple("" if one == "." else f"{one}/" for one in folders)
+
+    def files(self, kind: str) -> dict[str, str]:
+        """Return the files of models, seeds, snapshots or macros by name, as dbt names them."""
+        suffix = ".csv" if kind == "seed" else ".sql"
+        starts = tuple(f"{self._prefix}{folder}" for folder in self._folders(kind))
+        return {
+            PurePosixPath(name).stem: name
+            for name in self._commit.files
+            if name.startswith(starts) and name.endswith(suffix)
+        }
+
+    @cached_property
+    def tables(self) -> dict[str, str]:
+        """The file of each model, seed and snapshot, by its name."""
+        return {
+            name: file
+            for kind in ("snapshot", "seed", "model")
+            for name, file in self.files(kind).items()
+        }
+
+    def source(self, name: str) -> str:
+        """Return the text of the file of a model; empty where it has none."""
+        return self._commit.text(self.tables[name]) or "" if name in self.tables else ""
+
+    def macros(self) -> dict[str, str]:
+        """Return the texts of the files with macros, by name."""
+        return {name: self._commit.text(name) or "" for name in self.files("macro").values()}
+
+    def columns(self, name: str) -> list[DefinedColumn] | None:
+        """Return the columns that a model, seed or snapshot gives; None where it is not there or
+        is not enabled. Raises `NotUnderstood`."""
+        if name not in self.tables:
+            return None
+        if name in self._reading:
+            raise NotUnderstood(f"it is made from itself by way of {name}")
+        if name not in self._columns:
+            self._reading.add(name)
+            try:
+                self._columns[name] = self._read(name)
+            except NotUnderstood as error:
+                self._columns[name] = str(error)
+            finally:
+                self._reading.discard(name)
+        found = self._columns[name]
+        if isinstance(found, str):
+            raise NotUnderstood(found)
+        return found
+
+    def _read(self, name: str) -> list[DefinedColumn] | None:
+        file, text = self.tables[name], self.source(name)
+        if file.endswith(".csv"):
+            header = next(csv.reader(text.splitlines()), [])
+            return [DefinedColumn(one.strip()) for one in header]
+        if file.endswith(".py"):
+            raise NotUnderstood("it is Python")
+        raw, compiled = self._compiled.get(name, ("", ""))
+        template = _Template(self, text)
+        sql = compiled if compiled and raw.strip() == text.strip() else template.render()
+        if template.settings.get("enabled") is False:
+            return None
+        lineage = QueryLineage()
+        found: list[DefinedColumn] = []
+        with reading(lineage):
+            statement = parse_statement(sql, self._dialect)
+            found = defined_columns(statement, self._dialect, self._names)
+        if lineage.problem is not None:
+            raise NotUnderstood(lineage.problem)
+        return found
+
+    def _names(self, path: TablePath) -> Sequence[str] | None:
+        """Return the columns of a table that a model reads: as the catalog has them, for that is
+        what it will read, else as the model gives them."""
+        known = self._datasets.columns(path, is_dbt=path[-1] in self.tables)
+        if known is not None or path[-1] not in self.tables:
+            return known
+        try:
+            return [one.name for one in self.columns(path[-1]) or ()]
+        except NotUnderstood:
+            return None
+
+    @cached_property
+    def environment(self) -> "SandboxedEnvironment":
+        """What templates are rendered in, with the project's own macros."""
+        try:
+            from jinja2 import StrictUndefined, TemplateError
+            from jinja2.sandbox import SandboxedEnvironment
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            raise MissingExtra("reading the models of dbt needs Jinja", "sources") from None
+        environment = SandboxedEnvironment(
+            undefined=StrictUndefined, autoescape=False, extensions=["jinja2.ext.do"]
+        )
+        environment.globals.update(self._builtins())
+        for text in self.macros().values():
+            try:
+                module = environment.from_string(text).module
+            except (TemplateError, RecursionError, TypeError, ValueError):
+                # Tests, materializations and what dbt alone knows: a model that calls it is told.
+                continue
+            environment.globals.update(
+                {key: one for key, one in vars(module).items() if not key.startswith("_")}
+            )
+        return environment
+
+    def _builtins(self) -> dict[str, Any]:
+        variables = self._settings.get("vars")
+        known: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
+        own = known.get(str(self._settings.get("name")))
+        known |= own if isinstance(own, dict) else {}
+
+        def ref(*names: str, **_: Any) -> str:
+            return self._quoted(names[-1])
+
+        def source(schema: str, table: str) -> str:
+            return f"{self._quoted(schema)}.{self._quoted(table)}"
+
+        def var(name: str, default: Any = None) -> Any:
+            if name not in known and default is None:
+                raise NotUnderstood(f"the variable {name} is given when dbt runs")
+            return known.get(name, default)
+
+        def env_var(name: str, default: str | None = None) -> str:
+            if default is None:
+                raise NotUnderstood(f"it reads {name} of the environment when dbt runs")
+            return default
+
+        target = {"name": "prod", "schema": "prod", "database": "prod", "type": self._dialect}
+        return {
+            "ref": ref,
+            "source": source,
+            "var": var,
+            "env_var": env_var,
+            "is_incremental": lambda: False,
+            "target": target,
+            "this": self._quoted("this"),
+            "execute": False,
+            "return": lambda value: value,
+        }
+
+    def _quoted(self, name: str) -> str:
+        from sqlglot import exp
+
+        return exp.to_identifier(str(name), quoted=True).sql(self._dialect)
+
+
+class _Template:
+    """The template of a model, and what it sets by `config` while it is rendered."""
+
+    def __init__(self, project: _DbtProject, text: str) -> None:
+        self._project, self._text = project, text
+        self.settings: dict[str, Any] = {}
+
+    def render(self) -> str:
+        """Return the SQL; raises `NotUnderstood` where only dbt can render it."""
+        import re
+
+        environment = self._project.environment
+        from jinja2 import TemplateError, UndefinedError
+
+        def config(*_: Any, **settings: Any) -> str:
+            self.settings |= settings
+            return ""
+
+        text = re.sub(r"\{%-?\s*(snapshot\s+\w+|endsnapshot)\s*-?%\}", "", self._text)
+        try:
+            return environment.from_string(text).render(config=config)
+        except UndefinedError as error:
+            raise NotUnderstood(
+                f"{error.message or 'a macro is unknown'}; dbt compile knows it, and what it "
+                "writes to target/manifest.json is taken"
+            ) from None
+        except (TemplateError, RecursionError, TypeError, ValueError, KeyError) as error:
+            raise NotUnderstood(f"its template cannot be rendered: {error}") from None
+
+
+def _compare_projects(
+    root: Path,
+    prefix: str,
+    commits: tuple[_Commit, _Commit],
+    changed: Sequence[str],
+    datasets: "NamedDatasets",
+    dialect: str | None,
+    found: ChangedSchemas,
+) -> None:
+    manifest = _read_manifest(root / prefix)
+    adapter = (manifest.get("metadata") or {}).get("adapter_type")
+    spoken = sql_dialect(dialect or str(adapter or ""))
+    compiled = {
+        str(node.get("name")): (
+            str(node.get("raw_code") or node.get("raw_sql") or ""),
+            str(node.get("compiled_code") or node.get("compiled_sql") or ""),
+        )
+        for node in (manifest.get("nodes") or {}).values()
+        if isinstance(node, dict) and node.get("resource_type") in ("model", "snapshot")
+    }
+    projects = []
+    for commit in commits:
+        try:
+            projects.append(_DbtProject(commit, prefix, compiled, datasets, spoken))
+        except (InvalidInput, NotUnderstood) as error:
+            found.skipped.append(SkippedPart(f"{prefix}{_SETTINGS}", str(error)))
+            return
+    before, after = projects
+    names = {
+        name for project in projects for name, file in project.tables.items() if file in changed
+    }
+    names |= _users_of_changed_macros(before, after)
+    for name in sorted(names):
+        file = after.tables.get(name) or before.tables[name]
+        try:
+            new = after.columns(name)
+        except NotUnderstood as error:
+            found.skipped.append(SkippedPart(file, str(error)))
+            continue
+        try:
+            old = before.columns(name)
+        except NotUnderstood as error:
+            known = datasets.columns((name,), is_dbt=True)
+            if known is None:
+                found.skipped.append(SkippedPart(file, f"as it was before: {error}"))
+                continue
+            old = [DefinedColumn(one) for one in known]
+        found.changes += _compare((name,), file, old, new, is_dbt=True)
+    _compare_contracts(commits, changed, found)
+
+
+def _read_manifest(project: Path) -> Mapping[str, Any]:
+    """Return what dbt has written last; empty where it did not, or not wholly."""
+    try:
+        settings = load((project / _SETTINGS).read_text(encoding="utf-8"))
+        path = artifact_path(
+            project, settings if isinstance(settings, dict) else {}, "manifest.json"
+        )
+        value = orjson.loads(path.read_bytes())
+    except (OSError, ValueError, InvalidInput):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _users_of_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
+    """Return the models whose templates name a macro that differs between two commits."""
+    import re
+
+    old, new = before.macros(), after.macros()
+    texts = [
+        texts.get(file, "")
+        for file in {*old, *new}
+        for texts in (old, new)
+        if old.get(file) != new.get(file)
+    ]
+    macros = {name for text in texts for name in re.findall(r"\{%-?\s*macro\s+(\w+)", text)}
+    if not macros:
+        return set()
+    named = re.compile(rf"\b({'|'.join(map(re.escape, macros))})\b")
+    return {name for name in after.tables if named.search(after.source(name))}
+
+
+def _compare_contracts(
+    commits: tuple[_Commit, _Commit], changed: Sequence[str], found: ChangedSchemas
+) -> None:
+    """Add what properties files say of the types of columns, where the SQL said nothing of it."""
+    told = {(one.table, (one.column or "").casefold()) for one in found.changes}
+    gone = {one.table for one in found.changes if one.column is None}
+    for file in changed:
+        if not file.endswith((".yml", ".yaml")):
+            continue
+        try:
+            old, new = (_types_said(commit.text(file)) for commit in commits)
+        except (InvalidInput, NotUnderstood) as error:
+            found.skipped.append(SkippedPart(file, str(error)))
+            continue
+        for (model, column), after in new.items():
+            before = old.get((model, column))
+            if before is None or before.casefold() == after.casefold() or (model,) in gone:
+                continue
+            if ((model,), column.casefold()) not in told:
+                change = SchemaChange("retyped", (model,), column, file, before, after, is_dbt=True)
+                found.changes.append(change)
+
+
+def _types_said(text: str | None) -> dict[tuple[str, str], str]:
+    """Return the type of each column of the models, seeds and snapshots of a properties file."""
+    value = load(text) if text else {}
+    if not isinstance(value, dict):
+        return {}
+    return {
+        (str(model.get("name")), str(column.get("name"))): column["data_type"]
+        for section in ("models", "seeds", "snapshots")
+        for model in _mappings(value.get(section))
+        for column in _mappings(model.get("columns"))
+        if isinstance(column.get("data_type"), str)
+    }
+
+
+def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+
+
+# Other SQL files
+
+
+def _compare_scripts(
+    commits: tuple[_Commit, _Commit],
+    files: Sequence[str],
+    datasets: "NamedDatasets",
+    dialect: str,
+    found: ChangedSchemas,
+) -> None:
+    old, new = _Scripts(datasets, dialect), _Scripts(datasets, dialect)
+    for scripts, commit in zip((old, new), commits, strict=True):
+        for file in files:
+            try:
+                scripts.read(file, commit.text(file))
+            except NotUnderstood as error:
+                scripts.problems[file, ""] = str(error)
+    for path in old.tables.keys() - new.tables.keys() - new.dropped:
+        if not any(file == old.tables[path][0] for file, _ in new.problems):
+            found.changes.append(SchemaChange("dropped", path, None, old.tables[path][0]))
+    for path, (file, columns, replaces) in sorted(new.tables.items()):
+        before = old.tables[path][1] if path in old.tables else None
+        if (
+            before is None
+            and replaces
+            and (known := datasets.columns(path, is_dbt=False)) is not None
+        ):
+            before = [DefinedColumn(one) for one in known]
+        found.changes += _compare(path, file, before, columns, is_dbt=False)
+    found.changes += (one for one in new.changes if one not in old.changes)
+    for (file, text), reason in new.problems.items():
+        if (file, text) not in old.problems:
+            subject = f"{file}: {text}" if text else file
+            found.skipped.append(SkippedPart(subject, reason))
+
+
+class _Scripts:
+    """The tables that SQL files of a commit define, and what their statements change of others."""
+
+    def __init__(self, datasets: "NamedDatasets", dialect: str) -> None:
+        self._datasets, self._dialect = datasets, dialect
+        # The file, the columns, and whether a definition before is replaced.
+        self.tables: dict[TablePath, tuple[str, list[DefinedColumn], bool]] = {}
+        self.dropped: set[TablePath] = set()
+        self.changes: list[SchemaChange] = []
+        self.problems: dict[tuple[str, str], str] = {}
+
+    def read(self, file: str, text: str | None) -> None:
+        """Read the statements of a file; those that are not understood are problems."""
+        for _, sql in split_statements(text or "", self._dialect):
+            lineage = QueryLineage()
+            with reading(lineage):
+                self._read(file, parse_statement(sql, self._dialect))
+            if lineage.problem is not None:
+                self.problems[file, " ".join(sql.split())[:60]] = lineage.problem
+
+    def _read(self, file: str, statement: Any) -> None:
+        from sqlglot import exp
+
+        match statement:
+            case exp.Create() if statement.args.get("kind") in ("TABLE", "VIEW"):
+                target = statement.find(exp.Table)
+                path = table_path(target)
+                replaces = statement.args.get("kind") == "VIEW" or bool(
+                    statement.args.get("replace")
+                )
+                columns = defined_columns(statement, self._dialect, self._names)
+                self.tables[path] = file, columns, replaces
+            case exp.Drop() if statement.args.get("kind") in ("TABLE", "VIEW"):
+                for path in map(table_path, _dropped(statement)):
+                    self.dropped.add(path)
+                    if self.tables.pop(path, None) is None:
+                        self.changes.append(SchemaChange("dropped", path, None, file))
+            case exp.Alter():
+                path = table_path(statement.this)
+                for action in statement.args.get("actions") or ():
+                    self.changes += _altered(path, file, action, self._dialect)
+            case exp.Command() if str(statement.this).upper() in ("ALTER", "DROP"):
+                raise NotUnderstood("sqlglot does not know this form of it")
+            case _:
+                return
+
+    def _names(self, path: TablePath) -> Sequence[str] | None:
+        if path in self.tables:
+            return [one.name for one in self.tables[path][1]]
+        return self._datasets.columns(path, is_dbt=False)
+
+
+def _dropped(statement: Any) -> list[Any]:
+    """Return the tables or columns that a `DROP` names."""
+    return statement.args.get("tables") or [statement.this]
+
+
+def _altered(path: TablePath, file: str, action: Any, dialect: str) -> Iterator[SchemaChange]:
+    from sqlglot import exp
+
+    match action:
+        case exp.Drop() if str(action.args.get("kind") or "COLUMN").upper() == "COLUMN":
+            for column in _dropped(action):
+                yield SchemaChange("dropped", path, column.name, file)
+        case exp.RenameColumn():
+            names = action.this.name, action.args["to"].name
+            yield SchemaChange("renamed", path, names[0], file, *names)
+        case exp.AlterRename():
+            yield SchemaChange("renamed", path, None, file, path[-1], action.this.name)
+        case exp.ColumnDef():
+            yield SchemaChange("added", path, action.name, file)
+        case exp.AlterColumn() if action.args.get("dtype") is not None:
+            kind = action.args["dtype"].sql(dialect).lower()
+            yield SchemaChange("retyped", path, action.this.name, file, None, kind)
+        case exp.ModifyColumn() if isinstance(action.this, exp.ColumnDef) and action.this.kind:
+            kind = action.this.kind.sql(dialect).lower()
+            yield SchemaChange("retyped", path, action.this.name, file, None, kind)
+        case _:
+            raise NotUnderstood(f"what {action.sql(dialect)!r} changes of columns is not known")
+
+
+# Both
+
+
+def _compare(
+    table: TablePath,
+    file: str,
+    old: Sequence[DefinedColumn] | None,
+    new: Sequence[DefinedColumn] | None,
+    *,
+    is_dbt: bool,
+) -> Iterator[SchemaChange]:
+    """Yield what differs between the columns of a table before and after, in the order of those
+    before; None is a table that is not there."""
+    if old is None or new is None:
+        if new is not None:
+            yield SchemaChange("added", table, None, file, is_dbt=is_dbt)
+        elif old is not None:
+            yield SchemaChange("dropped", table, None, file, is_dbt=is_dbt)
+        return
+    before = {one.name.casefold(): one for one in old}
+    after = {one.name.casefold(): one for one in new}
+    added = [one for key, one in after.items() if key not in before]
+    dropped = [one for key, one in before.items() if key not in after]
+    renamed = dict(_renamed(dropped, added, old, new))
+    for key, column in before.items():
+        named = renamed.get(column)
+        if named is not None:
+            yield SchemaChange(
+                "renamed", table, column.name, file, column.name, named.name, is_dbt=is_dbt
+            )
+        elif key not in after:
+            yield SchemaChange("dropped", table, column.name, file, is_dbt=is_dbt)
+        elif column.type and after[key].type and column.type != after[key].type:
+            types = column.type, after[key].type
+            yield SchemaChange("retyped", table, column.name, file, *types, is_dbt=is_dbt)
+    for column in added:
+        if column not in renamed.values():
+            yield SchemaChange("added", table, column.name, file, is_dbt=is_dbt)
+
+
+def _renamed(
+    dropped: Sequence[DefinedColumn],
+    added: Sequence[DefinedColumn],
+    old: Sequence[DefinedColumn],
+    new: Sequence[DefinedColumn],
+) -> Iterator[tuple[DefinedColumn, DefinedColumn]]:
+    """Yield the columns that have only another name: made by the same expression, which no other
+    of them is made by; or the only one that went, and the only one that came in its place, of the
+    same type."""
+    for one in dropped:
+        same = [other for other in added if one.made_by and other.made_by == one.made_by]
+        rivals = [other for other in dropped if other.made_by == one.made_by]
+        if len(same) == 1 and len(rivals) == 1:
+            yield one, same[0]
+        elif (
+            len(dropped) == len(added) == 1
+            and not (one.made_by and added[0].made_by)
+            and old.index(one) == new.index(added[0])
+            and one.type == added[0].type
+        ):
+            yield one, added[0]

@@ -1,0 +1,483 @@
+"""`catalog add LOG --dialect`: lineage and use of tables out of the queries that were run."""
+
+import csv
+import gzip
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from explorer.client import Catalog
+from explorer.sources import query_log
+from explorer.sources.query_log import statement_key
+from explorer.sources.script_lineage import Session
+from explorer.sources.source import Inventory
+from tests.conftest import serving_catalog
+from tests.sources.conftest import Run, column_lineage, dataset
+
+_TABLES = """
+create table orders (id int, customer_id int, total double, status varchar);
+create table customers (id int, name varchar, mail varchar);
+create table totals (who varchar, worth double);
+create table daily (day date, worth double);
+create table monthly (month date, worth double);
+create table paid_orders (id int, total double);
+"""
+_DAY = 24 * 3_600_000
+_FIRST = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp() * 1_000)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a catalog that all tests here share; each has a schema of its own."""
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as address:
+        yield address
+
+
+@pytest.fixture
+def schema(command: Run, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The name of a database whose tables are in the catalog."""
+    name = "s" + str(abs(hash(request.node.name)))
+    path = tmp_path / f"{name}.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(_TABLES)
+    assert command("add", str(path)).code == 0
+    return name
+
+
+def table(schema: str, name: str) -> str:
+    """Return the URN of a table."""
+    return dataset("duckdb", f"{schema}.main.{name}")
+
+
+def lineage(cat: Catalog, urn: str) -> tuple[set[str], dict[str, list[str]]]:
+    """Return the tables that one is made from, and of its columns the columns."""
+    value = cat.entity(urn).raw("upstreamLineage") or {}
+    tables = {one["dataset"].split(".")[-1].split(",")[0] for one in value.get("upstreams", ())}
+    columns: dict[str, list[str]] = {}
+    for fine in value.get("fineGrainedLineages", ()):
+        # A column has an entry for each time that something was added.
+        for name, sources in column_lineage({"fineGrainedLineages": [fine]}).items():
+            columns.setdefault(name.partition(".")[2], []).extend(sources)
+    return tables, columns
+
+
+def history(path: Path, schema: str, rows: list[tuple[str, str, str, str]]) -> Path:
+    """Write a query history as Snowflake exports it: text, user, moment, session."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            (
+                *("QUERY_TEXT", "USER_NAME", "START_TIME", "SESSION_ID", "DATABASE_NAME"),
+                *("SCHEMA_NAME", "EXECUTION_STATUS"),
+            )
+        )
+        for text, user, moment, session in rows:
+            status = "FAIL" if "fails" in text else "SUCCESS"
+            writer.writerow((text, user, moment, session, schema, "main", status))
+    return path
+
+
+def test_a_script_gives_lineage_through_the_tables_that_it_makes(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "load.sql"
+    script.write_text(
+        f"use {schema}.main;\n"
+        "create temp table paid as select customer_id, total from orders where status = 'paid';\n"
+        "insert into paid select id, 0 from customers;\n"
+        "merge into totals t using (select c.name, p.total from paid p join customers c"
+        " on c.id = p.customer_id) s on t.who = s.name\n"
+        "when matched then update set worth = t.worth + s.total\n"
+        "when not matched then insert (who, worth) values (s.name, s.total);\n"
+        "create table daily_new as select current_date as day, sum(worth) as worth from totals;\n"
+        "alter table daily_new rename to daily;\n"
+        "insert into monthly select nonsense from orders;\n"
+        "call refresh_everything();\n"
+    )
+    ran = command("add", str(script), "--dialect", "duckdb", "--json")
+    assert ran.code == 0, ran
+    value = json.loads(ran.out)
+    assert value["found"] == {"statement": 8, "different statement": 8}
+    assert [one["subject"] for one in value["skipped"]] == ["statement 9", "statement 10"]
+    assert "nonsense" in value["skipped"][0]["reason"].lower()
+    assert lineage(cat, table(schema, "totals")) == (
+        {"orders", "customers"},
+        {"who": ["customers.name"], "worth": ["orders.total"]},
+    )
+    assert lineage(cat, table(schema, "daily")) == ({"totals"}, {"worth": ["totals.worth"]})
+    assert cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values == ()
+
+
+def test_a_history_gives_the_use_of_each_day(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    path = history(
+        tmp_path / f"{schema}_log.csv",
+        schema,
+        [
+            (
+                "select id, total from orders where id = 7",
+                "ANA",
+                "2026-03-02 09:00:00.5 +0100",
+                "1",
+            ),
+            ("select id, total from orders where id = 8", "ben@x.org", "2026-03-02 23:59:59Z", "2"),
+            ("select * from orders where status in ('a', 'b')", "ANA", "2026-03-01 08:00:00", "1"),
+            ("select total from orders -- fails", "ANA", "2026-03-01 08:00:00", "1"),
+        ],
+    )
+    ran = command("add", str(path), "--dialect", "duckdb", "--json")
+    assert ran.code == 0, ran
+    assert json.loads(ran.out)["found"]["failed statement"] == 1
+    first, second = cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values
+    assert first["timestampMillis"] == _FIRST
+    assert first["totalSqlQueries"] == 1
+    assert {one["fieldPath"] for one in first["fieldCounts"]} == {
+        *("id", "customer_id", "total", "status")
+    }
+    assert second["timestampMillis"] == _FIRST + _DAY
+    assert second["totalSqlQueries"] == second["uniqueUserCount"] == 2
+    assert second["topSqlQueries"] == ["select id, total from orders where id = ?"]
+    assert second["userCounts"] == [
+        {"user": "urn:li:corpuser:ana", "count": 1},
+        {"user": "urn:li:corpuser:ben", "count": 1, "userEmail": "ben@x.org"},
+    ]
+    assert second["fieldCounts"] == [
+        {"fieldPath": "id", "count": 2},
+        {"fieldPath": "total", "count": 2},
+    ]
+
+
+def test_a_second_run_changes_nothing_and_a_longer_log_adds(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    rows = [
+        ("insert into paid_orders select id, total from orders", "etl", "2026-03-01 01:00", "1")
+    ]
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows)
+    assert command("add", str(path), "--dialect", "duckdb").code == 0
+    value = json.loads(command("sources", "run", schema, "--json", "--dry-run").out)
+    assert value[0]["source"] == schema
+    value = json.loads(
+        command("add", str(path), "--dialect", "duckdb", "--name", "log", "--json").out
+    )
+    assert value["written"] == 0
+    rows += [
+        ("insert into paid_orders select id, -1 from customers", "etl", "2026-03-02 01:00", "1"),
+        ("select * from orders", "ana", "2026-03-02 02:00", "1"),
+        ("select * from orders", "ben", "2026-03-02 03:00", "1"),
+    ]
+    history(path, schema, rows)
+    value = json.loads(command("sources", "run", "log", "--json").out)[0]
+    assert value["written"] == 3
+    assert lineage(cat, table(schema, "paid_orders"))[0] == {"orders", "customers"}
+    # A log whose beginning was cut off, in the middle of a day, takes nothing away.
+    history(path, schema, [rows[1], rows[3]])
+    assert json.loads(command("sources", "run", "log", "--json").out)[0]["written"] == 0
+    use = cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values
+    assert [one["totalSqlQueries"] for one in use] == [1, 2]
+    assert lineage(cat, table(schema, "paid_orders")) == (
+        {"orders", "customers"},
+        {"id": ["orders.id", "customers.id"], "total": ["orders.total"]},
+    )
+    # And a source that is removed takes no tables with it, which others brought.
+    assert command("sources", "remove", "log", "--yes").code == 0
+    assert not (cat.entity(table(schema, "orders")).raw("status") or {}).get("removed")
+
+
+def test_temporary_tables_are_those_of_their_session(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    rows = [
+        ("create temp table t as select total as x from orders", "a", "2026-03-01 01:00", "1"),
+        ("create temp table t as select mail as x from customers", "b", "2026-03-01 01:01", "2"),
+        ("insert into totals (who) select x from t", "b", "2026-03-01 01:02", "2"),
+        ("insert into daily (worth) select x from t", "a", "2026-03-01 01:03", "1"),
+        ("insert into monthly (worth) select x from t", "c", "2026-03-01 01:04", "3"),
+    ]
+    # The newest first, as many export it.
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows[::-1])
+    ran = command("add", str(path), "--dialect", "duckdb", "--json")
+    assert lineage(cat, table(schema, "totals"))[1] == {"who": ["customers.mail"]}
+    assert lineage(cat, table(schema, "daily"))[1] == {"worth": ["orders.total"]}
+    assert lineage(cat, table(schema, "monthly")) == (set(), {})
+    (skipped,) = json.loads(ran.out)["skipped"]
+    assert "it reads t, which is not known" in skipped["reason"]
+
+
+def test_statements_that_differ_in_literals_are_parsed_once(
+    command: Run, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    read = Session.read
+
+    def counted(self: Session, text: str, line: int = 1) -> Any:
+        parsed.append(text)
+        return read(self, text, line)
+
+    monkeypatch.setattr(Session, "read", counted)
+    rows = [
+        (f"select id from orders where total > {one} and status = 'x{one}'", "a", "2026-03-01", "1")
+        for one in range(50)
+    ]
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows)
+    assert command("add", str(path), "--dialect", "duckdb").code == 0
+    assert len(parsed) == 1
+
+
+def test_statements_of_others_are_no_session(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    at = f"{schema}.main"
+    rows = [
+        (f"use {at}", "b", "2026-03-01 00:59"),
+        (f"create temp table t as select total as x from {at}.orders", "a", "2026-03-01 01:00"),
+        (f"insert into {at}.totals (worth) select x from t", "a", "2026-03-01 01:01"),
+        ("use elsewhere.main", "a", "2026-03-01 01:02"),
+        ("insert into daily (worth) select x from t", "b", "2026-03-01 01:03"),
+        (f"insert into {at}.daily (worth) select x from t", "a", "2026-03-02 01:03"),
+        ("insert into monthly (worth) select total from orders", "b", "2026-03-01 01:04"),
+    ]
+    path = tmp_path / "log.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("query", "user", "timestamp"), *rows])
+    ran = command("add", str(path), "--dialect", "duckdb", "--json")
+    assert lineage(cat, table(schema, "totals"))[1] == {"worth": ["orders.total"]}
+    assert lineage(cat, table(schema, "monthly"))[1] == {"worth": ["orders.total"]}
+    assert lineage(cat, table(schema, "daily")) == (set(), {})
+    assert len(json.loads(ran.out)["skipped"]) == 2
+
+    # Nor have those a common one of which nothing is known, but for those in one text.
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="") as file:
+        texts = ("; ".join(text for text, *_ in rows[1:3]), rows[5][0])
+        csv.writer(file).writerows([("query",), *((text,) for text in texts)])
+    value = json.loads(command("add", str(path), "--dialect", "duckdb", "--json").out)
+    assert [one["subject"] for one in value["skipped"]] == ["statement 2"]
+
+
+def test_each_script_of_a_folder_is_a_session(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    (scripts / "a.sql").write_text(
+        f"use {schema}.main; create temp table t as select total as x from orders;\n"
+        "insert into totals (worth) select x from t;"
+    )
+    (scripts / "b.sql").write_text(
+        f"insert into {schema}.main.daily (worth) select x from t;\n"
+        "insert into monthly (worth) select total from orders;"
+    )
+    ran = command("add", str(scripts), "--dialect", "duckdb", "--json")
+    assert lineage(cat, table(schema, "totals"))[1] == {"worth": ["orders.total"]}
+    assert lineage(cat, table(schema, "daily")) == (set(), {})
+    assert lineage(cat, table(schema, "monthly")) == (set(), {})
+    assert len(json.loads(ran.out)["skipped"]) == 2
+
+
+def test_a_statement_is_parsed_again_only_where_its_names_stand_for_something_else(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    read, made = Session.read, list[int]()
+
+    def counted(self: Session, text: str, line: int = 1) -> Any:
+        parsed.append(text)
+        found = read(self, text, line)
+        made.append(len(self.made._columns) + len(self.made._by_end))
+        return found
+
+    monkeypatch.setattr(Session, "read", counted)
+    moment = (datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=one) for one in range(1_000))
+    texts = []
+    for night in range(20):
+        texts += [
+            f"create table stage_{night} as select total as x from orders where id = {night}",
+            "create table stage as select total as x from orders",
+            "insert into totals (worth) select x from stage",
+            f"drop table stage_{night}",
+            "drop table stage",
+        ]
+    texts += [
+        "create table stage as select id as x from customers",
+        "insert into totals (worth) select x from stage",
+    ]
+    rows = [(text, "a", next(moment).isoformat(), "1") for text in texts]
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows)
+    assert command("add", str(path), "--dialect", "duckdb").code == 0
+    # Two that are new each night, three that are the same, and one that is not at the end.
+    assert len(parsed) == 40 + 3 + 1
+    assert max(made) <= 10
+    assert lineage(cat, table(schema, "totals"))[1] == {"worth": ["customers.id", "orders.total"]}
+
+
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        ("select 1  -- one\n from t;", "select ? from t"),
+        ("select a from t where b in (1, 2,3) and c='x'", "select a from t where b in (?) and c=?"),
+        ("select 'it''s' as a, b 'name' from t", "select ? as a, b 'name' from t"),
+        ("select * from 'file.parquet'", "select * from 'file.parquet'"),
+        ("select 1, 2 from t", "select ?, ? from t"),
+        ("select * from t pivot (sum(a) for b in ('x', 'y'))", None),
+        (
+            "select * from t pivot (sum(a) for b in ('x')) where c = 'secret'",
+            "select * from t pivot (sum(a) for b in ('x')) where c = ?",
+        ),
+        ("select identifier from t where c = 'secret'", "select identifier from t where c = ?"),
+        (
+            "select * from identifier('t') where c = 'secret'",
+            "select * from identifier('t') where c = ?",
+        ),
+    ],
+)
+def test_a_key_leaves_out_literals_that_say_nothing_of_what_is_read(
+    sql: str, key: str | None
+) -> None:
+    assert statement_key(sql, "snowflake") == (key or sql)
+
+
+def test_what_is_shown_of_queries_has_none_of_their_values(
+    command: Run, cat: Catalog, schema: str, tmp_path: Path
+) -> None:
+    texts = (
+        "select * from orders pivot (sum(total) for status in ('hidden')) where id = 7",
+        "select id from orders where status = 'hidden' or 'pivot' = status",
+        'select id "no" from orders where status in ("status", "hidden@x.org")',
+        "select total as identifier from orders where id between 5 and 123456",
+        "alter user bob password 'hidden'",
+        "create user bob identified by hidden",
+        "call hide_it('hidden')",
+        "pivot orders on hidden hidden identified by hidden",
+        "select id from orders where status = 'hidden",
+        "select id from orders where status = \"hidden\" and customer_id = 'hidden'",
+        "select id from read_csv('hidden')",
+        "select id from orders where status 'hidden' 'hidden'",
+    )
+    rows = [(text, "ana", "2026-03-01 08:00", "1") for text in texts]
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows)
+    ran = command("add", str(path), "--dialect", "duckdb", "--json")
+    assert ran.code == 0, ran
+    reasons = [one["reason"] for one in json.loads(ran.out)["skipped"]]
+    assert len(reasons) >= 5
+    assert {"(alter user …)", "(create user …)", "(call hide_it …)"} <= {
+        f"({one.rpartition('(')[2]}" for one in reasons
+    }
+    (use,) = cat.timeseries(table(schema, "orders"), "datasetUsageStatistics").values
+    assert "select total as identifier from orders where id between ? and ?" in use["topSqlQueries"]
+    for shown in (*reasons, *use["topSqlQueries"]):
+        assert "hidden" not in shown
+        assert "123456" not in shown
+
+
+_MOMENT = datetime(2026, 3, 1, 8, 30, tzinfo=UTC)
+_ROWS: dict[str, dict[str, Any]] = {
+    "snowflake": {
+        "QUERY_TEXT": "select 1",
+        "USER_NAME": "ANA",
+        "START_TIME": "2026-03-01 00:30:00.000 -0800",
+        "EXECUTION_STATUS": "SUCCESS",
+        "SESSION_ID": 5,
+        "DATABASE_NAME": "WH",
+        "SCHEMA_NAME": "PUBLIC",
+    },
+    "bigquery": {
+        "query": "select 1",
+        "user_email": "ANA",
+        "creation_time": "2026-03-01 08:30:00.000000 UTC",
+        "state": "DONE",
+        "error_result": None,
+        "session_info": {"session_id": "5"},
+    },
+    "redshift": {
+        "query_text": "select 1",
+        "username": "ANA",
+        "start_time": "2026-03-01T08:30:00.123",
+        "status": "success",
+        "session_id": "5",
+        "database_name": "wh",
+    },
+    "databricks": {
+        "statement_text": "select 1",
+        "executed_by": "ANA",
+        "start_time": 1_772_353_800_000,
+        "execution_status": "FINISHED",
+        "session_id": "5",
+    },
+}
+
+
+@pytest.mark.parametrize("warehouse", _ROWS)
+def test_the_columns_of_warehouses_are_known(warehouse: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(_ROWS[warehouse]).encode()))
+    (one,) = query_log._statements(path, Inventory(), warehouse)
+    # Redshift gives numbers of processes, which come again.
+    session = "5 2026-03-01" if warehouse == "redshift" else "5"
+    assert (one.text, one.user, one.session) == ("select 1", "ANA", session)
+    assert one.at is not None
+    assert one.at.replace(microsecond=0) == _MOMENT
+
+
+def test_the_csv_log_of_postgresql_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "postgresql.csv"
+    with path.open("w", newline="") as file:
+        for message in (
+            "statement: select 1",
+            "duration: 0.1 ms  execute <unnamed>: select $1",
+            "connection authorized: user=ana",
+        ):
+            head = ["2026-03-01 08:30:00.000 UTC", "ANA", "wh", "77", "[local]", "5", "1", "SELECT"]
+            csv.writer(file).writerow([*head, "", "3/4", "0", "LOG", "00000", message, *([""] * 9)])
+    found = list(query_log._statements(path, Inventory()))
+    assert [one.text for one in found] == ["select 1", "select $1"]
+    assert {(one.user, one.session, one.at, one.near) for one in found} == {
+        ("ANA", "5", _MOMENT, ("wh",))
+    }
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    found = duckdb.sql(
+        "select 'select 1' as query_text, 'ANA' as user_name,"
+        " timestamptz '2026-03-01 08:30:00+00' as start_time"
+    )
+    assert found is not None
+    found.write_parquet(str(path))
+    (one,) = query_log._statements(path, Inventory())
+    assert (one.text, one.user, one.at) == ("select 1", "ANA", _MOMENT)
+
+
+def test_what_is_no_log_is_told_with_what_to_do(command: Run, tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("select a from nowhere")
+    assert "give its --dialect" in command("add", str(script)).err
+    ran = command("add", str(script), "--dialect", "duckdb")
+    assert ran.code == 1
+    assert "the catalog has none of the tables" in ran.err
+    assert "add their database first" in ran.err
+    other = tmp_path / "a.csv"
+    other.write_text("a,b\n1,2\n")
+    assert (
+        "no column with the text of queries"
+        in command("add", str(other), "--dialect", "duckdb").err
+    )
+
+
+def test_removing_a_log_says_that_what_it_added_stays(
+    command: Run, schema: str, tmp_path: Path
+) -> None:
+    rows = [
+        ("insert into paid_orders select id, total from orders", "etl", "2026-03-01 01:00", "1")
+    ]
+    path = history(tmp_path / f"{schema}_log.csv", schema, rows)
+    assert command("add", str(path), "--dialect", "duckdb", "--name", "gone-log").code == 0
+    ran = command("sources", "remove", "gone-log", "--yes")
+    assert ran.code == 0, ran
+    assert "gone-log is removed; the lineage and use it added stay" in ran.err

@@ -1,0 +1,218 @@
+"""A run leaves alone what people did, and what its source could not show this time."""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from explorer.client import Catalog
+from explorer.errors import InvalidInput, StorageFault
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.sources.configured import read_runs, require_source
+from explorer.sources.datasets import DatasetWriter
+from explorer.sources.profile import Profiler
+from explorer.sources.run import RunPlan, plan_removal, plan_run, remove_source, run_source
+from explorer.sources.source import (
+    ColumnDefinition,
+    Inventory,
+    Progress,
+    SourceOptions,
+    TableDefinition,
+)
+from tests.conftest import serving_catalog
+from tests.sources.conftest import quiet
+
+OPTIONS = SourceOptions()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a catalog that all tests here share; each has a source of its own."""
+    with serving_catalog(tmp_path_factory.mktemp("catalog")) as address:
+        yield address
+
+
+@dataclass
+class Listed:
+    """A source that has these tables, with these tags."""
+
+    name: str
+    tables: list[TableDefinition] = field(default_factory=list)
+    tags: tuple[str, ...] = ()
+    kind: str = "postgres"
+    failure: Exception | None = None
+
+    @property
+    def location(self) -> str:
+        return f"postgresql://db/{self.name}"
+
+    @property
+    def default_name(self) -> str:
+        return self.name
+
+    def read(self, progress: Progress) -> Inventory:
+        del progress
+        if self.failure:
+            raise self.failure
+        writer = DatasetWriter("postgres", OPTIONS)
+        for table in self.tables:
+            view = table.subtype == "View" and table.definition
+            writer.add(table, upstreams=[self.urn("orders")] if view else ())
+            if self.tags:
+                value = {"tags": [{"tag": f"urn:li:tag:{one}"} for one in self.tags]}
+                urn = writer.dataset(table.path)
+                writer.inventory.proposals.append(Proposal(urn, "globalTags", value))
+        return writer.inventory
+
+    def urn(self, table: str) -> Urn:
+        """Return the URN of one of its tables."""
+        return Urn.dataset("postgres", f"{self.name}.public.{table}")
+
+    def table(self, name: str, **more: Any) -> TableDefinition:
+        """Return a table of it with one column."""
+        return TableDefinition((self.name, "public", name), columns=[_ID], **more)
+
+    def plan(self, cat: Catalog) -> RunPlan:
+        """Return what a run of it would change."""
+        return plan_run(cat, self.name, self, OPTIONS, quiet)
+
+    def run(self, cat: Catalog) -> RunPlan:
+        """Run it."""
+        plan = self.plan(cat)
+        assert run_source(cat, plan, quiet, accept_removals=True).refused == ()
+        return plan
+
+
+_ID = ColumnDefinition("id", "int", "Number")
+
+
+def write(cat: Catalog, urn: Urn, aspect: str, value: Any) -> None:
+    """Write what a person does."""
+    cat.ingest(Proposal(urn, aspect, value))
+
+
+def tags(cat: Catalog, urn: Urn) -> Sequence[str]:
+    """Return the tags of a dataset."""
+    listed = (cat.entity(urn).raw("globalTags") or {}).get("tags", ())
+    return [one["tag"].removeprefix("urn:li:tag:") for one in listed]
+
+
+def test_what_could_not_be_read_this_time_stays_and_goes_when_it_is_gone(cat: Catalog) -> None:
+    source = Listed("half")
+    view = source.table("big", subtype="View", definition="select id from orders")
+    source.tables = [source.table("orders"), view]
+    source.run(cat)
+    orders, big = source.urn("orders"), source.urn("big")
+    view.columns, view.definition = None, None
+    source.tables[0].columns = None
+    for _ in range(2):
+        source.run(cat)
+        assert cat.entity(orders).raw("schemaMetadata") is not None
+        kept = cat.entity(big)
+        for name in ("schemaMetadata", "viewProperties", "upstreamLineage"):
+            assert kept.raw(name) is not None, name
+    source.tables[1] = source.table("big")
+    source.run(cat)
+    now = cat.entity(big)
+    assert now.raw("viewProperties") is now.raw("upstreamLineage") is None
+
+
+def test_a_source_of_another_kind_does_not_take_the_place_of_one(cat: Catalog) -> None:
+    source = Listed("kinds")
+    source.tables = [source.table("orders")]
+    source.run(cat)
+    source.kind = "sql-queries"
+    with pytest.raises(InvalidInput, match="as postgres and not as sql-queries"):
+        source.plan(cat)
+
+
+def test_a_dataset_that_a_person_hid_stays_hidden_and_one_that_was_gone_comes_back(
+    cat: Catalog,
+) -> None:
+    source = Listed("hidden")
+    source.tables = [source.table("orders"), source.table("kept")]
+    source.run(cat)
+    urn = source.urn("orders")
+    write(cat, urn, "status", {"removed": True})
+    assert source.run(cat).effects[urn] == "unchanged"
+    assert cat.entity(urn).removed
+    write(cat, urn, "status", {"removed": False})
+    table = source.tables.pop(0)
+    source.run(cat)
+    assert cat.entity(urn).removed
+    source.tables.append(table)
+    assert source.run(cat).effects[urn] == "back"
+    assert not cat.entity(urn).removed
+
+
+def test_what_a_removal_hid_before_it_was_broken_off_is_shown_by_the_next_run(
+    cat: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Listed("broken-off")
+    source.tables = [source.table("orders")]
+    source.run(cat)
+    removal = plan_removal(cat, require_source(cat, source.name), is_hard=False)
+
+    def away(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        remove_source(cat, removal, away, is_hard=False)
+    assert cat.entity(source.urn("orders")).removed
+    source.run(cat)
+    assert not cat.entity(source.urn("orders")).removed
+
+
+def test_a_tag_that_a_person_took_off_is_not_put_on_again(cat: Catalog) -> None:
+    source = Listed("tagged", tags=("nightly", "core"))
+    source.tables = [source.table("orders")]
+    source.run(cat)
+    urn = source.urn("orders")
+    write(cat, urn, "globalTags", {"tags": [{"tag": "urn:li:tag:core"}]})
+    source.run(cat)
+    assert tags(cat, urn) == ["core"]
+    source.tags = ("nightly", "core", "new")
+    source.run(cat)
+    assert tags(cat, urn) == ["core", "new"]
+
+
+def test_what_was_written_after_the_plan_was_made_is_not_overwritten(cat: Catalog) -> None:
+    source = Listed("waited", tags=("nightly",))
+    source.tables = [source.table("orders")]
+    urn = source.urn("orders")
+    write(cat, urn, "globalTags", {"tags": [{"tag": "urn:li:tag:first"}]})
+    plan = source.plan(cat)
+    write(cat, urn, "globalTags", {"tags": [{"tag": "urn:li:tag:second"}]})
+    run_source(cat, plan, quiet)
+    assert tags(cat, urn) == ["second", "nightly"]
+
+
+def test_a_file_that_is_cut_off_fails_as_a_source_does(cat: Catalog) -> None:
+    source = Listed("cut")
+    source.tables = [source.table("orders")]
+    source.run(cat)
+    with pytest.raises(EOFError) as raised:
+        gzip.decompress(gzip.compress(b"select 1;" * 1_000)[:-9])
+    source.failure = raised.value
+    with pytest.raises(StorageFault, match="cannot be read to its end"):
+        source.plan(cat)
+    assert read_runs(cat, require_source(cat, source.name))[0].status == "FAILURE"
+
+
+def test_an_odd_value_loses_no_other_table() -> None:
+    inventory = Inventory()
+    profiler = Profiler(SourceOptions(profile=True, values=True), inventory)
+    table = TableDefinition(("t",), columns=[ColumnDefinition("total", "numeric", "Number")])
+    rows: list[Any] = [Decimal(1), Decimal("NaN"), Decimal(3)]
+    profiler.profile(table, lambda _: iter([(one,) for one in rows]))
+    assert inventory.skipped == []
+    assert (table.field_profiles[0]["min"], table.field_profiles[0]["max"]) == ("1", "3")
+    rows += [([],), "x"]
+    other = TableDefinition(("u",), columns=[ColumnDefinition("total", "numeric", "Number")])
+    profiler.profile(other, lambda _: iter([(one,) for one in rows]))
+    assert [one.subject for one in inventory.skipped] == ["u"]
+    assert other.field_profiles == ()
