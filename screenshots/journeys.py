@@ -1,9 +1,13 @@
 """The ways to the screens of which there are pictures: keys that are pressed, one after another."""
 
 import asyncio
+import atexit
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from textual import events
@@ -106,6 +110,36 @@ async def _name_project(pilot: Pilot[None]) -> None:
     await pilot.press("enter")
 
 
+_WAREHOUSE = Path(tempfile.gettempdir()) / "tarnwood/warehouse.duckdb"
+"""Where a DuckDB file lies while pictures are taken; the form of a source shows the path."""
+
+_TABLES = """
+create table stores (id int primary key, name varchar, city varchar, opened date);
+create table tills (id int primary key, store_id int references stores, model varchar);
+create table receipts (
+    id bigint primary key, till_id int references tills, paid timestamp, total decimal(10, 2)
+);
+create view takings as
+    select s.city, cast(r.paid as date) as day, sum(r.total) as total
+    from receipts r join tills t on t.id = r.till_id join stores s on s.id = t.store_id
+    group by all;
+"""
+
+
+async def _type_warehouse(pilot: Pilot[None]) -> None:
+    """Name a DuckDB file of three tables and a view."""
+    import duckdb
+
+    atexit.register(shutil.rmtree, _WAREHOUSE.parent, ignore_errors=True)
+    _WAREHOUSE.parent.mkdir(exist_ok=True)
+    _WAREHOUSE.unlink(missing_ok=True)
+    with duckdb.connect(str(_WAREHOUSE)) as connection:
+        connection.execute(_TABLES)
+    await pilot.press("a")
+    pilot.app.post_message(events.Paste(str(_WAREHOUSE)))
+    await pilot.press("enter")
+
+
 def _table(name: str) -> Urn:
     return Urn.parse(f"urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.{name},PROD)")
 
@@ -173,6 +207,7 @@ JOURNEYS: dict[str, Journey] = {
     "palette": _orders("colon", Words("desc")),
     "govern": Journey(("f12",), Urn.parse("urn:li:glossaryNode:Classification")),
     "servers": _first("f3"),
+    "sources": _first("A", _type_warehouse),
     "export": _orders("X"),
     "log": _orders("ctrl+l"),
     "settings": _first("ctrl+k"),
@@ -193,6 +228,7 @@ for _name in (
     "usage",
     "profile",
     "editor",
+    "sources",
 ):
     JOURNEYS[f"{_name}-80x24"] = _narrow(JOURNEYS[_name])
 JOURNEYS["browse-80x24"] = _narrow(JOURNEYS["browse"])

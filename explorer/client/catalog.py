@@ -1,9 +1,11 @@
 """AsyncCatalog and Catalog: a catalog's server as an object with a method for each capability."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from datetime import datetime
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from explorer import config
 from explorer.client.blocking_face import BlockingFace, blocking, blocking_iterator, plain
@@ -15,9 +17,12 @@ from explorer.client.journal import JOURNAL
 from explorer.client.pages import paged
 from explorer.client.transport import Retry, Secret, Transport
 from explorer.client.undo import UndoMethods
+from explorer.errors import Misuse
 from explorer.metadata.registry import Registry
 
-__all__ = ["AsyncCatalog", "Catalog"]
+__all__ = ["AsyncCatalog", "Catalog", "CatalogOnLoop"]
+
+_T = TypeVar("_T")
 
 
 class _OneServer:
@@ -290,3 +295,48 @@ class Catalog(_OneServer, BlockingFace):
     follow = blocking_iterator(AsyncCatalog.follow)
     journal_in = plain(AsyncCatalog.journal_in)
     relationship_names = plain(AsyncCatalog.relationship_names)
+
+
+class CatalogOnLoop(Catalog):
+    """The blocking face of a client whose event loop runs already, for other threads of the same
+    program. It has no thread of its own, and closing it closes nothing."""
+
+    def __init__(self, core: AsyncCatalog, loop: asyncio.AbstractEventLoop) -> None:
+        self._core = core
+        # What the connection says of itself is read of this one too.
+        self._connection = core._connection  # noqa: SLF001 - the two faces of one client
+        self._core_loop = loop
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine on the client's loop, and return its result or raise its error. Raises
+        `Misuse` on the thread of that loop, and when the loop has ended."""
+        if not self._core_loop.is_running() or _running_loop() is self._core_loop:
+            work.close()
+            raise Misuse("the loop of this client does not run, or waits for this very call")
+        result = asyncio.run_coroutine_threadsafe(work, self._core_loop)
+        while True:
+            try:
+                return result.result(_LOOK_SECONDS)
+            except TimeoutError:
+                if result.done():
+                    raise
+                if not self._core_loop.is_running():
+                    raise Misuse("the loop of this client has ended") from None
+
+    def leave(self, work: Coroutine[Any, Any, None]) -> None:
+        """See `BlockingFace.leave`."""
+        with suppress(Misuse):
+            self.wait(work)
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+_LOOK_SECONDS = 0.5
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -45,6 +45,7 @@ from explorer.views.parts import Cell, Facts, Part, Title
 if TYPE_CHECKING:
     import pandas as pd
 
+    from explorer.notebook.sources import AddedTable
     from explorer.notebook.stewardship import Documentation, LoadTable, NotebookStewardship
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
@@ -541,6 +542,35 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
             self.blocking.docs, text, narrowed_by=narrowed_by, folder=folder
         )
 
+    async def add(
+        self,
+        what: object,
+        name: str | None = None,
+        *,
+        env: str = "PROD",
+        instance: str | None = None,
+        schemas: Sequence[str] = (),
+        dialect: str | None = None,
+        stats: bool = False,
+        values: bool = False,
+        accept_removals: bool = False,
+        dry_run: bool = False,
+    ) -> "AddedTable":
+        """As `Catalog.add`."""
+        return await asyncio.to_thread(
+            self.blocking.add,
+            what,
+            name,
+            env=env,
+            instance=instance,
+            schemas=schemas,
+            dialect=dialect,
+            stats=stats,
+            values=values,
+            accept_removals=accept_removals,
+            dry_run=dry_run,
+        )
+
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
         """As `Catalog.last_seen`; no request."""
         return self.seen.of(Urn.parse(urn), column)
@@ -737,6 +767,38 @@ class NotebookCatalog(client.Catalog):
         Example: `cat.docs("orders").df`
         """
         return self.stewardship.documentation(text=text, narrowed_by=narrowed_by, folder=folder)
+
+    def add(
+        self,
+        what: object,
+        name: str | None = None,
+        *,
+        env: str = "PROD",
+        instance: str | None = None,
+        schemas: Sequence[str] = (),
+        dialect: str | None = None,
+        stats: bool = False,
+        values: bool = False,
+        accept_removals: bool = False,
+        dry_run: bool = False,
+    ) -> "AddedTable":
+        """Put your own data into the catalog, as `catalog add` does: a path or URL, an engine of
+        SQLAlchemy, a relation of DuckDB or a data frame, which need a name.
+
+        With `stats` what the columns hold is measured, with `values` that of columns too that look
+        personal. `dialect` says that a file is a log of queries. With `dry_run` nothing is written.
+        Added again under its name, the catalog is brought up to date. Requests as `plan_run` and
+        `run_source` make them.
+
+        Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
+        """
+        from explorer.notebook.sources import add_source
+        from explorer.sources.source import SourceOptions
+
+        options = SourceOptions(env, instance, tuple(schemas), dialect, stats, values)
+        return add_source(
+            self, what, name, options, accept_removals=accept_removals, dry_run=dry_run
+        )
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how

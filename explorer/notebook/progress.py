@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sized
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.client.blocking_face import BlockingFace
     from explorer.stewardship.documentation import Progress
 
-__all__ = ["counted", "each", "with_progress"]
+__all__ = ["counted", "each", "steps", "with_progress"]
 
 _T = TypeVar("_T")
 
@@ -56,6 +57,30 @@ def each(
                 bar.total = ask()
                 bar.update(done - bar.n)
             yield item
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+@contextmanager
+def steps() -> "Iterator[Callable[[str, int, int | None], None]]":
+    """What may be told what is done, how many of it and of how many; shows a bar of it once it
+    takes longer than a second."""
+    begun, bar, shown = time.monotonic(), None, ""
+
+    def tell(what: str, done: int, total: int | None) -> None:
+        nonlocal bar, shown
+        if time.monotonic() - begun < _QUIET_SECONDS:
+            return
+        if bar is None or what != shown:
+            if bar is not None:
+                bar.close()
+            bar, shown = _bar(what), what
+        bar.total = total
+        bar.update(done - bar.n)
+
+    try:
+        yield tell
     finally:
         if bar is not None:
             bar.close()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.segment import Segment
 from rich.terminal_theme import TerminalTheme
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from explorer.tui.screens.entity.page import EntityView
     from explorer.tui.screens.feed import FeedPlace
     from explorer.tui.screens.journal import UndoActions
+    from explorer.tui.screens.sources import SourceChoice
     from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.session import Opening
     from explorer.tui.settings import ClipboardMethod
@@ -989,8 +990,10 @@ class CatalogApp(App[None]):
 
         screen = ServersScreen(self._session)
 
-        def chosen(opening: "Opening | None") -> None:
-            if opening is not None:
+        def chosen(opening: 'Opening | Literal["sources"] | None') -> None:
+            if opening == "sources":
+                self.action_sources()
+            elif opening is not None:
                 self._turn_to_server(opening)
 
         self.push_screen(screen, chosen)
@@ -1011,6 +1014,29 @@ class CatalogApp(App[None]):
             self._desk.query_one(Header).forget()
             await self._clear()
             self._start()
+
+    def action_sources(self) -> None:
+        """Show the sources of this catalog, and add one."""
+        if not self._is_page_free():
+            return
+
+        def go_on() -> None:
+            from explorer.tui.screens.sources import SourcesScreen
+
+            self.push_screen(SourcesScreen(self._session), self._add_source)
+
+        reporting = self._session.reporting("opening the sources")
+        import_first(self, "explorer.tui.screens.sources", go_on, reporting)
+
+    def _add_source(self, choice: "SourceChoice | None") -> None:
+        from explorer.tui.screens.sources import AddSourceScreen
+
+        def added(search: str | None) -> None:
+            if search:
+                self.search(search, "")
+
+        if choice is not None:
+            self.push_screen(AddSourceScreen(self._session, choice), added)
 
     def action_exchanges(self) -> None:
         """Show the requests that were sent to the server."""

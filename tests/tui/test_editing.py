@@ -553,10 +553,12 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
     with Catalog(data_dir=desk) as catalog:
         catalog.describe(urn, text)
     done: list[str] = []
+    widths: list[tuple[str, int]] = []
     render = side_panes._rendered
 
     def preview(rendered: str, width: int) -> list[Text]:
         done.append(rendered)
+        widths.append((rendered, width))
         return render(rendered, width)
 
     painted(monkeypatch, lambda _: done.append("painted"))
@@ -573,7 +575,39 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
         await reader.press("x")
         await reader.until(lambda: f"{text}x" in done)
     assert done[0] == "painted"
-    assert [one for one in done if one != "painted"] == [text, f"{text}x"]
+    assert list(dict.fromkeys(one for one, _ in widths)) == [text, f"{text}x"]
+    assert len(set(widths)) == len(widths), [(len(one), width) for one, width in widths]
+
+
+async def test_a_preview_that_nobody_waits_for_any_more_is_not_rendered_twice(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "previewed_once", "a")
+    done: list[str] = []
+    go_on = threading.Event()
+    render = side_panes._rendered
+
+    def preview(rendered: str, width: int) -> list[Text]:
+        done.append(rendered)
+        assert go_on.wait(60)
+        return render(rendered, width)
+
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.sees("^s save")
+        shown = reader.app.screen.query_one(side_panes.Preview)
+        monkeypatch.setattr(side_panes, "_rendered", preview)
+        first = asyncio.create_task(shown.show_text("**given up**"))
+        await reader.until(lambda: done)
+        first.cancel()
+        await asyncio.wait([first])
+        again = asyncio.create_task(shown.show_text("**given up**"))
+        await asyncio.sleep(0)
+        go_on.set()
+        await again
+        assert "given up" in await reader.sees("given up")
+    assert done == ["**given up**"]
 
 
 @pytest.mark.paints

@@ -41,7 +41,7 @@ async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(
         await reader.sees("results", "platform:snowflake,… │")
         # Steps of the introduction are not broken, and a letter is no key where one types.
         await reader.press("ctrl+g")
-        await reader.sees("\n ? every key")
+        await reader.sees("\n A add your own data   ? every key")
         await reader.press("slash")
         shown = await reader.sees("⏎ search", "^p everything")
         assert ": everything" not in shown

@@ -102,6 +102,8 @@ from explorer.metadata.aspects import (
     Status,
 )
 from explorer.notebook import entity as shown_entity
+from explorer.notebook.catalog import NotebookCatalog
+from explorer.notebook.sources import AddedTable
 from explorer.query import (
     Completion,
     Condition,
@@ -610,6 +612,13 @@ def filtered(registry: Registry) -> str:
     narrowed_by = read_filter("platform:hive AND rows>10", registry)
     assert_type(narrowed_by, Filter)
     return write_filter(narrowed_by, registry)
+
+
+def added_in_a_notebook(catalog: NotebookCatalog) -> None:
+    """What adding data in a notebook gives."""
+    added = catalog.add("warehouse.duckdb", schemas=("main",), stats=True, dry_run=True)
+    assert_type(added, AddedTable)
+    assert_type(added.plan.counts, dict[str, int])
 
 
 def edited_in_a_notebook(shown: shown_entity.EntityPage) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.text import Text
 from textual import on, work
@@ -90,8 +90,9 @@ class _ServerInput(HintedLine):
         self.cursor_blink = False
 
 
-class ServersScreen(OverlayScreen[Opening | None]):
-    """Chooses a server; gives how it is to be opened, nothing when it was left."""
+class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
+    """Chooses a server; gives how it is to be opened, or that a source is to be added to the one
+    that is open; nothing when it was left."""
 
     CSS = """
     ServersScreen { align: center middle; background: $background 60%; }
@@ -191,6 +192,10 @@ class ServersScreen(OverlayScreen[Opening | None]):
     def action_address(self) -> None:
         """Type an address."""
         self.set_focus(self.query_one("#address"))
+
+    def action_sources(self) -> None:
+        """Add a source to the catalog that is open."""
+        self.dismiss("sources")
 
     def action_close(self) -> None:
         """Back to the list from a line; from the list, leave."""

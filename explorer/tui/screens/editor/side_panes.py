@@ -40,25 +40,25 @@ class Preview(TextRows, can_focus=False):
         super().__init__()
         self._lines: Sequence[Text] = ()
         self._text: str | None = None
-        # The text and the width that were asked for last.
+        # The text and the width that were asked for last, and their lines when they are rendered.
         self._wanted: tuple[str, int] | None = None
+        self._rendering: asyncio.Future[list[Text] | None] | None = None
         self._share = 1.0
 
     async def show_text(self, text: str) -> None:
-        """Show another text. What was asked for last is not rendered again."""
+        """Show another text. What was asked for last is not rendered again, also where who asked
+        for it waits no longer."""
         self._text = text
         wanted = text, self.scrollable_content_region.width
-        if wanted[1] <= 0 or wanted == self._wanted:
+        if wanted[1] <= 0:
             return
-        self._wanted, lines = wanted, None
-        try:
+        if wanted != self._wanted or self._rendering is None:
+            self._wanted = wanted
             loop = asyncio.get_running_loop()
-            lines = await loop.run_in_executor(_RENDERER, self._lines_of, wanted)
-        finally:
-            if lines is None and wanted is self._wanted:
-                # Nobody waited for it to its end: it may be asked for again.
-                self._wanted = None
-        if lines is not None and wanted is self._wanted:
+            self._rendering = loop.run_in_executor(_RENDERER, self._lines_of, wanted)
+        wanted = self._wanted
+        lines = await asyncio.shield(self._rendering)
+        if lines is not None and lines is not self._lines and wanted is self._wanted:
             self._lines = lines
             self.show(len(lines), lambda at, _: (self._lines[at],))
             self.follow(self._share)

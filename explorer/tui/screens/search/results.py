@@ -454,7 +454,13 @@ _SAMPLE: Final = (
     "Try: / then orders, then ⏎ twice."
 )
 _GAP: Final = "   "
-_STEPS: Final = (("/", "type a name"), ("F6", "folders"), ("⏎", "open"), ("?", "every key"))
+_STEPS: Final = (
+    ("/", "type a name"),
+    ("F6", "folders"),
+    ("⏎", "open"),
+    ("A", "add your own data"),
+    ("?", "every key"),
+)
 
 
 class Welcome(Widget):

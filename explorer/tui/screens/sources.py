@@ -1,0 +1,497 @@
+"""Sources of metadata: those that were added, those found on this machine, and the form in which
+one is added: its address, the plan of what it would bring, and the run."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Label, Static
+
+from explorer.client.catalog import CatalogOnLoop
+from explorer.errors import CatalogError
+from explorer.sources.configured import (
+    ConfiguredSource,
+    SourceRun,
+    check_name,
+    name_from,
+    read_runs,
+    read_sources,
+)
+from explorer.sources.database import WrongPassword
+from explorer.sources.location import LocalSource, find_local_sources, open_source
+from explorer.sources.run import (
+    RunOutcome,
+    RunPlan,
+    plan_removal,
+    plan_run,
+    remove_source,
+    run_source,
+)
+from explorer.sources.source import Source, SourceOptions
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, padded, said
+from explorer.tui.session import TerminalSession, sentence_of
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen
+from explorer.tui.widgets.inputs import HintedLine
+from explorer.tui.widgets.rows import Rows
+from explorer.views.sources import outcome_text, plan_lines, state_text
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+__all__ = ["AddSourceScreen", "SourceChoice", "SourcesScreen"]
+
+_NAME: Final = 20
+_BAR: Final = 24
+_MOST_SKIPPED: Final = 20
+# As wide as the labels of the form.
+_LABEL: Final = 12
+_TICK_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChoice:
+    """A source to add, or to run again: `name` and `options` are those that it was added with."""
+
+    location: str = ""
+    name: str = ""
+    options: SourceOptions = field(default_factory=SourceOptions)
+    password: str | None = None
+    is_added: bool = False
+
+
+class SourcesScreen(OverlayScreen[SourceChoice | None]):
+    """Lists the sources that were added, then those found on this machine; gives the one to add or
+    to run again."""
+
+    CSS = """
+    SourcesScreen { align: center middle; background: $background 60%; }
+    SourcesScreen > Vertical {
+        width: 96; max-width: 100%; height: auto; max-height: 90%;
+        background: $surface; border: round $primary; border-title-color: $text;
+    }
+    SourcesScreen Rows { height: auto; max-height: 1fr; background: $surface; }
+    SourcesScreen Input, SourcesScreen Input:focus {
+        border: none; height: 1; padding: 0 1; background: $panel;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sources")
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__()
+        self._session = session
+        self._added: Sequence[tuple[ConfiguredSource, SourceRun | None]] = ()
+        self._found: Sequence[LocalSource] = ()
+
+    def compose(self) -> ComposeResult:
+        """The list, and the line below it."""
+        with Vertical() as frame:
+            frame.border_title = "Sources"
+            yield Rows(row_height=2)
+            address = HintedLine(placeholder="a file, a folder, or postgresql://user@host/database")
+            address.cursor_blink = False
+            yield address
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the lists."""
+        rows = self.query_one(Rows)
+        rows.styles.height = 2
+        rows.show(0, self._draw, empty="looking for sources …")
+        self.set_focus(rows)
+        self._read()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what was added can be removed."""
+        del parameters
+        if action == "remove":
+            is_added = self.query_one(Rows).cursor < len(self._added)
+            return None if is_added and self._session.read_only else is_added
+        return True
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        rows = self.query_one(Rows)
+        with self._session.reporting("reading the sources"):
+            catalog = _blocking(await self._session.catalog())
+            self._added, self._found = await asyncio.to_thread(_read_all, catalog)
+        count = len(self._added) + len(self._found)
+        rows.styles.height = max(2, 2 * count)
+        empty = "Nothing was added, and nothing is found here; a types an address."
+        rows.show(count, self._draw, empty=empty)
+        self.refresh_bindings()
+
+    def _draw(self, index: int, width: int) -> tuple[Text, Text]:
+        if index < len(self._added):
+            source, run = self._added[index]
+            state = state_text(run, datetime.now(UTC))
+            marks = [Text(source.kind), Text(state, "bold")]
+            if run is not None:
+                marks.append(Text(self._session.times.said(run.started_millis), "dim"))
+            name, place = source.name, source.location or "run by DataHub's ingestion"
+            first = Text.assemble(" ● ", padded(said(name, "bold"), _NAME), " ").append_text(
+                join(marks)
+            )
+        else:
+            local = self._found[index - len(self._added)]
+            name, place = _short_name(local.location), local.location
+            first = Text.assemble(" + ", padded(said(name, "bold"), _NAME), " ").append_text(
+                said(local.known_from)
+            )
+        return first, Text("   ").append_text(padded(said(place, "dim"), width - 4))
+
+    @on(Rows.Moved)
+    def _moved(self) -> None:
+        self.refresh_bindings()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if event.index >= len(self._added):
+            local = self._found[event.index - len(self._added)]
+            self.dismiss(SourceChoice(local.location, password=local.password))
+            return
+        source, _ = self._added[event.index]
+        if source.is_own:
+            self.dismiss(SourceChoice(source.location, source.name, source.options, is_added=True))
+        else:
+            self.say("DataHub's own ingestion runs this source.", error=True)
+
+    @on(Input.Submitted)
+    def _given(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            self.dismiss(SourceChoice(event.value.strip()))
+
+    def action_address(self) -> None:
+        """Type an address."""
+        self.set_focus(self.query_one(Input))
+
+    def action_remove(self) -> None:
+        """Remove the source under the cursor with what it brought."""
+        if self._session.refuses_to_write():
+            return
+        source, _ = self._added[self.query_one(Rows).cursor]
+        what = (
+            f" and hide the {source.state.count('dataset'):,} datasets that it brought? They come "
+            "back with their documentation when it is added again."
+        )
+        if source.is_supplement:
+            what = "? The lineage and use that it added to datasets stay."
+        question = Text.assemble("Remove ", said(source.name, "bold"), what)
+
+        def answered(is_sure: bool | None) -> None:
+            if is_sure:
+                self._remove(source)
+
+        self.app.push_screen(ConfirmScreen(question), answered)
+
+    @work(exclusive=True, group="remove")
+    async def _remove(self, source: ConfiguredSource) -> None:
+        with self._session.reporting(f"removing {source.name}"):
+            catalog = _blocking(await self._session.catalog())
+
+            def remove() -> int:
+                removal = plan_removal(catalog, source, is_hard=False)
+                return remove_source(catalog, removal, lambda *_: None, is_hard=False)
+
+            count = await asyncio.to_thread(remove)
+            self.say(f"{source.name} is removed; {count:,} were hidden.")
+        self._read()
+
+    def action_close(self) -> None:
+        """Back to the list from the line; from the list, leave."""
+        rows = self.query_one(Rows)
+        if self.focused is rows:
+            self.dismiss(None)
+        else:
+            self.set_focus(rows)
+
+
+def _read_all(
+    catalog: CatalogOnLoop,
+) -> tuple[list[tuple[ConfiguredSource, SourceRun | None]], list[LocalSource]]:
+    added = [(one, next(iter(read_runs(catalog, one)), None)) for one in read_sources(catalog)]
+    there = {one.location for one, _ in added}
+    return added, [one for one in find_local_sources(Path.cwd()) if one.location not in there]
+
+
+def _short_name(location: str) -> str:
+    return location.partition("?")[0].rstrip("/").rpartition("/")[2] or location
+
+
+def _blocking(catalog: "AsyncCatalog") -> CatalogOnLoop:
+    return CatalogOnLoop(catalog, asyncio.get_running_loop())
+
+
+_T = TypeVar("_T")
+
+
+class _Stopped(Exception):
+    """The reader stopped it."""
+
+
+_FIELDS: Final = (
+    ("location", "address", "a file, a folder, or postgresql://user@host/database"),
+    ("name", "name", "as it calls itself"),
+    ("env", "environment", "PROD"),
+    ("instance", "instance", "none; it stands before the names of the tables"),
+    ("schemas", "schemas", "all; sales* crm"),
+    ("password", "password", "not shown and not kept"),
+)
+
+
+class AddSourceScreen(OverlayScreen[str | None]):
+    """Reads a source, shows what it would bring, and brings it. Gives a search that shows what it
+    brought; nothing where it was left."""
+
+    CSS = """
+    AddSourceScreen { align: center middle; background: $background 60%; }
+    AddSourceScreen > Vertical {
+        width: 96; max-width: 100%; height: auto; max-height: 90%;
+        background: $surface; border: round $primary; border-title-color: $text; padding: 0 1;
+    }
+    AddSourceScreen Horizontal { height: 1; }
+    AddSourceScreen Label { width: 13; color: $text-muted; }
+    AddSourceScreen Input, AddSourceScreen Input:focus {
+        border: none; height: 1; padding: 0; width: 1fr; background: $boost;
+    }
+    AddSourceScreen #password-row { display: none; }
+    AddSourceScreen.-password #password-row { display: block; }
+    AddSourceScreen VerticalScroll { height: auto; max-height: 1fr; margin: 1 0 0 0; }
+    AddSourceScreen Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("addsource")
+
+    def __init__(self, session: TerminalSession, choice: SourceChoice) -> None:
+        super().__init__()
+        self._session = session
+        self._choice = choice
+        self._plan: RunPlan | None = None
+        self._is_busy = False
+        # Set when what is under way is not wanted any more.
+        self._stop = threading.Event()
+        self._doing: tuple[str, int, int | None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The lines of the form, and what is told below them."""
+        options = self._choice.options
+        values = {
+            "location": self._choice.location,
+            "name": self._choice.name,
+            "env": options.env if self._choice.is_added else "",
+            "instance": options.instance or "",
+            "schemas": " ".join(options.schemas),
+        }
+        with Vertical() as frame:
+            frame.border_title = "Run it again" if self._choice.is_added else "Add a source"
+            for name, label, hint in _FIELDS:
+                with Horizontal(id=f"{name}-row"):
+                    yield Label(label, markup=False)
+                    typed = HintedLine(
+                        values.get(name, ""),
+                        placeholder=hint,
+                        id=name,
+                        password=name == "password",
+                        select_on_focus=False,
+                    )
+                    typed.cursor_blink = False
+                    yield typed
+            with VerticalScroll(can_focus=False):
+                yield Static(id="told", markup=False)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the source at once where its address is known."""
+        self.set_focus(self.query_one("#location", Input))
+        self.set_interval(_TICK_SECONDS, self._tell_progress)
+        if self._choice.location:
+            self._read()
+
+    def on_unmount(self) -> None:
+        """Have what is under way end."""
+        self._stop.set()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what can be done next."""
+        del parameters
+        match action:
+            case "read":
+                return self._plan is None and not self._is_busy
+            case "add":
+                is_ready = self._plan is not None and not self._is_busy
+                return None if is_ready and self._session.read_only else is_ready
+        return True
+
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        """What was read is not what the form says any more."""
+        if self._plan is not None and not self._is_busy:
+            self._plan = None
+            self._tell(Text("Changed; ⏎ reads it again.", "dim"))
+            self.refresh_bindings()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._plan is not None and not self._is_busy:
+            self.action_add()
+        else:
+            self.action_read()
+
+    def action_read(self) -> None:
+        """Connect, and read what is there; nothing is written."""
+        if not self._is_busy:
+            self._read()
+
+    def action_add(self) -> None:
+        """Bring what was read into the catalog."""
+        if self._plan is None or self._is_busy or self._session.refuses_to_write():
+            return
+        plan = self._plan
+        if not plan.removals:
+            self._write(plan, accept_removals=False)
+            return
+        lost, had = plan.removals
+
+        def answered(is_sure: bool | None) -> None:
+            if is_sure:
+                self._write(plan, accept_removals=True)
+
+        question = f"{lost:,} of the {had:,} datasets that it had are there no more. Hide them?"
+        self.app.push_screen(ConfirmScreen(Text(question)), answered)
+
+    def action_leave(self) -> None:
+        """Stop what is under way; leave where nothing is, or where it was told to stop and has not:
+        a host that does not answer is not waited for."""
+        if not self._is_busy or self._stop.is_set():
+            self.dismiss(None)
+            return
+        self._stop.set()
+        self._doing = None
+        self._tell_problem("Stopping … esc once more leaves without waiting.")
+
+    def _value(self, name: str) -> str:
+        return self.query_one(f"#{name}", Input).value.strip()
+
+    def _options(self) -> SourceOptions:
+        return replace(
+            self._choice.options,
+            env=self._value("env") or "PROD",
+            instance=self._value("instance") or None,
+            schemas=tuple(self._value("schemas").replace(",", " ").split()),
+        )
+
+    @work(exclusive=True, group="source")
+    async def _read(self) -> None:
+        location = self._value("location")
+        if not location:
+            self._tell_problem("Type where it is: a file, a folder, or the address of a database.")
+            return
+        options, name = self._options(), self._value("name")
+        # One that was found with an address is for that address.
+        found = self._choice.password if location == self._choice.location else None
+        password = self.query_one("#password", Input).value or found
+
+        def read(catalog: CatalogOnLoop) -> tuple[Source, RunPlan]:
+            source = open_source(location, options, password)
+            named = name or name_from(source.default_name)
+            check_name(named)
+            return source, plan_run(catalog, named, source, options, self._note, dry_run=True)
+
+        done = await self._do("reading", read)
+        if done is None:
+            return
+        source, self._plan = done
+        told = Table.grid(padding=(0, 1))
+        told.add_column(width=_LABEL)
+        skipped = self._plan.inventory.skipped
+        reasons = [("skipped", f"{one.subject}: {one.reason}") for one in skipped[:_MOST_SKIPPED]]
+        for label, words in (*plan_lines(self._plan), *reasons):
+            told.add_row(Text(label, "dim"), said(words))
+        if len(skipped) > _MOST_SKIPPED:
+            told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
+        ends = [Text("⏎ brings it in; nothing was written yet.", "bold")]
+        if getattr(source, "holds_secret", False) or password:
+            ends.insert(0, Text("The password is not kept: a later run asks for it again."))
+        self._tell(Group(told, *ends))
+        self.refresh_bindings()
+
+    @work(exclusive=True, group="source")
+    async def _write(self, plan: RunPlan, *, accept_removals: bool) -> None:
+        def write(catalog: CatalogOnLoop) -> RunOutcome:
+            return run_source(catalog, plan, self._note, accept_removals=accept_removals)
+
+        outcome = await self._do("writing", write)
+        if outcome is None:
+            # Its state is another one now: it is read again before it is written again.
+            self._plan = None
+            self.refresh_bindings()
+            return
+        self._session.say(f"{plan.source.name}: {outcome_text(outcome)}.")
+        platforms = {urn.platform for urn in plan.effects if urn.entity_type == "dataset"}
+        self.dismiss(" OR ".join(f"platform:{one}" for one in sorted(filter(None, platforms))))
+
+    async def _do(self, what: str, work: Callable[[CatalogOnLoop], _T]) -> _T | None:
+        """Return what a thread returns that works on the source; None where it failed, which is
+        told below the form, or was stopped."""
+        self._stop.clear()
+        self._is_busy, self._plan, self._doing = True, None, (what, 0, None)
+        self.refresh_bindings()
+        try:
+            catalog = _blocking(await self._session.catalog())
+            return await asyncio.to_thread(work, catalog)
+        except _Stopped:
+            self._tell_problem("Stopped.")
+        except WrongPassword as error:
+            self.add_class("-password")
+            self.set_focus(self.query_one("#password", Input))
+            self._tell_problem(sentence_of(error))
+        except CatalogError as error:
+            # Of the source or of the catalog: the sentence says which.
+            self._tell_problem(sentence_of(error))
+        except Exception:
+            with self._session.reporting(f"{what} {self._value('location')}"):
+                raise
+            self._tell(Text())
+        finally:
+            self._is_busy, self._doing = False, None
+            if self.is_attached:
+                self.refresh_bindings()
+        return None
+
+    def _note(self, what: str, done: int, total: int | None) -> None:
+        """Keep how far a thread has come; raises `_Stopped` in it where that is wanted."""
+        if self._stop.is_set():
+            raise _Stopped
+        self._doing = what, done, total
+
+    def _tell_progress(self) -> None:
+        if self._doing is None:
+            return
+        what, done, total = self._doing
+        told = Text(f"{what} …" if not done else f"{what}  {done:,}")
+        if total:
+            filled = round(_BAR * min(done / total, 1))
+            told.append(f" of {total:,}  ")
+            told.append("━" * filled, "bold").append("━" * (_BAR - filled), "dim")
+        self._tell(told)
+
+    def _tell_problem(self, sentence: str) -> None:
+        self._tell(said(sentence, "bold"))
+
+    def _tell(self, told: RenderableType) -> None:
+        if self.is_attached:
+            self.query_one("#told", Static).update(told)
