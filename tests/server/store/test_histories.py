@@ -205,7 +205,7 @@ class Histories(RuleBasedStateMachine):
             return [*done, tx.changes.rewired, tx.changes.touched, tx.changes.measured]
 
         futures = [store.write(all_of) for store in self.stores]
-        given_back = [one.exception(10) or one.result() for one in futures]
+        given_back = [one.exception(60) or one.result() for one in futures]
         for one, other in combinations(given_back, 2):
             assert one == other or type(one) is type(other) is Failed
 
