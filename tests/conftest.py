@@ -67,7 +67,7 @@ def stop_service(directory: Path) -> None:
     if running is not None:
         with suppress(ProcessLookupError):
             os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.02)
 

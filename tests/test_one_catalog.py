@@ -46,7 +46,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     directory = tmp_path_factory.mktemp("one") / "catalog"
     command = [sys.executable, "-m", "explorer.cli.service", "--no-sample"]
     service = subprocess.Popen([*command, "--data-dir", str(directory)])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while instance.find(directory) is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)

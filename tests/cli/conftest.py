@@ -106,7 +106,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             raise AssertionError(f"no address in {said!r}; {process.stderr.read().decode()}")
         yield address.rstrip("/.,")
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

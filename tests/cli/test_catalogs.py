@@ -39,7 +39,7 @@ def own(tmp_path_factory: pytest.TempPathFactory, process: Run) -> Iterator[Own]
     running = instance.find(directory)
     if running is not None:
         os.kill(running.pid, signal.SIGTERM)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while instance.is_held(directory) and time.monotonic() < deadline:
             time.sleep(0.05)
 
@@ -140,7 +140,7 @@ def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
         with urllib.request.urlopen(f"{address}/config", timeout=10) as answer:
             assert json.load(answer)["noCode"] == "true"
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert process.returncode in (0, 130)
         assert b"Traceback" not in err
 

@@ -131,7 +131,7 @@ def test_what_was_drafted_before_an_interrupt_is_in_the_file(
             assert time.monotonic() < deadline
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"1 drafted before the interrupt" in told
     assert [item.edit.text for item in StagedChangeset.open(path).items] == ["First."]

@@ -31,7 +31,7 @@ def serving(command: tuple[str, ...]) -> Iterator[Any]:
 
         def stop() -> None:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
         assert process.stdout is not None
         return process.stdout.readline().decode().strip(), stop

@@ -301,7 +301,7 @@ def test_the_token_to_keep_is_asked_for_unseen(
         while b"Access token of prod" not in shown:
             shown += os.read(ours, 1_000)
         os.write(ours, b"s3cret\n")
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     with contextlib.suppress(OSError):
         shown += os.read(ours, 1_000)
     os.close(ours)

@@ -49,7 +49,7 @@ def on_a_terminal(arguments: Any, *, asked: str = "", answer: str = "", **variab
                 if asked and asked.encode() in seen:
                     os.write(parent, answer.encode())
                     asked = ""
-            process.wait(timeout=30)
+            process.wait(timeout=60)
         finally:
             process.kill()
             os.close(parent)
@@ -220,7 +220,7 @@ def test_an_interrupt_is_quiet(shop: Run, served: str, command: tuple[str, ...])
         process.stdin.flush()
         _until_it_reads(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == b""
     assert err.strip() == b""
@@ -233,7 +233,7 @@ def _until_it_reads(process: Any) -> None:
     import termios
     import time
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         left = fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4)
         if struct.unpack("i", left)[0] == 0:

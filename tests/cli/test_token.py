@@ -147,4 +147,4 @@ def serving(command: tuple[str, ...]) -> Iterator[Any]:
     yield start
     for process in started:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)

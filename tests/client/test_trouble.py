@@ -35,10 +35,14 @@ from explorer.errors import (
 )
 from tests.client.conftest import Site
 
-pytestmark = [pytest.mark.timeout(30), pytest.mark.anyio]
+pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
 
 TOKEN = "s3cret-of-the-tests"
 QUICK = Retry(tries=2, total_seconds=5, first_pause_seconds=0.001)
+# A busy machine may take long over what is quick, so only what waits for the end of the time has
+# little of it.
+PATIENT_SECONDS = 20.0
+HASTY_SECONDS = 0.5
 JSON = b"Content-Type: application/json\r\n"
 HTML = b"<!DOCTYPE html><html><head><title>Bad &amp; worse</title></head><body>x</body></html>"
 FINE = b'{"data": {"fine": true}}'
@@ -127,7 +131,7 @@ class Server:
         self._run(sending())
 
     def _run(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENT_SECONDS)
 
     def _accept(self, reader: Any, line: Any) -> None:
         task = self._begin(self._serve(reader, line))
@@ -171,17 +175,25 @@ def server() -> Iterator[Any]:
     made.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _what_a_request_needs_is_imported() -> None:
+    """A first request imports httpx and what connects it, which counts as time of the server."""
+    made = Server()
+    with catalog_of(made, kind=Catalog) as catalog:
+        catalog.graphql("{ a }")
+    made.close()
+
+
 def catalog_of(server: Any, kind: Any = AsyncCatalog, **more: Any) -> Any:
-    settings = {"token": TOKEN, "retry": QUICK, "timeout_seconds": 5.0} | more
+    settings = {"token": TOKEN, "retry": QUICK, "timeout_seconds": PATIENT_SECONDS} | more
     return kind(server.url, **settings)
 
 
 async def eventually(is_so: Any) -> None:
-    for _ in range(500):
-        if is_so():
-            return
+    end = time.monotonic() + PATIENT_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, "it never came to be"
         await asyncio.sleep(0.01)
-    raise AssertionError("it never came to be")
 
 
 def drip(piece: Any) -> Any:
@@ -256,13 +268,18 @@ FAULTS = {
 }
 
 
+def seconds_for(fault: str) -> float:
+    """Return how long a call may take before it gives up: little where that is what is tried."""
+    return HASTY_SECONDS if fault in ("silent", "dripping") else PATIENT_SECONDS
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_every_fault_has_its_error_in_time_and_shows_no_token(
     server: Any, fault: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.act, kind, status = FAULTS[fault]
     with caplog.at_level(logging.DEBUG):
-        async with catalog_of(server, timeout_seconds=0.4) as catalog:
+        async with catalog_of(server, timeout_seconds=seconds_for(fault)) as catalog:
             with pytest.raises(kind) as caught:
                 await catalog.graphql("query q { a }")
     assert type(caught.value) is kind
@@ -283,7 +300,7 @@ async def test_every_fault_has_its_error_in_time_and_shows_no_token(
 def test_the_blocking_face_tells_the_same(server: Any, fault: str) -> None:
     server.act, kind, _ = FAULTS[fault]
     with (
-        catalog_of(server, kind=Catalog, timeout_seconds=0.4) as catalog,
+        catalog_of(server, kind=Catalog, timeout_seconds=seconds_for(fault)) as catalog,
         pytest.raises(kind) as caught,
     ):
         catalog.graphql("{ a }")
@@ -363,10 +380,11 @@ async def test_tries_and_time_are_bounded(server: Any) -> None:
     server.asked.clear()
     begun = time.monotonic()
     async with catalog_of(server, retry=Retry(1000, 0.3, 0.02), timeout_seconds=0.3) as catalog:
-        with pytest.raises(Unreachable):
+        # The time may also end during a try.
+        with pytest.raises((Unreachable, TimedOut)):
             await catalog.graphql("{ a }")
     assert len(server.asked) < 20
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < PATIENT_SECONDS
 
 
 async def test_a_server_is_left_alone_for_as_long_as_it_asks(server: Any) -> None:
@@ -424,7 +442,7 @@ async def test_cancelled_questions_hang_up_and_make_room(server: Any) -> None:
         given = await asyncio.gather(*asked, return_exceptions=True)
         assert all(isinstance(one, asyncio.CancelledError) for one in given)
         server.act = server.fine
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENT_SECONDS):
             assert await catalog.graphql("{ a }") == {"fine": True}
         await eventually(lambda: server.left == 8)
         for one in given:
@@ -466,7 +484,7 @@ def test_a_client_closed_by_another_thread_lets_nobody_wait(server: Any) -> None
     thread.start()
     asyncio.run(eventually(lambda: server.asked))
     catalog.close()
-    thread.join(5)
+    thread.join(PATIENT_SECONDS)
     assert len(caught) == 1
     with pytest.raises(Misuse, match="closed"):
         catalog.graphql("{ a }")
@@ -502,7 +520,7 @@ async def test_a_stream_gives_lines_as_they_come_and_hangs_up_when_left(server: 
 @pytest.mark.parametrize("fault", ["403", "503", "chunk cut", "closes at once", "silent"])
 async def test_a_stream_fails_with_the_same_errors(server: Any, fault: str) -> None:
     server.act, kind, status = FAULTS[fault]
-    connection = catalog_of(server, timeout_seconds=0.4)._connection
+    connection = catalog_of(server, timeout_seconds=seconds_for(fault))._connection
     with pytest.raises(kind) as caught:
         async for _ in connection.stream(LIVE):
             pass
@@ -585,7 +603,8 @@ async def test_trouble_on_a_unix_socket_is_told_as_on_tcp(
     tmp_path: Path, reply: bytes | str | None, expected: Any
 ) -> None:
     path = str(tmp_path / "socket")
-    transport = HttpTransport(f"unix:{path}", timeout_seconds=0.2)
+    patience = HASTY_SECONDS if reply == "silence" else PATIENT_SECONDS
+    transport = HttpTransport(f"unix:{path}", timeout_seconds=patience)
 
     async def serve(reader: Any, writer: Any) -> None:
         await reader.readuntil(b"\r\n\r\n")

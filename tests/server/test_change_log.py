@@ -280,7 +280,7 @@ def is_reset(connection: socket.socket) -> bool:
 
 
 def until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -256,9 +256,10 @@ def test_a_connection_that_was_used_may_wait_longer_than_a_head_may_take(hasty: 
 def test_a_large_body_that_keeps_coming_is_taken(hasty: str) -> None:
     def pieces() -> Iterator[bytes]:
         yield b'{"urn":"urn:li:tag:never-written","padding":"'
-        for _ in range(8):
-            yield b"p" * 40_000
-            time.sleep(0.2)
+        # Three times as long as a body may stand still, in steps that are a tenth of that.
+        for _ in range(30):
+            yield b"p" * 10_000
+            time.sleep(0.05)
         yield b'"}'
 
     answer = httpx.post(f"{hasty}/entities?action=exists", content=pieces(), timeout=60)

@@ -361,7 +361,7 @@ def test_a_damaged_database_is_told(copy: Path, how: Callable[[random.Random, Pa
 
 def write(catalog: CatalogEngine, urn: Urn, aspect: str, value: Any) -> None:
     change = catalog.intake.check(Proposal(urn, aspect, value))
-    catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result(30)
+    catalog.store.write(lambda tx: catalog.intake.apply(tx, change, 1)).result(60)
 
 
 def names(catalog: CatalogEngine) -> set[str]:

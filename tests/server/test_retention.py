@@ -167,7 +167,7 @@ def test_a_catalog_that_keeps_little_trims_by_itself(fresh: Callable[[], Catalog
         describe(catalog, urn_of("little"), text)
     forget_log(catalog)
     catalog.keep(Retention(None, 2, 31))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(texts(catalog, urn_of("little"))) > 3:
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -191,7 +191,7 @@ def test_days_that_are_over_do_not_count(
     later = time.time_ns() + 31 * DAY_MILLIS * 10**6
     monkeypatch.setattr(time, "time_ns", lambda: later)
     catalog.recount_use()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while counted(catalog)["mart"] != (1, 0, 1) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert counted(catalog)["mart"] == (1, 0, 1)

@@ -63,7 +63,7 @@ def propagate(client: Catalog, urn: str, path: Path, refused: int = 0) -> Staged
 
 def found(client: Catalog, count: int, **which: Any) -> tuple[Any, ...]:
     """The propagated texts, once search knows of so many."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(texts := Stewardship(client).propagated(**which)) != count:
         assert time.monotonic() < deadline, texts
     return texts

@@ -111,7 +111,7 @@ async def test_within_tmux_the_text_is_in_its_buffer(sample: Path) -> None:
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
     async def until(found: Any) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not found():
             assert time.monotonic() < deadline, tmux("capture-pane", "-p")
             await asyncio.sleep(0.1)

@@ -386,7 +386,7 @@ def test_a_terminal_is_sent_nothing_but_what_the_program_itself_means(desk: Path
             (b"\x11", None),
         ):
             os.write(terminal, keys)
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             begun = len(sent)
             while time.monotonic() < deadline and (until is None or until not in sent[begun:]):
                 if select.select([terminal], [], [], 0.1)[0]:

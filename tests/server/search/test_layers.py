@@ -25,7 +25,7 @@ Search = Callable[..., FoundPage]
 
 
 def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not is_true():
         assert time.monotonic() < deadline
         time.sleep(0.01)

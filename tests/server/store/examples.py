@@ -68,7 +68,7 @@ def document(
 
 def do(store: Store, job: Job[T]) -> T:
     """Do a job, and return what it gives once it is committed."""
-    return store.write(job).result(10)
+    return store.write(job).result(60)
 
 
 def put(store: Store, *writes: Write) -> list[bool]:

@@ -31,7 +31,7 @@ def test_rows_are_in_the_order_of_the_writes(store: Store) -> None:
         return lambda tx: tx.put(write(urn))
 
     jobs = [store.write(putting(tag(f"t{n}"))) for n in range(100)]
-    assert all(job.result(10) for job in jobs)
+    assert all(job.result(60) for job in jobs)
     rows = store.log(0, 1_000)
     assert [row.offset for row in rows] == list(range(1, 101))
     assert [row.urn for row in rows] == [tag(f"t{n}") for n in range(100)]

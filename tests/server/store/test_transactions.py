@@ -252,7 +252,7 @@ def test_readers_see_nothing_of_a_transaction_under_way(store: Store) -> None:
     with store.snapshot() as view:
         assert view.urns() == [A]
     go.set()
-    pending.result(10)
+    pending.result(60)
     assert store.existing([A, B]) == {B}
 
 
@@ -273,7 +273,7 @@ def test_readers_never_see_half_of_a_transaction(store: Store) -> None:
             do(store, putting(A, B, value=n))
         stop.set()
         for one in looking:
-            one.result(10)
+            one.result(60)
     assert torn == []
 
 

@@ -106,7 +106,7 @@ def test_of_two_writers_that_saw_the_same_value_one_wins(pair: tuple[Store, Stor
 
     jobs = [store.write(count_up) for _ in range(40) for store in pair]
     for job in jobs:
-        job.result(20)
+        job.result(60)
     assert name_of(stored(pair[0], A)) == 80
     assert version_in(stored(pair[1], A)) == "81"
     assert [row.offset for row in pair[1].log(0, 100)] == list(range(1, 82))
@@ -142,7 +142,7 @@ def test_rows_of_the_log_never_become_visible_out_of_order(pair: tuple[Store, St
         store.write(putting(tag(f"{n}-{at}"))) for n in range(60) for at, store in enumerate(pair)
     ]
     for job in jobs:
-        job.result(20)
+        job.result(60)
     while len(seen) < 120:
         assert looking.is_alive()
     is_over.set()
