@@ -69,6 +69,7 @@ _Value = Mapping[str, Any]
 
 _SCHEMA: Final = "schemaMetadata"
 _STATUS: Final = "status"
+_COLUMN_ENTITY: Final = "schemaField"
 # Where ingestion writes the description of an entity.
 _INGESTED: Final = {
     "dataset": "datasetProperties",
@@ -417,6 +418,10 @@ def _described(entity_type: str) -> EditableField | None:
 
 def _is_told(change: "ChangeEvent", user: Urn | None) -> bool:
     """Return whether a change is somebody else's, or ingestion's."""
+    if change.urn.entity_type == _COLUMN_ENTITY and change.aspect.endswith("Key"):
+        # A column has an entity of its own from the first note about it on, such as where its text
+        # was propagated from; new columns are told by the schema.
+        return False
     if user is None or change.actor != str(user):
         return True
     return change.kind != "DELETE" and _is_ingestion(change)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn
+from explorer.metadata.column_lineage import column_urn
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
@@ -196,6 +197,27 @@ def test_own_edits_are_left_out_and_those_of_others_name_who_wrote(
     # To Ann, Nina's are those of others.
     others = {(one.kind, one.path) for one in Stewardship(ann).feed().entries}
     assert ("description", "a") in others or ("new", None) in others
+
+
+def test_a_propagated_text_is_told_once_and_its_column_is_not_new(
+    people: tuple[Catalog, Catalog], tmp_path: Path
+) -> None:
+    nina, ann = people
+    source, made = urn_of("carried_from"), urn_of("carried_to")
+    put_columns(nina, source, {"id": ("int", "The key.")})
+    put_columns(nina, made, {"id": ("int", None)})
+    edge = {"dataset": str(source), "type": "COPY", "auditStamp": {"time": 0, "actor": ANN}}
+    nina.put(made, "upstreamLineage", {"upstreams": [edge]})
+    for reader in people:
+        Stewardship(reader).mark_read(Stewardship(reader).feed())
+    steward = Stewardship(ann)
+    texts = steward.propose_descriptions([made])
+    changeset = steward.stage(texts, "Texts", tmp_path / "texts.changes.jsonl")
+    changeset.decide(1, "accepted", ANN)
+    assert steward.apply_staged(changeset).applied == 1
+    assert ann.entity(column_urn(str(made), "id")).exists
+    assert told(Stewardship(nina).feed()) == [("description", "id")]
+    assert told(Stewardship(ann).feed()) == []
 
 
 def test_new_and_deleted_entities_are_one_entry_each(client: Catalog) -> None:
