@@ -138,7 +138,10 @@ def save_sentence(record: SaveRecord) -> str:
     and of how many entities."""
     edits = record.edits
     if len(edits) == 1:
-        return f"{edits[0].what} of {edit_place(edits[0].urn, edits[0].column)}"
+        urn, column = edits[0].urn, edits[0].column
+        # The column first: where there is little room, the name of its table ends in a mark.
+        place = urn.name if column is None else f"{FieldPath(column).simple} in {urn.name}"
+        return f"{edits[0].what} of {place}"
     counts = Counter(edit.what for edit in edits)
     kinds = ", ".join(_counted(what, count) for what, count in counts.items())
     entities = record.entities

@@ -55,7 +55,7 @@ def test_a_save_says_what_it_edited_and_what_became_of_it(journal: Journal) -> N
     sentences = [save_sentence(one) for one in records]
     assert sentences[3:] == [
         "2 descriptions, tags of 2 entities",
-        "description of orders · amount",
+        "description of amount in orders",
     ]
     table = journal_page(records, str)
     assert [column.title for column in table.columns] == [
