@@ -4,10 +4,12 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from io import StringIO
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.text import Text
+from rich.theme import Theme
 
 from explorer.client import display
 from explorer.client.display import moment
@@ -25,6 +27,7 @@ __all__ = [
     "marked",
     "padded",
     "preview",
+    "rendered_lines",
     "said",
 ]
 
@@ -174,6 +177,24 @@ def join(parts: Iterable[Text], between: str = " · ") -> Text:
 
 def _on_one_line(paragraph: str) -> str:
     return " ".join([line.strip(" ") for line in paragraph.strip().split("\n")])
+
+
+# Those of rich are on black, also where the screen is light.
+_MARKDOWN_STYLES = {"markdown.code": "bold cyan", "markdown.code_block": "cyan"}
+
+
+def rendered_lines(rendered: RenderableType, width: int) -> list[Text]:
+    """Return the lines of what `markdown` made, at a width in cells. May be called in a thread."""
+    # Made for this alone: the screen's own console is not asked from a thread.
+    console = Console(
+        file=StringIO(), width=width, legacy_windows=False, theme=Theme(_MARKDOWN_STYLES)
+    )
+    if isinstance(rendered, Text):
+        return list(rendered.wrap(console, width))
+    return [
+        Text.assemble(*((one.text, one.style or "") for one in segments if not one.control))
+        for segments in console.render_lines(rendered, pad=False)
+    ]
 
 
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:

@@ -201,7 +201,21 @@ _STRONG: Final = TerminalTheme(
         (255, 255, 255),
     ],
 )
-_TABLES: Final = {CONTRAST: _STRONG, "colour-blind": _OKABE_ITO}
+_ON_LIGHT: Final = TerminalTheme(
+    (251, 251, 248),
+    (36, 38, 42),
+    [
+        (36, 38, 42),
+        (163, 47, 29),
+        (44, 106, 44),
+        (132, 83, 0),
+        (43, 95, 148),
+        (122, 62, 157),
+        (0, 101, 122),
+        (85, 88, 94),
+    ],
+)
+_TABLES: Final = {CONTRAST: _STRONG, "colour-blind": _OKABE_ITO, "light": _ON_LIGHT}
 
 # Where shades of a colour cannot be counted on, reverse, underline and bold say what they say.
 ATTRIBUTES: Final = """

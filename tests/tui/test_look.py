@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.color import Color
+from rich.color import Color, parse_rgb_hex
 from textual.color import Color as Mixed
 
 from explorer.metadata import Urn
@@ -110,6 +110,29 @@ async def test_of_the_other_themes_the_plain_text_can_be_read_too(
             await reader.settle()
             style = reader.app.query_one("#tabs").rich_style
             assert contrast(style.color, style.bgcolor) > AT_LEAST, theme
+
+
+async def test_what_a_description_marks_can_be_read_on_every_ground(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("1")
+        await reader.sees("net_amount is what finance reports", "select", "handbook")
+        for theme in ("catalog", "light", "colour-blind"):
+            reader.app.theme = theme
+            await reader.settle()
+            ground = parse_rgb_hex((reader.app.current_theme.background or "").removeprefix("#"))
+            marked = [
+                segment
+                for segment in segments(reader)
+                if segment.text.strip() in ("net_amount", "select", "'cancelled'", "handbook")
+            ]
+            assert len(marked) >= 4, theme
+            for segment in marked:
+                fore, back = segment.style.color, segment.style.bgcolor
+                assert tuple(back.triplet) == tuple(ground), (theme, segment)
+                assert contrast(fore, back) > 4.5, (theme, segment)
 
 
 async def test_the_sixteen_colours_are_the_terminals_own(sample: Path, at: OpenTerminal) -> None:

@@ -15,14 +15,12 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.tui.actions import actions_of
-from explorer.tui.content import markdown, padded, preview, said
+from explorer.tui.content import markdown, padded, preview, rendered_lines, said
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.editor.descriptions import DescriptionTarget
 from explorer.tui.widgets.rows import TextRows
 
 if TYPE_CHECKING:
-    from rich.segment import Segment
-
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
 
@@ -86,16 +84,7 @@ class Preview(TextRows, can_focus=False):
 
 def _rendered(text: str, width: int) -> list[Text]:
     """The lines of a rendered text."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    console = Console(file=StringIO(), width=width, force_terminal=True, color_system="truecolor")
-    return [_line(segments) for segments in console.render_lines(markdown(text), pad=False)]
-
-
-def _line(segments: "Sequence[Segment]") -> Text:
-    return Text.assemble(*((one.text, one.style or "") for one in segments if not one.control))
+    return rendered_lines(markdown(text), width)
 
 
 _ASPECTS = (

@@ -3,13 +3,11 @@ entities.
 """
 
 import asyncio
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.console import Console, RenderableType
 from rich.text import Text
 from textual import on, work
 from textual.binding import BindingType
@@ -19,7 +17,7 @@ from explorer.client.records import Health
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, block, join, markdown, said
+from explorer.tui.content import Times, block, join, markdown, rendered_lines, said
 from explorer.tui.screens.entity.relations import page_of_urn
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.session import TerminalSession
@@ -73,7 +71,7 @@ class PageLayout:
 
 
 def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
-    """The parts as lines, headings apart from what comes before."""
+    """The parts as lines, headings below a line without words where something comes before."""
     lines: list[PageLine] = []
     at = 0
     while at < len(parts):
@@ -83,7 +81,9 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
                 heading = Text.assemble(" " * _LEFT, (words, "bold"))
                 if remark:
                     heading.append("  ").append_text(said(remark, "dim"))
-                lines += [PageLine(Text()), PageLine(heading)]
+                if lines:
+                    lines.append(PageLine(Text()))
+                lines.append(PageLine(heading))
                 at += 1
             case Prose():
                 lines += _prose(part, layout)
@@ -200,7 +200,7 @@ def _beginning(text: str, limit: int) -> str:
 def _rendered_prose(text: str, missing: str, width: int) -> Sequence[Text]:
     """The lines of a text as it is meant to look. The same page is laid out again when the names
     of what it mentions are known."""
-    return tuple(_rendered(markdown(text, missing), width))
+    return tuple(rendered_lines(markdown(text, missing), width))
 
 
 def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
@@ -229,19 +229,6 @@ def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
 def _indented(lines: Iterator[PageLine]) -> Iterator[PageLine]:
     for line in lines:
         yield PageLine(Text(" " * _LEFT).append_text(line.text), line.target)
-
-
-def _rendered(rendered: RenderableType, width: int) -> Iterator[Text]:
-    """What rich makes of something, as lines."""
-    # Made for this alone: the screen's own console is not asked from a thread.
-    console = Console(file=io.StringIO(), width=width, legacy_windows=False)
-    if isinstance(rendered, Text):
-        yield from rendered.wrap(console, width)
-        return
-    for segments in console.render_lines(rendered, pad=False):
-        yield Text.assemble(
-            *((segment.text, segment.style or "") for segment in segments if not segment.control)
-        )
 
 
 _NAMED_AT_MOST = 500
