@@ -129,13 +129,13 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
     def to_frame(self) -> "pd.DataFrame":
         """A row for each change, in the order shown. No request.
 
-        at                          datetime64   when it was stored, the last time
-        actor, urn, name, column    string       who wrote it; what changed
-        kind                        string       see `explorer.stewardship.FeedKind`
-        needs_care                  bool         whether a written text may not fit any more
-        before, after, edited       string       texts or types; the text that people wrote there
-        likely_column               string       what a dropped column was likely renamed to
-        added, removed              object       lists of labels
+        at                          datetime64[ms, UTC]   when it was stored, the last time
+        actor, urn, name, column    string                who wrote it; what changed
+        kind                        string                see `explorer.stewardship.FeedKind`
+        needs_care                  bool                  whether a text may not fit any more
+        before, after, edited       string                texts or types; what people wrote there
+        likely_column               string                what a dropped column was renamed to
+        added, removed              object                lists of labels
         """
         return to_frame(feed_table(self))
 
@@ -145,6 +145,9 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
             yield from table_parts(feed_page(self))
         for remark in feed_remarks(self):
             yield Say(remark)
+
+
+_MOMENT = "datetime64[ms, UTC]"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,16 +161,16 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each day, oldest first, or for each group and day. No request.
 
-        key, name                            string           empty for all
-        day                                  datetime64[ns]   a day of UTC
+        key, name                            string                empty for all
+        day                                  datetime64[ms, UTC]   its beginning, in UTC
         tables_total, tables_documented      int64
         columns_total, columns_documented    int64
-        tables_percent, columns_percent      Float64          missing for nothing to document
+        tables_percent, columns_percent      Float64               missing for nothing to document
         """
         import pandas as pd
 
         frame = tabulated([tuple(row) for row in views.trend_table(self).rows], _TREND)
-        return frame.assign(day=pd.to_datetime(frame["day"]).astype("datetime64[ns]"))
+        return frame.assign(day=pd.to_datetime(frame["day"], utc=True).astype(_MOMENT))
 
     def parts(self) -> Iterator[Part]:
         chart = self.chart()
@@ -392,9 +395,9 @@ class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
         """A row for each changeset. No request.
 
         urn, id, title, proposed_by                string
-        at                                         datetime64   when it was proposed
-        edits                                      int64        how many edits there are
-        open, accepted, refused, applied, failed   int64        how many of them are so
+        at                                         datetime64[ms, UTC]   when it was proposed
+        edits                                      int64                 how many edits there are
+        open, accepted, refused, applied, failed   int64                 how many of them are so
         """
         return to_frame(views.proposals_table(self))
 

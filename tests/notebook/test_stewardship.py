@@ -140,7 +140,7 @@ def test_the_trend_of_coverage_is_a_figure_and_a_frame(cat: Any, read: Any) -> N
     trend = cat.stewardship.coverage_trend(folder=FOLDER)
     coverage = cat.stewardship.coverage(folder=FOLDER)
     assert trend.df["columns_documented"].iloc[-1] == coverage.columns.documented
-    assert str(trend.df["day"].dtype) == "datetime64[ns]"
+    assert str(trend.df["day"].dtype) == "datetime64[ms, UTC]"
     assert [line.name for line in trend.figure().data] == ["tables", "columns"]
     page = read(trend)
     for text in (page.text, repr(trend)):
