@@ -258,6 +258,24 @@ def test_a_platform_that_parts_its_names_otherwise_moves_only_the_paths_it_was_g
     assert caller.value(written, "browsePaths") == {"paths": ["/mine"]}
 
 
+def test_a_platform_that_parts_its_names_otherwise_may_come_with_new_datasets(
+    caller: Caller,
+) -> None:
+    known, new = (
+        f"urn:li:dataset:(urn:li:dataPlatform:joined,{name}.b/c,PROD)" for name in ("z", "a")
+    )
+    caller.ingest(known, "status", {"removed": False})
+    info = {"name": "joined", "type": "OTHERS", "datasetNameDelimiter": "/"}
+    answer = caller.batch(
+        caller.proposal("urn:li:dataPlatform:joined", "dataPlatformInfo", info),
+        caller.proposal(new, "datasetProperties", {"description": "new"}),
+        caller.proposal(new, "status", {"removed": False}),
+    )
+    assert answer.status_code == 200, answer.text
+    for urn, folder in ((known, "z.b"), (new, "a.b")):
+        assert caller.value(urn, "browsePaths") == {"paths": [f"/prod/joined/{folder}/c"]}
+
+
 def test_soft_delete_needs_an_entity_and_restore_does_not(caller: Caller, dataset: str) -> None:
     answer = caller.send(dataset, "status", {"removed": True})
     assert answer.status_code == 404

@@ -98,3 +98,19 @@ def test_a_job_that_fails_places_nothing(store: Store) -> None:
     assert isinstance(refused(store, move), ValueError)
     assert browse(store).groups == (("prod", 1),)
     assert browse(store, "prod").entities == (("a", urn),)
+
+
+def test_a_new_entity_may_be_placed_again_after_another_was(store: Store) -> None:
+    other, urn = place(store, "b", ["prod"]), dataset("a")
+
+    def job(tx: Transaction) -> None:
+        tx.put(write(urn))
+        for folder in ("first", "second"):
+            tx.place(urn, "dataset", "a", [Placement((folder,), "a")])
+            tx.place(other, "dataset", "b", [Placement((folder,))])
+        tx.place(urn, "dataset", "a", [Placement(("second",), "a")])
+
+    do(store, job)
+    assert browse(store).groups == (("second", 2),)
+    assert browse(store, "second").entities == (("a", urn), ("b", other))
+    assert browse(store, "second", "a").entities == (("a", urn),)

@@ -44,8 +44,8 @@ class BrowseFolders:
         self._deltas: dict[int, int] = {}
         self._placement_rows: list[tuple[object, ...]] = []
         self._leaf_rows: list[tuple[object, ...]] = []
-        # The entities whose rows are still to be written.
-        self._unwritten: set[int] = set()
+        # The new entities that have places by now, written or not.
+        self._placed: set[int] = set()
 
     def place(
         self,
@@ -69,13 +69,13 @@ class BrowseFolders:
         new_leaves = {
             (folder, leaf) for folder, leaves in leaves_by_folder.items() for leaf in leaves
         }
-        if entity in self._unwritten:
+        if entity in self._placed:
             self.write_rows()
             is_new = False
         stored: dict[int, str] = {}
         stored_leaves: set[tuple[int, str]] = set()
         if is_new:
-            self._unwritten.add(entity)
+            self._placed.add(entity)
         else:
             rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
             stored = dict(rows.fetchall())
@@ -97,7 +97,6 @@ class BrowseFolders:
 
     def write_rows(self) -> None:
         """Write the rows of the entities that were placed."""
-        self._unwritten.clear()
         if self._placement_rows:
             self._run_many(
                 "INSERT INTO placements (folder, sort, urn, entity, name) VALUES (?, ?, ?, ?, ?)",
@@ -128,7 +127,7 @@ class BrowseFolders:
         self._cache.clear()
         self._placement_rows.clear()
         self._leaf_rows.clear()
-        self._unwritten.clear()
+        self._placed.clear()
 
     def _folder(self, entity_type: str, names: _Keys) -> int:
         keys = tuple(name.casefold() for name in names)
