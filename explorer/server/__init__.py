@@ -3,7 +3,9 @@
 Everything heavy is imported by the function that needs it.
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.registry import Registry
     from explorer.server.access_log import LogFormat
+    from explorer.server.authentication import Keyring, SharedKeyring
     from explorer.server.dialect import Dialect
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
@@ -53,22 +56,23 @@ def serve(
     that every catalog has, and the user datahub.
 
     `announce` gets the address once requests are taken. Once there are access tokens, in the data
-    directory or in `token_file`, nobody comes in without one. While there are none anybody who
-    reaches the port can read and write, so any host but loopback, and any of `allowed_hosts` but
-    loopback, is refused unless `open_to_network`; listening everywhere then needs `allowed_hosts`.
-    On loopback, and without tokens, requests must name this machine, `host`, or one of
-    `allowed_hosts` as their host; elsewhere only when some are named. With `log_format` every
-    request is logged on standard error. What is older than `retention` says is dropped, see
-    `CatalogEngine.keep`.
+    directory, in the database of `store`, or in `token_file`, nobody comes in without one. While
+    there are none anybody who reaches the port can read and write, so any host but loopback, and
+    any of `allowed_hosts` but loopback, is refused unless `open_to_network`; listening everywhere
+    then needs `allowed_hosts`. On loopback, and without tokens, requests must name this machine,
+    `host`, or one of `allowed_hosts` as their host; elsewhere only when some are named. With
+    `log_format` every request is logged on standard error. What is older than `retention` says is
+    dropped, see `CatalogEngine.keep`.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
     for a port in use.
     """
-    from explorer.server.authentication import TOKENS_FILE, Gate, Keyring, is_loopback
+    from explorer.server.authentication import Gate, is_loopback
 
-    with hold(data_dir) as held:
-        keyring = Keyring(token_file or data_dir / TOKENS_FILE, required=token_file is not None)
+    with hold(data_dir) as held, ExitStack() as closed:
+        keyring = _keyring(data_dir, token_file, store)
+        closed.callback(keyring.close)
         local = is_loopback(host)
         if not keyring.is_closed:
             _check_exposure(host, allowed_hosts, open_to_network=open_to_network)
@@ -107,7 +111,6 @@ def serve(
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)
             finally:
-                keyring.close()
                 catalog.close()
                 if journal is not None:
                     journal.close()
@@ -194,6 +197,41 @@ def create_app(
     catalog.catch_up()
     service = Service(catalog, base_path=base_path, dialect=dialect)
     return Starlette(routes=[Mount("/", app=service)])
+
+
+def _keyring(
+    data_dir: Path, token_file: Path | None, store: str | None
+) -> "Keyring | SharedKeyring":
+    """The tokens of a service: in the file that was named, else in the database of its store, else
+    in its data directory. Those that a service of a database had in its data directory are put into
+    the database."""
+    from explorer.server.authentication import (
+        TOKENS_FILE,
+        Keyring,
+        SharedKeyring,
+        take_over_file,
+        uses_file,
+    )
+
+    own = data_dir / TOKENS_FILE
+    if token_file is not None:
+        return Keyring(token_file, required=True)
+    if store is None:
+        return Keyring(own)
+    from explorer.server.data_directory import open_access
+
+    shared = open_access(store)
+    try:
+        taken = take_over_file(own, shared)
+        if taken:
+            logging.getLogger("explorer.server").warning(
+                "%d access tokens of %s are in the database now", taken, own
+            )
+        # A catalog that had tokens does not open to everybody by itself.
+        return SharedKeyring(shared, required=uses_file(own).exists())
+    except BaseException:
+        shared.close()
+        raise
 
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:

@@ -1,6 +1,7 @@
 """Who may come in and what they may do: access tokens with roles, and the hosts served.
 
-The token file is read by a running server and written by the command; neither waits for the other.
+Tokens are kept in a file, or in the database that several services share. They are read by a
+running server and written by the command; neither waits for the other.
 """
 
 import hashlib
@@ -9,17 +10,20 @@ import logging
 import os
 import re
 import secrets
+import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from explorer.errors import (
+    Busy,
+    CatalogError,
     InvalidFile,
     InvalidInput,
     Misconfigured,
@@ -38,12 +42,17 @@ __all__ = [
     "Gate",
     "Keyring",
     "Role",
+    "SharedKeyring",
+    "SharedTokens",
     "Token",
+    "TokenFile",
+    "TokenStore",
     "create_token",
     "is_loopback",
     "read_tokens",
     "read_uses",
     "revoke_token",
+    "take_over_file",
 ]
 
 TOKENS_FILE = "tokens.json"
@@ -123,8 +132,64 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     return kept.tokens
 
 
+class TokenStore(Protocol):
+    """Where tokens are kept. Every method raises `Unusable` or `Busy` where that cannot be used."""
+
+    @property
+    def place(self) -> str:
+        """Where that is, for people."""
+
+    def tokens(self) -> tuple[Token, ...]:
+        """Every token, in the order of their making."""
+
+    def uses(self) -> Mapping[str, int]:
+        """When each was last used, by its id, in milliseconds since 1970 UTC."""
+
+    def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
+        """Keep what `change` makes of the tokens, while nobody else changes them."""
+
+
+class SharedTokens(TokenStore, Protocol):
+    """Tokens in a database that several services share."""
+
+    def version(self) -> int:
+        """A number that is another one after each change."""
+
+    def note_uses(self, uses: Mapping[str, int]) -> None:
+        """Keep when tokens were last used, where that is later than what is known."""
+
+    def close(self) -> None:
+        """Give the connection back."""
+
+
+class TokenFile:
+    """The tokens of a file. See `TokenStore`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def place(self) -> str:
+        return str(self._path)
+
+    def tokens(self) -> tuple[Token, ...]:
+        return read_tokens(self._path)
+
+    def uses(self) -> Mapping[str, int]:
+        return read_uses(self._path)
+
+    def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
+        with _changing(self._path):
+            tokens = read_tokens(self._path)
+            changed = change(tokens)
+            if changed != tokens:
+                _write(self._path, changed)
+            if not uses_file(self._path).exists():
+                write_uses(self._path, {})
+
+
 def create_token(
-    path: Path,
+    kept: TokenStore | Path,
     name: str,
     actor: str,
     expires_millis: int | None = None,
@@ -132,50 +197,85 @@ def create_token(
 ) -> tuple[str, Token]:
     """A new token, and what is kept of it. The token itself is nowhere but in this answer.
 
-    A name is used again once its token has expired or was revoked. Raises `InvalidInput` for a
-    name that is in use or cannot be one, `StorageFault` where the file cannot be written.
+    `kept` is where tokens are kept, or the path of a token file. A name is used again once its
+    token has expired or was revoked. Raises `InvalidInput` for a name that is in use or cannot be
+    one, `StorageFault` where it cannot be kept.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"{name!r} is no name for a token: use letters, digits and . _ @ - "
             "(100 at most, a letter or digit first)"
         )
-    with _changing(path):
-        now_millis = time.time_ns() // 1_000_000
-        tokens = read_tokens(path)
+    key = secrets.token_hex(6)
+    shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    now_millis = time.time_ns() // 1_000_000
+    made = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
+
+    def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         for known in tokens:
             if known.name == name and known.state(now_millis) == "valid":
                 raise InvalidInput(
                     f"there is a valid token named {name}; revoke it first, or take another name"
                 )
-        key = secrets.token_hex(6)
-        shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
-        made = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
-        _write(path, (*(known for known in tokens if known.name != name), made))
-        if not uses_file(path).exists():
-            write_uses(path, {})
+        return (*(known for known in tokens if known.name != name), made)
+
+    _store_of(kept).change(add)
     return shown, made
 
 
-def revoke_token(path: Path, name: str) -> Token:
+def revoke_token(kept: TokenStore | Path, name: str) -> Token:
     """Make a token open nothing any more; what was kept of it stays listed.
 
     Raises `NotFound` when no token has the name.
     """
-    with _changing(path):
-        tokens = read_tokens(path)
-        for known in tokens:
-            if known.name == name:
-                break
-        else:
+    revoked: list[Token] = []
+
+    def revoke(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+        now_millis = time.time_ns() // 1_000_000
+        after = [
+            msgspec.structs.replace(token, revoked_millis=now_millis)
+            if token.name == name and token.revoked_millis is None
+            else token
+            for token in tokens
+        ]
+        # Of several that two files brought with one name the newest tells of them.
+        revoked.extend(token for token in after if token.name == name)
+        if not revoked:
             names = ", ".join(sorted(token.name for token in tokens)) or "none"
             raise NotFound(f"there is no token named {name}; known: {names}")
-        if known.revoked_millis is not None:
-            return known
-        now_millis = time.time_ns() // 1_000_000
-        revoked = msgspec.structs.replace(known, revoked_millis=now_millis)
-        _write(path, tuple(revoked if token is known else token for token in tokens))
-    return revoked
+        return tuple(after)
+
+    _store_of(kept).change(revoke)
+    return revoked[-1]
+
+
+def _store_of(kept: TokenStore | Path) -> TokenStore:
+    return TokenFile(kept) if isinstance(kept, Path) else kept
+
+
+def take_over_file(path: Path, shared: TokenStore) -> int:
+    """Put the tokens of a file among those of a database, and return how many there were.
+
+    The file then has another name, so that none of them comes back that is revoked later. Raises as
+    reading both does.
+    """
+    held = read_tokens(path)
+    if not held:
+        return 0
+
+    def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+        known = {token.id for token in tokens}
+        return (*tokens, *(token for token in held if token.id not in known))
+
+    shared.change(add)
+    moved = path.with_name(f"{path.name}.moved")
+    try:
+        path.replace(moved)
+    except OSError as error:
+        raise StorageFault(
+            f"the token file {path} cannot be renamed to {moved.name}: {error.strerror}"
+        ) from error
+    return len(held)
 
 
 def digest_of(shown: str) -> str:
@@ -247,6 +347,8 @@ else:
 
 
 _LOOK_SECONDS = 1.0
+_POLL_SECONDS = 0.5
+_BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _OPEN = ("/health", "/health/ready", "/config", "/restli/docs")
 # Compared with when there is no such token, so that both ways take as long.
@@ -277,7 +379,29 @@ _EVERYBODY = Access()
 ANONYMOUS = Access(role="reader")
 
 
-class Keyring:
+class _KnownTokens:
+    """The tokens that a running server knows, and when each was last used."""
+
+    def __init__(self, tokens: tuple[Token, ...], uses: Mapping[str, int]) -> None:
+        self._tokens = _by_id(tokens)
+        self._uses = dict(uses)
+        self._written_uses = dict(uses)
+
+    def token_of(self, shown: str) -> Token | None:
+        """The token that was shown; None for one that is wrong, expired or revoked."""
+        token = self._tokens.get(id_of(shown))
+        digest = digest_of(shown)
+        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest)
+        if token is None or not matches:
+            return None
+        now_millis = time.time_ns() // 1_000_000
+        if token.state(now_millis) != "valid":
+            return None
+        self._uses[token.id] = now_millis
+        return token
+
+
+class Keyring(_KnownTokens):
     """The tokens of a file, kept up with it: a token made or revoked counts within a second.
 
     With `required` every request needs a token even while the file holds none. Otherwise requests
@@ -302,10 +426,8 @@ class Keyring:
                 "this catalog; put back a copy of it, or make a token: catalog token create NAME "
                 f"--actor USER. To serve without tokens from now on, remove {uses_file(path)}"
             )
-        self._tokens = _by_id(read_tokens(path))
+        super().__init__(read_tokens(path), read_uses(path))
         self._is_closed = required or had_tokens or bool(self._tokens)
-        self._uses = read_uses(path)
-        self._written_uses = dict(self._uses)
         if self._tokens and not had_tokens:
             self._write_uses()
         self._next_look = time.monotonic() + _LOOK_SECONDS
@@ -322,18 +444,11 @@ class Keyring:
         return self._is_closed and self._seen is None
 
     def token_of(self, shown: str) -> Token | None:
-        """The token that was shown; None for one that is wrong, expired or revoked."""
-        token = self._tokens.get(id_of(shown))
-        digest = digest_of(shown)
-        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest)
-        if token is None or not matches:
-            return None
-        now_millis = time.time_ns() // 1_000_000
-        if token.state(now_millis) != "valid":
-            return None
-        self._uses[token.id] = now_millis
-        if now_millis - self._written_uses.get(token.id, 0) >= _USE_MILLIS:
-            self._write_uses()
+        token = super().token_of(shown)
+        if token is not None:
+            since_millis = self._uses[token.id] - self._written_uses.get(token.id, 0)
+            if since_millis >= _USE_MILLIS:
+                self._write_uses()
         return token
 
     def close(self) -> None:
@@ -367,6 +482,85 @@ class Keyring:
         self._seen = seen
 
 
+class SharedKeyring(_KnownTokens):
+    """The tokens of a database that several services share, kept up with it by a thread: one made
+    or revoked anywhere counts within about a second.
+
+    Requests need a token from the first one on; with `required` also before. While the database
+    cannot be reached the tokens that were known count, for `_BLIND_SECONDS` at most; then showing
+    one raises `Busy`. `close` closes `shared`. Raises `Unusable` where it cannot be used.
+    """
+
+    is_gone = False
+
+    def __init__(self, shared: SharedTokens, *, required: bool = False) -> None:
+        self._shared = shared
+        self._version = shared.version()
+        super().__init__(shared.tokens(), shared.uses())
+        self._known_at = time.monotonic()
+        self._is_required = required or bool(self._tokens)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="catalog-tokens", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether requests need a token."""
+        return self._is_required
+
+    def token_of(self, shown: str) -> Token | None:
+        if time.monotonic() - self._known_at > _BLIND_SECONDS:
+            raise Busy(
+                "the database that holds the access tokens cannot be reached, and tokens may have "
+                "been revoked meanwhile; try again in a moment",
+                retry_after_seconds=2,
+            )
+        return super().token_of(shown)
+
+    def close(self) -> None:
+        """End the thread, and write down when each token was last used; while serving that is done
+        once a minute."""
+        self._closing.set()
+        self._thread.join()
+        try:
+            self._note_uses()
+        except CatalogError as error:
+            _log.warning("when tokens were last used cannot be kept: %s", error)
+        self._shared.close()
+
+    def _follow(self) -> None:
+        is_told = False
+        next_uses = time.monotonic() + _USE_MILLIS / 1_000
+        while not self._closing.wait(_POLL_SECONDS):
+            try:
+                self._keep_up()
+                if time.monotonic() >= next_uses:
+                    next_uses = time.monotonic() + _USE_MILLIS / 1_000
+                    self._note_uses()
+                is_told = False
+            except CatalogError as error:
+                if not is_told:
+                    _log.warning("%s; the tokens known before count until then", error)
+                    is_told = True
+
+    def _keep_up(self) -> None:
+        asked_at = time.monotonic()
+        version = self._shared.version()
+        if version != self._version:
+            self._tokens = _by_id(self._shared.tokens())
+            self._version = version
+            self._is_required = self._is_required or bool(self._tokens)
+        self._known_at = asked_at
+
+    def _note_uses(self) -> None:
+        former, uses = self._written_uses, dict(self._uses)
+        # Not tried again before a minute is over, whatever comes of it.
+        self._written_uses = uses
+        changed = {token: at for token, at in uses.items() if former.get(token) != at}
+        if changed:
+            self._shared.note_uses(changed)
+
+
 class Gate:
     """Lets a request in, or refuses it.
 
@@ -376,7 +570,9 @@ class Gate:
     """
 
     def __init__(
-        self, keyring: Keyring | None = None, hosts: Collection[str] | None = None
+        self,
+        keyring: Keyring | SharedKeyring | None = None,
+        hosts: Collection[str] | None = None,
     ) -> None:
         self._keyring = keyring
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}

@@ -5,9 +5,10 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 from msgspec import Struct
@@ -32,6 +33,9 @@ from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
 
+if TYPE_CHECKING:
+    from explorer.server.store.postgresql import PostgresAccess
+
 __all__ = [
     "COUNTS",
     "FILE",
@@ -42,6 +46,7 @@ __all__ = [
     "find_damage",
     "is_read_only",
     "migrate",
+    "open_access",
     "open_catalog",
     "open_store",
     "reindex",
@@ -105,13 +110,27 @@ def open_store(
     if address is None:
         _require_own(data_dir)
         return engine.SqliteStore(data_dir / FILE, read_only=read_only)
-    try:
+    with _needing_postgres():
         from explorer.server.store.postgresql import PostgresStore
+    return PostgresStore(address)
+
+
+def open_access(address: str) -> "PostgresAccess":
+    """The access tokens that all services of a database share. Raises `Unusable` where it cannot be
+    used."""
+    with _needing_postgres():
+        from explorer.server.store.postgresql import PostgresAccess
+    return PostgresAccess(address)
+
+
+@contextmanager
+def _needing_postgres() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise MissingExtra(
             "a store on PostgreSQL needs psycopg and its pool", "postgres"
         ) from error
-    return PostgresStore(address)
 
 
 def find_damage(data_dir: Path) -> list[str]:

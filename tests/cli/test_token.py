@@ -11,6 +11,7 @@ import pytest
 
 from explorer.server.authentication import create_token
 from tests.cli.conftest import Run
+from tests.postgres import Cluster
 
 
 @pytest.fixture
@@ -134,9 +135,9 @@ def serving(command: tuple[str, ...]) -> Iterator[Any]:
 
     started = []
 
-    def start(directory: Any) -> Any:
+    def start(directory: Any, *more: str) -> Any:
         process = subprocess.Popen(
-            (*command, "serve", "--port", "0", "--data-dir", str(directory)),
+            (*command, "serve", "--port", "0", "--data-dir", str(directory), *more),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
@@ -148,3 +149,45 @@ def serving(command: tuple[str, ...]) -> Iterator[Any]:
     for process in started:
         process.terminate()
         process.communicate(timeout=60)
+
+
+def test_tokens_are_kept_in_a_database(catalog: Run, postgres: Cluster, tmp_path: Path) -> None:
+    database = postgres.new_schema()
+    named = ("--store", database)
+    made = catalog("token", "create", "a", "--actor", "ann", "--role", "admin", *named, url=None)
+    assert made.code == 0, made
+    assert re.fullmatch(r"cat_[0-9a-f]{12}_[\w-]{43}\n", made.out)
+
+    def run(*arguments: str) -> Any:
+        place = str(tmp_path / "data")
+        return catalog(*arguments, url=None, CATALOG_STORE=database, CATALOG_DATA_DIR=place)
+
+    (listed,) = run("token", "list", "--json").json
+    assert (listed["name"], listed["actor"], listed["role"], listed["state"]) == (
+        *("a", "urn:li:corpuser:ann", "admin"),
+        "valid",
+    )
+    assert not (tmp_path / "data").exists()
+    assert catalog("token", "revoke", "a", *named, url=None).code == 0
+    assert "revoked" in catalog("token", "list", *named, url=None).out
+    wrong = catalog("token", "list", "--store", "x.db", url=None)
+    assert wrong.code == 2
+    assert "a store is given as postgresql://" in wrong.err
+    # A file that is named is what counts.
+    file = ("--token-file", str(tmp_path / "t.json"))
+    assert run("token", "create", "b", "--actor", "x", *file).code == 0
+    assert (tmp_path / "t.json").exists()
+
+
+def test_a_service_of_a_database_asks_for_the_tokens_in_it(
+    catalog: Run, postgres: Cluster, serving: Any, tmp_path: Path
+) -> None:
+    database, kept = postgres.new_schema(), tmp_path / "kept"
+    token, _ = create_token(kept / "tokens.json", "a", "urn:li:corpuser:alice", role="reader")
+    address = serving(kept, "--store", database)
+    assert catalog("search", "x", url=address).code == 1
+    assert catalog("search", "x", url=address, CATALOG_TOKEN=token).code == 0
+    assert not (kept / "tokens.json").exists()
+    named = ("--store", database)
+    (listed,) = catalog("token", "list", "--json", *named, url=None).json
+    assert (listed["name"], listed["role"]) == ("a", "reader")

@@ -1,6 +1,7 @@
 """`catalog serve`, and `catalog token` for who may use what is served."""
 
 import sys
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -12,10 +13,10 @@ from explorer.cli.options import WORDS, kept_in, registry_file, token_file, warn
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from explorer.server.access_log import LogFormat
-    from explorer.server.authentication import Role, Token
+    from explorer.server.authentication import Role, Token, TokenStore
 
 __all__ = ["serve", "token"]
 
@@ -27,9 +28,11 @@ Examples
   CATALOG_TOKEN=$(catalog token create laptop --actor jdoe) catalog search orders
   catalog token list
   catalog token revoke nightly
+  catalog token create ada --actor ada --store postgresql://catalog@db.example.com/catalog
 
-A server that runs notices within a second. The first token closes it: from then on every request
-needs one.
+Tokens are kept in the data directory of the server or, where its catalog is in a database, in that:
+all servers of the database know them. A server that runs notices within a second. The first token
+closes it: from then on every request needs one.
 
 \b
 Roles
@@ -73,9 +76,56 @@ class _Expiry(click.ParamType[datetime | None]):
         return end
 
 
+def _store_option(text: str) -> "Callable[[Callable[..., None]], Callable[..., None]]":
+    """Return the option that names the database of a catalog, with its help."""
+    return click.option(
+        "--store",
+        metavar="postgresql://USER@HOST/DATABASE",
+        envvar="CATALOG_STORE",
+        show_envvar=True,
+        callback=_checked_store,
+        help=text,
+    )
+
+
+def _checked_store(
+    context: click.Context, parameter: click.Parameter, store: str | None
+) -> str | None:
+    """Return the address of a database; raises a usage error for anything else."""
+    if store is None:
+        return None
+    if not store.startswith(("postgresql://", "postgres://")):
+        raise click.BadParameter(
+            "a store is given as postgresql://user@host:5432/database; without one the catalog is "
+            "kept in the data directory",
+            param_hint="--store",
+        )
+    if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
+        warn_of_password("--store", store)
+    return store
+
+
 def _kept_in(command: "Callable[..., None]") -> "Callable[..., None]":
     """Return the options that say where tokens are kept."""
-    return kept_in(token_file(command))
+    store = _store_option("The database of the catalog, which holds the tokens of all its servers.")
+    return kept_in(store(token_file(command)))
+
+
+@contextmanager
+def _token_store(
+    data_dir: Path | None, store: str | None, token_file: Path | None
+) -> "Iterator[TokenStore]":
+    """Where the tokens are: in the file that was named, else in a database, else in a directory."""
+    from explorer import config
+    from explorer.server.authentication import TOKENS_FILE, TokenFile
+
+    if token_file is not None or store is None:
+        yield TokenFile(token_file or (data_dir or config.data_dir()) / TOKENS_FILE)
+        return
+    from explorer.server.data_directory import open_access
+
+    with closing(open_access(store)) as shared:
+        yield shared
 
 
 @click.group(epilog=_EXAMPLES_OF_TOKENS)
@@ -113,6 +163,7 @@ def create(
     expires: datetime | None,
     role: "Role",
     data_dir: Path | None,
+    store: str | None,
     token_file: Path | None,
 ) -> None:
     """Make a token and print it. It is shown this once and kept nowhere.
@@ -122,8 +173,9 @@ def create(
     from explorer.server.authentication import create_token
 
     millis = None if expires is None else int(expires.timestamp() * 1_000)
-    path = _path(data_dir, token_file)
-    shown, made = create_token(path, name, _user(actor), millis, role)
+    user = _user(actor)
+    with _token_store(data_dir, store, token_file) as kept:
+        shown, made = create_token(kept, name, user, millis, role)
     click.echo(
         f"{made.name} is {made.actor} with the role {made.role}, {_until(made.expires_millis)}; "
         "the token is shown this once",
@@ -135,7 +187,9 @@ def create(
 @token.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @_kept_in
-def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool) -> None:
+def list_tokens(
+    data_dir: Path | None, store: str | None, token_file: Path | None, *, as_json: bool
+) -> None:
     """List the tokens: whom each stands for, its role, until when it works, and its last use.
 
     The last use is exact to a minute.
@@ -143,16 +197,15 @@ def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool
     import time
 
     from explorer.cli.output import note, print_json, results, said
-    from explorer.server.authentication import read_tokens, read_uses
 
     now_millis = time.time_ns() // 1_000_000
-    path = _path(data_dir, token_file)
-    tokens, uses = read_tokens(path), read_uses(path)
+    with _token_store(data_dir, store, token_file) as kept:
+        tokens, uses, place = kept.tokens(), kept.uses(), kept.place
     if as_json:
         print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
         return
     if not tokens:
-        note(said(f"no tokens in {path}"))
+        note(said(f"no tokens in {place}"))
         return
     from rich.table import Table
 
@@ -169,19 +222,13 @@ def list_tokens(data_dir: Path | None, token_file: Path | None, *, as_json: bool
 @token.command()
 @click.argument("name", type=WORDS)
 @_kept_in
-def revoke(name: str, data_dir: Path | None, token_file: Path | None) -> None:
+def revoke(name: str, data_dir: Path | None, store: str | None, token_file: Path | None) -> None:
     """Make a token open nothing any more."""
     from explorer.server.authentication import revoke_token
 
-    revoked = revoke_token(_path(data_dir, token_file), name)
+    with _token_store(data_dir, store, token_file) as kept:
+        revoked = revoke_token(kept, name)
     click.echo(f"{revoked.name} opens nothing any more", err=True)
-
-
-def _path(data_dir: Path | None, token_file: Path | None) -> Path:
-    from explorer import config
-    from explorer.server.authentication import TOKENS_FILE
-
-    return token_file or (data_dir or config.data_dir()) / TOKENS_FILE
 
 
 def _user(text: str) -> str:
@@ -359,14 +406,10 @@ class _Kept(click.ParamType[int | None]):
     help="A path before every address.",
 )
 @kept_in
-@click.option(
-    "--store",
-    metavar="postgresql://USER@HOST/DATABASE",
-    envvar="CATALOG_STORE",
-    show_envvar=True,
-    help="A PostgreSQL database that holds the catalog, 14 or newer, for any number of servers at "
-    "once. Each has a data directory of its own, with its search index and its tokens. A password "
-    "comes from PGPASSWORD or ~/.pgpass. By default the catalog is kept in the data directory.",
+@_store_option(
+    "A PostgreSQL database that holds the catalog and its tokens, 14 or newer, for any number of "
+    "servers at once. Each has a data directory of its own, with its search index. A password "
+    "comes from PGPASSWORD or ~/.pgpass. By default the catalog is kept in the data directory."
 )
 @registry_file
 @token_file
@@ -477,19 +520,11 @@ def serve(
     """
     if base_path and not base_path.startswith("/"):
         raise click.BadParameter("a base path starts with /", param_hint="--base-path")
-    if store is not None and not store.startswith(("postgresql://", "postgres://")):
-        raise click.BadParameter(
-            "a store is given as postgresql://user@host:5432/database; without one the catalog is "
-            "kept in the data directory",
-            param_hint="--store",
-        )
     if print_systemd:
         click.echo(_systemd_unit(click.get_current_context()), nl=False)
         return
     from explorer import config, server
 
-    if click.get_current_context().get_parameter_source("store") is ParameterSource.COMMANDLINE:
-        warn_of_password("--store", store)
     directory = data_dir or config.data_dir()
     form: LogFormat | None = None if log_format == "none" else log_format
 

@@ -1,5 +1,6 @@
 """The store on PostgreSQL: a catalog that several services serve at once."""
 
+from explorer.server.store.postgresql.access import PostgresAccess
 from explorer.server.store.postgresql.store import PostgresStore
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresAccess", "PostgresStore"]

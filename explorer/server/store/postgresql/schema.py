@@ -1,8 +1,9 @@
 """The tables of the PostgreSQL engine, and connections to a database that has them.
 
 They lie in the schema that a connection comes to first, see `search_path`. To change them: raise
-`FORMAT`, and add what makes the new tables of those of the format before. Services of the release
-before may still be at work then, so that columns are added in one release and dropped in the next.
+`FORMAT`, and add to `_STEPS` what makes the new tables of those of the format before. Services of
+the release before may still be at work then, so that columns are added in one release and dropped
+in the next.
 """
 
 import re
@@ -35,7 +36,7 @@ __all__ = [
 
 Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-FORMAT = 1
+FORMAT = 2
 CHANNEL = "catalog_log"
 _RETRY_SECONDS = 2.0
 
@@ -119,6 +120,21 @@ CREATE TABLE leaves (folder bigint NOT NULL, leaf text COLLATE "C" NOT NULL, ent
 CREATE INDEX leaves_of ON leaves (entity);
 CREATE INDEX leaves_by_text ON leaves USING hash (leaf);
 """
+
+# What each format has more than the one before.
+_STEPS = {
+    2: """
+-- `change` is another number after each change of any token.
+CREATE SEQUENCE token_changes;
+CREATE TABLE tokens (
+    id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL, actor text NOT NULL,
+    sha256 text NOT NULL, role text NOT NULL, created_millis bigint NOT NULL,
+    expires_millis bigint, revoked_millis bigint, used_millis bigint,
+    change bigint NOT NULL DEFAULT nextval('token_changes')
+);
+CREATE INDEX tokens_by_change ON tokens (change);
+"""
+}
 
 # What a session is told first: a statement that takes longer is ended.
 _SETTINGS = "SET client_encoding = 'UTF8'; SET statement_timeout = '{statement}s'"
@@ -289,7 +305,7 @@ def _make_tables(raw: Raw, place: str) -> str:
         "AND tablename IN ('meta', 'log', 'urns', 'aspects')"
     ).fetchone() or (0,)
     if not kept:
-        raw.execute(_TABLES.encode())
+        raw.execute("".join((_TABLES, *_STEPS.values())).encode())
         found = secrets.token_hex(16)
         raw.cursor().executemany(
             "INSERT INTO meta (key, value) VALUES (%s, %s)",
@@ -304,9 +320,13 @@ def _make_tables(raw: Raw, place: str) -> str:
     noted = {str(key): str(value) for key, value in rows}
     if noted.keys() != {"format", "id"}:
         raise InvalidFile(f"{place} holds tables of something else; name another database")
-    if noted["format"] != str(FORMAT):
+    present = noted["format"]
+    if not present.isdecimal() or not 1 <= int(present) <= FORMAT:
         raise InvalidFile(
-            f"{place} was written by a newer release (format {noted['format']}; this one reads "
+            f"{place} was written by a newer release (format {present}; this one reads "
             f"{FORMAT}): upgrade catalog-explorer, or name another database"
         )
+    for number in range(int(present) + 1, FORMAT + 1):
+        raw.execute(_STEPS[number].encode())
+        raw.execute("UPDATE meta SET value = %s WHERE key = 'format'", (str(number),))
     return noted["id"]

@@ -1,0 +1,100 @@
+"""Who may come in, in the database: the access tokens that all services of it know."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import psycopg
+
+from explorer.server.authentication import Token
+from explorer.server.store.postgresql.schema import (
+    Raw,
+    as_fault,
+    connect,
+    is_lost,
+    open_database,
+    place_of,
+)
+
+__all__ = ["PostgresAccess"]
+
+_TOKENS = b"""
+SELECT name, actor, id, sha256, created_millis, expires_millis, revoked_millis, role
+FROM tokens ORDER BY created_millis, change
+"""
+_KEEP_TOKEN = b"""
+INSERT INTO tokens (name, actor, id, sha256, created_millis, expires_millis, revoked_millis, role)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (id) DO UPDATE
+SET revoked_millis = excluded.revoked_millis, change = nextval('token_changes')
+"""
+
+
+class PostgresAccess:
+    """The tokens of a catalog in a database, over a connection of its own, which is made again
+    where it was lost. See `authentication.SharedTokens`.
+
+    Opening makes the tables where there are none, and raises `Unusable` where the database cannot
+    be used; everything else raises `StoreUnavailable` while it cannot be reached.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self.place = place_of(address)
+        self._lock = threading.Lock()
+        self._raw: Raw
+        self._raw, _ = open_database(address)
+
+    def tokens(self) -> tuple[Token, ...]:
+        with self._connected("the access tokens cannot be read") as raw:
+            return tuple(Token(*row) for row in raw.execute(_TOKENS))
+
+    def uses(self) -> dict[str, int]:
+        with self._connected("when tokens were last used cannot be read") as raw:
+            rows = raw.execute("SELECT id, used_millis FROM tokens WHERE used_millis IS NOT NULL")
+            return dict(rows.fetchall())
+
+    def version(self) -> int:
+        with self._connected("the access tokens cannot be read") as raw:
+            (found,) = raw.execute("SELECT max(change) FROM tokens").fetchone() or (None,)
+            return found or 0
+
+    def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
+        with (
+            self._connected("the access tokens cannot be changed") as raw,
+            raw.transaction(),
+            raw.cursor() as cursor,
+        ):
+            # One change at a time, so that numbers of changes become visible in their order.
+            cursor.execute("LOCK TABLE tokens IN SHARE ROW EXCLUSIVE MODE")
+            before = tuple(Token(*row) for row in cursor.execute(_TOKENS))
+            after = change(before)
+            kept = {token.id for token in after}
+            gone = [token.id for token in before if token.id not in kept]
+            cursor.execute("DELETE FROM tokens WHERE id = ANY(%s)", (gone,))
+            for token in after:
+                if token not in before:
+                    fields = (token.created_millis, token.expires_millis, token.revoked_millis)
+                    named = (token.name, token.actor, token.id, token.sha256)
+                    cursor.execute(_KEEP_TOKEN, (*named, *fields, token.role))
+
+    def note_uses(self, uses: Mapping[str, int]) -> None:
+        with self._connected("when tokens were last used cannot be kept") as raw:
+            raw.cursor().executemany(
+                "UPDATE tokens SET used_millis = greatest(used_millis, %s) WHERE id = %s",
+                [(millis, token) for token, millis in uses.items()],
+            )
+
+    def close(self) -> None:
+        self._raw.close()
+
+    @contextmanager
+    def _connected(self, what: str) -> Iterator[Raw]:
+        with self._lock:
+            try:
+                if is_lost(self._raw):
+                    self._raw.close()
+                    self._raw = connect(self._address, writing=True)
+                yield self._raw
+            except psycopg.Error as error:
+                raise as_fault(error, what) from error
