@@ -32,6 +32,14 @@ from explorer.tui.screens.export import check
             "postgres",
             ("explorer.cli", "serve", "--port", "0", "--store", "postgresql://127.0.0.1:1/x"),
         ),
+        (
+            "jwt",
+            "oidc",
+            (
+                *("explorer.cli", "serve", "--port", "0", "--oidc-issuer", "https://127.0.0.1:1"),
+                *("--oidc-audience", "catalog"),
+            ),
+        ),
         ("textual_serve", "serve", ("explorer.tui", "--serve")),
     ],
 )

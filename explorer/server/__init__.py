@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from explorer.server.access_log import LogFormat
     from explorer.server.authentication import Keyring, SharedKeyring
     from explorer.server.dialect import Dialect
+    from explorer.server.oidc import Issuer, OidcSettings
     from explorer.server.search.index import SearchIndex
     from explorer.server.store import Store
 
@@ -46,6 +47,7 @@ def serve(
     log_format: "LogFormat | None" = None,
     retention: Retention = _KEPT,
     store: str | None = None,
+    oidc: "OidcSettings | None" = None,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
@@ -62,7 +64,8 @@ def serve(
     then needs `allowed_hosts`. On loopback, and without tokens, requests must name this machine,
     `host`, or one of `allowed_hosts` as their host; elsewhere only when some are named. With
     `log_format` every request is logged on standard error. What is older than `retention` says is
-    dropped, see `CatalogEngine.keep`.
+    dropped, see `CatalogEngine.keep`. With `oidc` everybody needs a token from the start, one of
+    this server or one of that issuer.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
@@ -73,12 +76,14 @@ def serve(
     with hold(data_dir) as held, ExitStack() as closed:
         keyring = _keyring(data_dir, token_file, store)
         closed.callback(keyring.close)
+        issuer = None if oidc is None else _issuer(oidc)
+        is_closed = keyring.is_closed or issuer is not None
         local = is_loopback(host)
-        if not keyring.is_closed:
+        if not is_closed:
             _check_exposure(host, allowed_hosts, open_to_network=open_to_network)
         # Without tokens host names are always checked: a web page whose own name was made to point
         # here could otherwise read and write.
-        checks_hosts = local or allowed_hosts or not keyring.is_closed
+        checks_hosts = local or allowed_hosts or not is_closed
         hosts = (*allowed_hosts, host) if checks_hosts else None
 
         from explorer.metadata.registry import load_registry
@@ -106,7 +111,7 @@ def serve(
                     catalog,
                     base_path=base_path,
                     dialect=dialect,
-                    gate=Gate(keyring, hosts),
+                    gate=Gate(keyring, hosts, issuer),
                     journal=journal,
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)
@@ -232,6 +237,14 @@ def _keyring(
     except BaseException:
         shared.close()
         raise
+
+
+def _issuer(settings: "OidcSettings") -> "Issuer":
+    from explorer.server.oidc import Issuer
+
+    issuer = Issuer(settings)
+    issuer.open()
+    return issuer
 
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:

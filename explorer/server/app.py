@@ -173,6 +173,7 @@ class _Admission:
             context: RequestContext = scope["state"]["context"]
             headers, path = context.headers, _path_in_service(scope)
             context.received_bytes = content_length(headers)
+            await self._gate.prepare(headers)
             context.access = self._gate.admit(headers, path)
             context.is_admitted = lambda: self._gate.admits(headers, path)
             context.dialect = dialect_of(

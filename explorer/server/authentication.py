@@ -46,6 +46,7 @@ __all__ = [
     "SharedTokens",
     "Token",
     "TokenFile",
+    "TokenIssuer",
     "TokenStore",
     "create_token",
     "is_loopback",
@@ -359,19 +360,27 @@ _Seen = tuple[int, int, int, int] | None
 
 
 class Access(Struct, frozen=True):
-    """The actor of a request, None where it carries no token, and what it may do."""
+    """The actor of a request, None where it carries no token, and what it may do.
+
+    `credential` is how they are known, and no secret: `token:` and a token's name, or `oidc:` and
+    the subject that the issuer calls them; empty without a token.
+    """
 
     actor: str | None = None
     role: Role = "admin"
+    credential: str = ""
 
     def require(self, role: Role, what: str) -> None:
         """Raise `RequestRefusal` (403) for one who has neither that role nor a higher one."""
         if ROLES.index(self.role) < ROLES.index(role):
+            hint = (
+                "Whoever runs your sign-in can give you that role"
+                if self.credential.startswith("oidc:")
+                else "Whoever runs the server can make another: "
+                f"catalog token create NAME --actor USER --role {role}"
+            )
             raise RequestRefusal(
-                403,
-                f"{what} needs the role {role}; this token has the role {self.role}. "
-                "Whoever runs the server can make another: "
-                f"catalog token create NAME --actor USER --role {role}",
+                403, f"{what} needs the role {role}; this token has the role {self.role}. {hint}"
             )
 
 
@@ -561,46 +570,69 @@ class SharedKeyring(_KnownTokens):
             self._shared.note_uses(changed)
 
 
+class TokenIssuer(Protocol):
+    """Somebody else who makes tokens that this service takes, see `oidc.Issuer`."""
+
+    async def prepare(self, token: str) -> None:
+        """Have what `access_of` needs for a token."""
+
+    def access_of(self, token: str) -> Access:
+        """Return whom a token stands for; raises `RequestRefusal` (401) where it is not taken."""
+
+
 class Gate:
     """Lets a request in, or refuses it.
 
-    Without `keyring` no request needs a token. Without `hosts` any host name will do; with them
-    a request must name one of them, or this machine as localhost or a loopback address. That keeps
-    out web pages whose own host name was made to point here.
+    Without `keyring` and `issuer` no request needs a token, with `issuer` every one does. Without
+    `hosts` any host name will do; with them a request must name one of them, or this machine as
+    localhost or a loopback address. That keeps out web pages whose own host name was made to point
+    here.
     """
 
     def __init__(
         self,
         keyring: Keyring | SharedKeyring | None = None,
         hosts: Collection[str] | None = None,
+        issuer: TokenIssuer | None = None,
     ) -> None:
         self._keyring = keyring
+        self._issuer = issuer
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}
+
+    async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
+        """Have what `admit` needs to know of an issuer for a request."""
+        if self._issuer is not None:
+            shown = _bearer(headers)
+            if shown and not shown.startswith(f"{_PREFIX}_"):
+                await self._issuer.prepare(shown)
 
     def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
         """Return who sent a request, and what they may do: everything where no token is needed.
 
-        Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token.
+        Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token; and
+        `Busy` where that cannot be told at the moment.
         """
         if self._hosts is not None and path not in ("/health", "/health/ready"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
-        keyring = self._keyring
-        if keyring is None or not keyring.is_closed:
+        keyring, issuer = self._keyring, self._issuer
+        if issuer is None and (keyring is None or not keyring.is_closed):
             return _EVERYBODY
         if _is_open(path):
             return ANONYMOUS
-        scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() == b"bearer":
-            token = keyring.token_of(shown.strip().decode("latin-1"))
-            if token is not None:
-                return Access(token.actor, token.role)
+        shown = _bearer(headers)
+        if issuer is not None and shown and not shown.startswith(f"{_PREFIX}_"):
+            return issuer.access_of(shown)
+        token = keyring.token_of(shown) if shown and keyring is not None else None
+        if token is not None:
+            return Access(token.actor, token.role, f"token:{token.name}")
         gone = (
             " The token file of this server is gone, so that no token is valid; whoever runs the "
             "server can put it back, or make new tokens with: catalog token create"
         )
         raise RequestRefusal(
             401,
-            f"Unauthorized to perform this action.{gone if keyring.is_gone else ''}",
+            "Unauthorized to perform this action."
+            f"{gone if keyring is not None and keyring.is_gone else ''}",
             {"www-authenticate": "Bearer"},
         )
 
@@ -608,7 +640,7 @@ class Gate:
         """Return whether `admit` would let the request in."""
         try:
             self.admit(headers, path)
-        except RequestRefusal:
+        except (RequestRefusal, Busy):
             return False
         return True
 
@@ -634,6 +666,12 @@ def _is_open(path: str) -> bool:
     return path.startswith(_OPEN) and any(
         path == one or path.startswith(f"{one}/") for one in _OPEN
     )
+
+
+def _bearer(headers: Mapping[bytes, bytes]) -> str:
+    """The token that a request shows; empty without one."""
+    scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
+    return shown.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
 
 
 def _bare(host: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from explorer.server.authentication import create_token
 from tests.cli.conftest import Run
+from tests.oidc import AUDIENCE, running_issuer
 from tests.postgres import Cluster
 
 
@@ -191,3 +192,40 @@ def test_a_service_of_a_database_asks_for_the_tokens_in_it(
     named = ("--store", database)
     (listed,) = catalog("token", "list", "--json", *named, url=None).json
     assert (listed["name"], listed["role"]) == ("a", "reader")
+
+
+def test_people_come_with_tokens_of_their_sign_in(
+    catalog: Run, serving: Any, tmp_path: Path
+) -> None:
+    with running_issuer() as issuer:
+        named = ("--oidc-issuer", issuer.url, "--oidc-audience", AUDIENCE)
+        roles = ("--oidc-role-claim", "groups", "--oidc-role", "stewards=editor")
+        address = serving(tmp_path / "data", *named, *roles)
+        assert catalog("search", "x", url=address).code == 1
+        reader, editor = issuer.token(), issuer.token(groups=["stewards"])
+        assert catalog("search", "x", url=address, CATALOG_TOKEN=reader).code == 0
+        made = [
+            catalog("new", "tag", name, url=address, CATALOG_TOKEN=token)
+            for name, token in (("one", reader), ("two", editor))
+        ]
+        assert made[0].code != 0
+        assert "Whoever runs your sign-in" in made[0].err
+        assert made[1].code == 0, made[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--oidc-audience", "a"), "need an issuer"),
+        (("--oidc-issuer", "https://a"), "needs --oidc-audience"),
+        (
+            ("--oidc-issuer", "https://a", "--oidc-audience", "a", "--oidc-role", "a=admin"),
+            "needs --oidc-role-claim",
+        ),
+        (("--oidc-role", "a=owner"), "is not VALUE=ROLE"),
+    ],
+)
+def test_an_issuer_is_named_whole(catalog: Run, arguments: Any, told: str) -> None:
+    ran = catalog("serve", *arguments, url=None)
+    assert ran.code == 2
+    assert told in ran.err

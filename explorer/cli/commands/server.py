@@ -43,6 +43,8 @@ Roles
 _MOST_DAYS: Final = 36_500
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FOREVER: Final = "never"
+# Imported with the server's module of tokens they would make each start of the command slower.
+_ROLES: "Final[tuple[Role, ...]]" = ("reader", "editor", "admin")
 
 
 class _Expiry(click.ParamType[datetime | None]):
@@ -151,7 +153,7 @@ def token() -> None:
 )
 @click.option(
     "--role",
-    type=click.Choice(["reader", "editor", "admin"]),
+    type=click.Choice(_ROLES),
     default="editor",
     show_default=True,
     help="What it may do; each role may do what the one before it may.",
@@ -414,6 +416,55 @@ class _Kept(click.ParamType[int | None]):
 @registry_file
 @token_file
 @click.option(
+    "--oidc-issuer",
+    type=WORDS,
+    metavar="URL",
+    envvar="CATALOG_OIDC_ISSUER",
+    show_envvar=True,
+    help="Also take tokens of this OpenID Connect issuer, so that people come as themselves; then "
+    "every request needs a token. Needs the extra oidc.",
+)
+@click.option(
+    "--oidc-audience",
+    "oidc_audiences",
+    type=WORDS,
+    multiple=True,
+    metavar="NAME",
+    envvar="CATALOG_OIDC_AUDIENCE",
+    show_envvar=True,
+    help="What this service is called in the claim aud of those tokens; may be repeated.",
+)
+@click.option(
+    "--oidc-actor-claim",
+    type=WORDS,
+    default="preferred_username",
+    show_default=True,
+    metavar="CLAIM",
+    envvar="CATALOG_OIDC_ACTOR_CLAIM",
+    show_envvar=True,
+    help="The claim that holds the user's name.",
+)
+@click.option(
+    "--oidc-role-claim",
+    type=WORDS,
+    metavar="CLAIM",
+    envvar="CATALOG_OIDC_ROLE_CLAIM",
+    show_envvar=True,
+    help="The claim whose values say what the user may do, such as groups, roles or "
+    "realm_access.roles. Without it, and without a value that is known, they may read.",
+)
+@click.option(
+    "--oidc-role",
+    "oidc_roles",
+    type=WORDS,
+    multiple=True,
+    metavar="VALUE=ROLE",
+    envvar="CATALOG_OIDC_ROLE",
+    show_envvar=True,
+    help="Which role a value of that claim stands for; may be repeated. By default catalog-reader, "
+    "catalog-editor and catalog-admin.",
+)
+@click.option(
     "--allow-open",
     is_flag=True,
     help="Let others than this machine in without tokens: everybody may read and write.",
@@ -503,6 +554,11 @@ def serve(
     store: str | None,
     registry_file: Path | None,
     token_file: Path | None,
+    oidc_issuer: str | None,
+    oidc_audiences: tuple[str, ...],
+    oidc_actor_claim: str,
+    oidc_role_claim: str | None,
+    oidc_roles: tuple[str, ...],
     allowed_hosts: tuple[str, ...],
     log_format: Literal["text", "json", "none"],
     keep_changes: int | None,
@@ -520,6 +576,16 @@ def serve(
     """
     if base_path and not base_path.startswith("/"):
         raise click.BadParameter("a base path starts with /", param_hint="--base-path")
+    roles = _roles(oidc_roles)
+    if oidc_issuer is None and (oidc_audiences or oidc_role_claim or roles):
+        raise click.UsageError("--oidc-audience, --oidc-role-claim and --oidc-role need an issuer")
+    if oidc_issuer is not None and not oidc_audiences:
+        raise click.UsageError(
+            "--oidc-issuer needs --oidc-audience: without it a token that was made for any other "
+            "service would be taken here"
+        )
+    if roles and oidc_role_claim is None:
+        raise click.UsageError("--oidc-role needs --oidc-role-claim")
     if print_systemd:
         click.echo(_systemd_unit(click.get_current_context()), nl=False)
         return
@@ -533,6 +599,13 @@ def serve(
         click.echo(f"serving the catalog in {place}; ctrl+c ends it", err=True)
         click.echo(address)
 
+    oidc = None
+    if oidc_issuer is not None:
+        from explorer.server.oidc import DEFAULT_ROLES, OidcSettings
+
+        oidc = OidcSettings(
+            oidc_issuer, oidc_audiences, oidc_actor_claim, oidc_role_claim, roles or DEFAULT_ROLES
+        )
     server.serve(
         host=host,
         port=port,
@@ -547,4 +620,20 @@ def serve(
         log_format=form,
         retention=server.Retention(keep_changes, keep_versions, keep_timeseries_days),
         store=store,
+        oidc=oidc,
     )
+
+
+def _roles(given: tuple[str, ...]) -> "dict[str, Role]":
+    """Return the roles that values of a claim stand for; raises a usage error."""
+    found: dict[str, Role] = {}
+    for text in given:
+        value, _, name = text.rpartition("=")
+        role = next((role for role in _ROLES if role == name), None)
+        if not value or role is None:
+            raise click.BadParameter(
+                f"“{text}” is not VALUE=ROLE with one of {', '.join(_ROLES)}",
+                param_hint="--oidc-role",
+            )
+        found[value] = role
+    return found

@@ -1,0 +1,329 @@
+"""Bearer tokens of an OpenID Connect issuer: its keys, what is checked of a token, and whom one
+stands for.
+
+The issuer's keys are fetched from where its discovery document says, kept, and fetched again after
+an hour or when a token names a key that is not known, at most every 30 seconds whatever callers
+send. While the issuer cannot be reached its keys are good for a day.
+"""
+
+import asyncio
+import logging
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from msgspec import Struct
+
+from explorer.errors import Busy, CatalogError, InvalidUrn, Misconfigured, MissingExtra
+from explorer.metadata.urn import Urn
+from explorer.server.authentication import ROLES, Access, Role, is_loopback
+from explorer.server.failures import RequestRefusal
+
+try:
+    import cryptography  # noqa: F401 - without it PyJWT knows no public keys
+    import jwt
+except ImportError as error:
+    raise MissingExtra("tokens of an OpenID Connect issuer need PyJWT", "oidc") from error
+
+__all__ = ["DEFAULT_ROLES", "Issuer", "OidcSettings"]
+
+DEFAULT_ROLES: Mapping[str, Role] = MappingProxyType({f"catalog-{role}": role for role in ROLES})
+"""The roles that values of a role claim stand for, where a deployment names no others."""
+
+_DISCOVERY = "/.well-known/openid-configuration"
+# What each kind of key may have signed: never a shared secret, and never nothing.
+_ALGORITHMS: Mapping[str, tuple[str, ...]] = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "P-256": ("ES256",),
+    "P-384": ("ES384",),
+    "P-521": ("ES512",),
+    "Ed25519": ("EdDSA",),
+}
+_LEEWAY_SECONDS = 30
+_FRESH_SECONDS = 3_600.0
+_USABLE_SECONDS = 24 * 3_600.0
+_INTERVAL_SECONDS = 30.0
+_TIMEOUT_SECONDS = 5.0
+_MOST_BYTES = 512 * 1024
+_MOST_KEYS = 100
+_LONGEST_NAME = 200
+_log = logging.getLogger("explorer.server")
+
+
+class OidcSettings(Struct, frozen=True):
+    """Whose tokens are taken, and how they are read.
+
+    `audiences` are the values of `aud` that mean this service. The user's name is in `actor_claim`;
+    the role is the highest that a value of `role_claim` stands for in `roles`, and reader without
+    any. Claims inside of others are named with dots, `realm_access.roles`.
+    """
+
+    issuer: str
+    audiences: tuple[str, ...]
+    actor_claim: str = "preferred_username"
+    role_claim: str | None = None
+    roles: Mapping[str, Role] = DEFAULT_ROLES
+
+
+class _Key(Struct, frozen=True):
+    """A public key, and the algorithms that it may have signed with."""
+
+    key: Any
+    algorithms: tuple[str, ...]
+
+
+class Issuer:
+    """Verifies the tokens of an issuer, whose keys it keeps up with.
+
+    Raises `Misconfigured` for an issuer whose address is not https, but for one of this machine.
+    """
+
+    def __init__(
+        self, settings: OidcSettings, *, interval_seconds: float = _INTERVAL_SECONDS
+    ) -> None:
+        self._settings = settings
+        self._interval_seconds = interval_seconds
+        self._keys: Mapping[str | None, _Key] = {}
+        self._fetched_at = -_USABLE_SECONDS
+        self._next_fetch = 0.0
+        self._refreshing: asyncio.Task[None] | None = None
+        _check_address(settings.issuer, "--oidc-issuer")
+
+    def open(self) -> None:
+        """Fetch the keys. An issuer that cannot be reached is told in the log, and asked again
+        later; raises `Misconfigured` for one that says it is another."""
+        try:
+            self._fetch_keys()
+        except Misconfigured:
+            raise
+        except CatalogError as error:
+            _log.warning("%s; asked again when somebody shows a token of it", error)
+
+    async def prepare(self, token: str) -> None:
+        """Have the key that a token names, where the issuer has it and may be asked."""
+        try:
+            key_id = jwt.get_unverified_header(token).get("kid")
+        except jwt.InvalidTokenError:
+            return
+        is_known = (key_id is None and self._keys) or key_id in self._keys
+        is_fresh = time.monotonic() - self._fetched_at < _FRESH_SECONDS
+        if is_known and is_fresh:
+            return
+        if self._refreshing is None:
+            if time.monotonic() < self._next_fetch:
+                return
+            self._refreshing = asyncio.create_task(asyncio.to_thread(self._refresh))
+            self._refreshing.add_done_callback(self._end_refresh)
+        # Many wait for one fetch, and none does whose key is there.
+        if not is_known:
+            await asyncio.shield(self._refreshing)
+
+    def access_of(self, token: str) -> Access:
+        """Return whom a token stands for, and what they may do.
+
+        Raises `RequestRefusal` (401), which says what is wrong with it, and `Busy` where the keys
+        of the issuer are not known at the moment.
+        """
+        try:
+            header = jwt.get_unverified_header(token)
+        except jwt.InvalidTokenError:
+            raise _refusal("it is neither one of this server nor a JSON Web Token") from None
+        if time.monotonic() - self._fetched_at >= _USABLE_SECONDS:
+            raise Busy(
+                f"the keys of {self._settings.issuer} cannot be fetched, so that its tokens cannot "
+                "be verified; try again in a moment",
+                retry_after_seconds=5,
+            )
+        key = self._key_of(header.get("kid"))
+        algorithm = header.get("alg")
+        if algorithm not in key.algorithms:
+            raise _refusal(f"it is not signed with {' or '.join(key.algorithms)}")
+        try:
+            claims = jwt.decode(
+                token,
+                key.key,
+                algorithms=key.algorithms,
+                audience=self._settings.audiences,
+                issuer=self._settings.issuer,
+                leeway=_LEEWAY_SECONDS,
+                options={
+                    "require": ["exp", "iss", "aud", "sub"],
+                    "enforce_minimum_key_length": True,
+                },
+            )
+        except jwt.PyJWTError as error:
+            raise _refusal(_reason(error)) from None
+        return Access(self._actor_of(claims), self._role_of(claims), f"oidc:{claims['sub']}")
+
+    def _key_of(self, key_id: Any) -> _Key:
+        if key_id is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        found = self._keys.get(key_id) if isinstance(key_id, str) else None
+        if found is None:
+            raise _refusal("its key is none of the issuer's")
+        return found
+
+    def _actor_of(self, claims: Mapping[str, Any]) -> str:
+        name = _claim(claims, self._settings.actor_claim)
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+            raise _refusal(
+                f"its claim {self._settings.actor_claim}, which is to be the user's name, is not "
+                "there; whoever runs the server can name another with --oidc-actor-claim"
+            )
+        try:
+            return str(Urn.of("corpuser", name))
+        except InvalidUrn:
+            raise _refusal(
+                f"its claim {self._settings.actor_claim} is no user's name in a URN"
+            ) from None
+
+    def _role_of(self, claims: Mapping[str, Any]) -> Role:
+        if self._settings.role_claim is None:
+            return "reader"
+        values = _claim(claims, self._settings.role_claim)
+        # A scope is one text of several words.
+        names = values.split() if isinstance(values, str) else values
+        found: list[Role] = ["reader"]
+        if isinstance(names, list):
+            roles = self._settings.roles
+            found += [roles[name] for name in names if isinstance(name, str) and name in roles]
+        return max(found, key=ROLES.index)
+
+    def _refresh(self) -> None:
+        try:
+            self._fetch_keys()
+        except CatalogError as error:
+            _log.warning("%s; the keys known before count until then", error)
+
+    def _end_refresh(self, _task: asyncio.Task[None]) -> None:
+        self._refreshing = None
+
+    def _fetch_keys(self) -> None:
+        """Fetch the discovery document and the keys; raises `Busy` where that fails, and
+        `Misconfigured` where the issuer calls itself something else."""
+        self._next_fetch = time.monotonic() + self._interval_seconds
+        issuer = self._settings.issuer
+        document = _fetch(issuer.rstrip("/") + _DISCOVERY)
+        if document.get("issuer") != issuer:
+            raise Misconfigured(
+                f"the issuer at {issuer} calls itself {str(document.get('issuer'))[:200]!r}; give "
+                "that to --oidc-issuer, letter by letter"
+            )
+        address = document.get("jwks_uri")
+        if not isinstance(address, str):
+            raise Busy(f"the discovery document of {issuer} names no jwks_uri")
+        _check_address(address, "jwks_uri of the issuer")
+        listed = _fetch(address).get("keys")
+        keys = (_key(one) for one in listed[:_MOST_KEYS]) if isinstance(listed, list) else ()
+        self._keys = dict(one for one in keys if one is not None)
+        self._fetched_at = time.monotonic()
+
+
+def _key(given: Any) -> tuple[str | None, _Key] | None:
+    """Return the id of a key and the key, where it is a public one that signs tokens."""
+    if not isinstance(given, dict) or given.get("use", "sig") != "sig":
+        return None
+    kind = "RSA" if given.get("kty") == "RSA" else given.get("crv")
+    algorithms = _ALGORITHMS.get(kind, ()) if isinstance(kind, str) else ()
+    if "alg" in given:
+        algorithms = tuple(one for one in algorithms if one == given["alg"])
+    key_id = given.get("kid")
+    if not algorithms or not (key_id is None or isinstance(key_id, str)):
+        return None
+    try:
+        # A private key that was published by mistake is nobody's to verify with.
+        public = {name: value for name, value in given.items() if name not in _PRIVATE}
+        return key_id, _Key(jwt.PyJWK(public, algorithms[0]).key, algorithms)
+    except jwt.PyJWTError:
+        return None
+
+
+_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:
+    """Return a claim by its name, or by the names of the objects that it is inside of."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
+    return value
+
+
+def _reason(error: jwt.PyJWTError) -> str:
+    match error:
+        case jwt.ExpiredSignatureError():
+            return "it expired"
+        case jwt.ImmatureSignatureError():
+            return "it is not valid yet"
+        case jwt.InvalidAudienceError():
+            return "it is meant for another audience"
+        case jwt.InvalidIssuerError():
+            return "it is of another issuer"
+        case jwt.MissingRequiredClaimError():
+            return f"it has no claim {error.claim}"
+        case jwt.InvalidSignatureError():
+            return "its signature is wrong"
+        case _:
+            return "it cannot be verified"
+
+
+def _refusal(reason: str) -> RequestRefusal:
+    return RequestRefusal(
+        401,
+        f"Unauthorized to perform this action. The token is not taken: {reason}.",
+        {"www-authenticate": 'Bearer error="invalid_token"'},
+    )
+
+
+def _check_address(address: str, what: str) -> None:
+    """Raise `Misconfigured` for an address whose answers others could change on their way."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        host = ""
+    else:
+        if parts.scheme == "https" and host:
+            return
+        if parts.scheme == "http" and is_loopback(host):
+            return
+    raise Misconfigured(f"{what} must begin with https://, and {address[:200]!r} does not")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it could lead from https to anywhere."""
+
+    def redirect_request(self, *_request: Any, **_named: Any) -> None:
+        """Return nothing, so that the answer counts as an error."""
+
+
+def _fetch(address: str) -> dict[str, Any]:
+    """Return the JSON object at an address; raises `Busy` where there is none."""
+    opener = urllib.request.build_opener(_NoRedirects())
+    try:
+        with opener.open(address, timeout=_TIMEOUT_SECONDS) as answer:
+            # In parts, so that one that trickles in ends as well.
+            data, ends = b"", time.monotonic() + _TIMEOUT_SECONDS
+            for part in iter(partial(answer.read1, 65_536), b""):
+                data += part
+                if len(data) > _MOST_BYTES or time.monotonic() > ends:
+                    raise Busy(f"{address} sent too much, or too slowly")
+        found = orjson.loads(data)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise Busy(f"{address} answered with status {error.code}") from error
+    except (OSError, ValueError) as error:
+        raise Busy(f"{address} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise Busy(f"{address} did not answer with a JSON object")
+    return found
