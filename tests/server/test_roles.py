@@ -1,11 +1,14 @@
 """What a token of each role may do, through every route and every mutation."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from graphql import (
     GraphQLEnumType,
@@ -17,14 +20,27 @@ from graphql import (
     is_required_argument,
     is_required_input_field,
 )
+from starlette.routing import Router
 
+from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
-from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token, read_tokens
+from explorer.server.authentication import (
+    ROLES,
+    Gate,
+    Keyring,
+    Role,
+    SharedKeyring,
+    create_token,
+    read_tokens,
+)
 from explorer.server.catalog import CatalogEngine
+from explorer.server.data_directory import open_access, open_catalog
 from explorer.server.documentation import example_of
 from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
-from explorer.server.restli import Endpoint
+from explorer.server.oidc import Issuer, OidcSettings
+from explorer.server.restli import Endpoint, Resource
+from tests.oidc import AUDIENCE, running_issuer
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 TAG = {
@@ -54,31 +70,85 @@ FOR_ADMINS = [
 ]
 
 Site = tuple[Service, dict[Role, httpx.Client]]
+Made = tuple[CatalogEngine, Gate, dict[Role, str]]
 
 
-@pytest.fixture(scope="module")
-def site(
-    tmp_path_factory: pytest.TempPathFactory,
-    catalog: CatalogEngine,
-    serve: Callable[[Service], str],
-) -> Iterator[Site]:
-    """A service that asks for tokens, and a client with a token of each role."""
-    file = tmp_path_factory.mktemp("roles") / "tokens.json"
+@contextmanager
+def tokens_in_a_file(request: pytest.FixtureRequest, folder: Path) -> Iterator[Made]:
+    """The catalog of a directory, and tokens that the service keeps in a file."""
+    file = folder / "tokens.json"
     tokens = {
         role: create_token(file, role, f"urn:li:corpuser:{role}", role=role)[0] for role in ROLES
     }
-    service = Service(catalog, gate=Gate(Keyring(file)))
-    address = serve(service)
-    clients = {
-        role: httpx.Client(
-            base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30
-        )
-        for role, token in tokens.items()
-    }
-    assert ingest(clients["admin"], TAG).status_code == 200
-    yield service, clients
-    for client in clients.values():
-        client.close()
+    yield request.getfixturevalue("catalog"), Gate(Keyring(file)), tokens
+
+
+@contextmanager
+def tokens_in_a_database(request: pytest.FixtureRequest, folder: Path) -> Iterator[Made]:
+    """A catalog in PostgreSQL, and tokens in that database."""
+    address = request.getfixturevalue("postgres").new_schema()
+    with ExitStack() as held:
+        catalog = open_catalog(folder, load_registry(), address)
+        held.callback(catalog.close)
+        shared = open_access(address)
+        tokens = {
+            role: create_token(shared, role, f"urn:li:corpuser:{role}", role=role)[0]
+            for role in ROLES
+        }
+        keyring = SharedKeyring(shared)
+        held.callback(keyring.close)
+        yield catalog, Gate(keyring), tokens
+
+
+@contextmanager
+def tokens_of_an_issuer(request: pytest.FixtureRequest, _folder: Path) -> Iterator[Made]:
+    """The catalog of a directory, and tokens that an OpenID Connect issuer signs."""
+    with running_issuer() as issuer:
+        taken = Issuer(OidcSettings(issuer.url, (AUDIENCE,), role_claim="roles"))
+        tokens = {
+            role: issuer.token(roles=[f"catalog-{role}"], exp=int(time.time()) + 3600)
+            for role in ROLES
+        }
+        # One of whom the issuer says nothing reads, as one does whose role it does not name.
+        tokens["reader"] = issuer.token(exp=int(time.time()) + 3600)
+        yield request.getfixturevalue("catalog"), Gate(issuer=taken), tokens
+
+
+@pytest.fixture(
+    scope="module", params=[tokens_in_a_file, tokens_in_a_database, tokens_of_an_issuer]
+)
+def site(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    serve: Callable[[Service], str],
+) -> Iterator[Site]:
+    """A service that asks for tokens, and a client with a token of each role."""
+    with request.param(request, tmp_path_factory.mktemp("roles")) as (catalog, gate, tokens):
+        service = Service(catalog, gate=gate)
+        address = serve(service)
+        clients = {
+            role: httpx.Client(
+                base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30
+            )
+            for role, token in tokens.items()
+        }
+        assert ingest(clients["admin"], TAG).status_code == 200
+        yield service, clients
+        for client in clients.values():
+            client.close()
+
+
+def written(service: Service) -> tuple[int, ...]:
+    """What no write leaves as it was: the last offset of the change log, and in a database the
+    number of transactions that wrote anything at all."""
+    store = service.catalog.store
+    head = store.log_bounds().head
+    if not store.is_shared:
+        return (head,)
+    with psycopg.connect(store._address) as raw:  # type: ignore[attr-defined]
+        count = raw.execute("SELECT count FROM writing").fetchone()
+    assert count is not None
+    return head, *count
 
 
 def ingest(client: httpx.Client, proposal: dict[str, Any]) -> httpx.Response:
@@ -103,7 +173,7 @@ def status_of(client: httpx.Client, endpoint: Endpoint) -> tuple[int, str]:
 def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> None:
     service, clients = site
     for endpoint in service.endpoints:
-        before = service.catalog.store.log_bounds().head
+        before = written(service)
         status, text = status_of(clients[role], endpoint)
         if may(role, endpoint.role):
             assert status != 403, (endpoint.title, text)
@@ -113,7 +183,7 @@ def test_each_route_asks_for_the_role_it_declares(site: Site, role: Role) -> Non
             assert f"{endpoint.title} needs the role {endpoint.role}" in message
             assert f"this token has the role {role}" in message
         if role == "reader":
-            assert service.catalog.store.log_bounds().head == before, endpoint.title
+            assert written(service) == before, endpoint.title
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -123,7 +193,7 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
     mutations = schema.mutation_type
     assert mutations is not None
     assert len(mutations.fields) > 30
-    before = service.catalog.store.log_bounds().head
+    before = written(service)
     for name in mutations.fields:
         answer = run(clients[role], f"mutation {{ {call_of(schema, name)} }}")
         codes = {error["extensions"]["code"] for error in answer.get("errors", ())}
@@ -139,7 +209,7 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
             assert 403 not in codes, (name, answer)
             assert 500 not in codes, (name, answer)
     if role == "reader":
-        assert service.catalog.store.log_bounds().head == before
+        assert written(service) == before
 
 
 @pytest.mark.parametrize(
@@ -153,12 +223,12 @@ def test_each_mutation_asks_for_the_role_it_needs(site: Site, role: Role) -> Non
 )
 def test_a_reader_changes_nothing_however_a_mutation_is_put(site: Site, document: str) -> None:
     service, clients = site
-    before = service.catalog.store.log_bounds().head
+    before = written(service)
     call = call_of(service.graphql.ready().schema, "createTag")
     operation = "M" if "mutation M" in document else None
     answer = run(clients["reader"], document.format(call=call), operation)
     assert {error["extensions"]["code"] for error in answer["errors"]} == {403}
-    assert service.catalog.store.log_bounds().head == before
+    assert written(service) == before
     assert 403 not in {
         error["extensions"]["code"]
         for error in run(clients["editor"], document.format(call=call), operation).get("errors", ())
@@ -171,15 +241,37 @@ def test_an_editor_removes_nothing_for_good(
 ) -> None:
     service, clients = site
     assert ingest(clients["editor"], TAG).status_code == 200
-    before = service.catalog.store.log_bounds().head
+    before = written(service)
     for role in ("reader", "editor"):
         for address in (path, path.replace("?", "/?")):
             answer = clients[role].request(method, address, json=body)
             assert answer.status_code == 403, answer.text
             assert "needs the role" in answer.json()["message"]
     assert "needs the role admin" in answer.json()["message"]
-    assert service.catalog.store.log_bounds().head == before
+    assert written(service) == before
     assert clients["admin"].request(method, path, json=body).status_code == 200
+
+
+def test_every_address_of_the_service_is_one_of_its_endpoints(site: Site) -> None:
+    """So that the tests above, which go through the endpoints, forget no route."""
+    service, clients = site
+    found: list[Router] = []
+    app: Any = service._app
+    while app is not None:
+        if isinstance(app, Router):
+            found.append(app)
+        app = getattr(app, "_app", None) or getattr(app, "app", None)
+    (router,) = found
+    assert all(isinstance(route.endpoint, Resource) for route in router.routes)  # type: ignore[attr-defined]
+    held = [one for route in router.routes for one in route.endpoint._endpoints.values()]  # type: ignore[attr-defined]
+    assert sorted(one.title for one in held) == sorted(one.title for one in service.endpoints)
+    # Other methods than those of an endpoint reach nothing.
+    before = written(service)
+    for path in {one.path for one in service.endpoints}:
+        for method in ("PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE"):
+            status = clients["reader"].request(method, path, json={}).status_code
+            assert status in (400, 403, 404, 405), (method, path)
+    assert written(service) == before
 
 
 def test_a_route_or_mutation_without_a_role_fails_at_once() -> None:
