@@ -48,6 +48,7 @@ def serve(
     retention: Retention = _KEPT,
     store: str | None = None,
     oidc: "OidcSettings | None" = None,
+    requests_per_minute: float | None = None,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
@@ -65,18 +66,19 @@ def serve(
     `host`, or one of `allowed_hosts` as their host; elsewhere only when some are named. With
     `log_format` every request is logged on standard error. What is older than `retention` says is
     dropped, see `CatalogEngine.keep`. With `oidc` everybody needs a token from the start, one of
-    this server or one of that issuer.
+    this server or one of that issuer. `requests_per_minute` is how many each token may send.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
     for a port in use.
     """
-    from explorer.server.authentication import Gate, is_loopback
+    from explorer.server.authentication import Gate, RateLimit, is_loopback
 
     with hold(data_dir) as held, ExitStack() as closed:
         keyring = _keyring(data_dir, token_file, store)
         closed.callback(keyring.close)
         issuer = None if oidc is None else _issuer(oidc)
+        limit = None if requests_per_minute is None else RateLimit(requests_per_minute)
         is_closed = keyring.is_closed or issuer is not None
         local = is_loopback(host)
         if not is_closed:
@@ -111,7 +113,7 @@ def serve(
                     catalog,
                     base_path=base_path,
                     dialect=dialect,
-                    gate=Gate(keyring, hosts, issuer),
+                    gate=Gate(keyring, hosts, issuer, limit),
                     journal=journal,
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)

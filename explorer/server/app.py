@@ -175,6 +175,7 @@ class _Admission:
             context.received_bytes = content_length(headers)
             await self._gate.prepare(headers)
             context.access = self._gate.admit(headers, path)
+            self._gate.count(context.access)
             context.is_admitted = lambda: self._gate.admits(headers, path)
             context.dialect = dialect_of(
                 scope["method"], scope["query_string"], headers, self._dialect

@@ -7,6 +7,7 @@ running server and written by the command; neither waits for the other.
 import hashlib
 import hmac
 import logging
+import math
 import os
 import re
 import secrets
@@ -41,6 +42,7 @@ __all__ = [
     "Access",
     "Gate",
     "Keyring",
+    "RateLimit",
     "Role",
     "SharedKeyring",
     "SharedTokens",
@@ -351,6 +353,7 @@ _LOOK_SECONDS = 1.0
 _POLL_SECONDS = 0.5
 _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
+_MOST_LIMITED = 10_000
 _OPEN = ("/health", "/health/ready", "/config", "/restli/docs")
 # Compared with when there is no such token, so that both ways take as long.
 _NOBODY = "0" * 64
@@ -580,13 +583,51 @@ class TokenIssuer(Protocol):
         """Return whom a token stands for; raises `RequestRefusal` (401) where it is not taken."""
 
 
+class RateLimit:
+    """So many requests a minute for each token: that many at once, and then as many as go by.
+
+    Whoever asks for more is told when to come again. It is of one service alone.
+    """
+
+    def __init__(self, per_minute: float) -> None:
+        self._per_minute = per_minute
+        self._per_second = per_minute / 60
+        # By credential: how many requests it had left, and when that was.
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, credential: str) -> None:
+        """Count a request; raises `RequestRefusal` (429) for one too many."""
+        now = time.monotonic()
+        left, at = self._left.get(credential, (self._per_minute, now))
+        left = min(self._per_minute, left + (now - at) * self._per_second)
+        if left < 1:
+            seconds = math.ceil((1 - left) / self._per_second)
+            raise RequestRefusal(
+                429,
+                f"this token sends more requests a minute than {self._per_minute:g}; "
+                f"try again in {seconds} s",
+                {"retry-after": str(seconds)},
+            )
+        self._left[credential] = left - 1, now
+        if len(self._left) > _MOST_LIMITED:
+            self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Forget those who may ask as much as somebody new."""
+        self._left = {
+            name: (left, at)
+            for name, (left, at) in self._left.items()
+            if left + (now - at) * self._per_second < self._per_minute
+        }
+
+
 class Gate:
     """Lets a request in, or refuses it.
 
     Without `keyring` and `issuer` no request needs a token, with `issuer` every one does. Without
     `hosts` any host name will do; with them a request must name one of them, or this machine as
     localhost or a loopback address. That keeps out web pages whose own host name was made to point
-    here.
+    here. With `limit` each token may send so many requests a minute.
     """
 
     def __init__(
@@ -594,7 +635,9 @@ class Gate:
         keyring: Keyring | SharedKeyring | None = None,
         hosts: Collection[str] | None = None,
         issuer: TokenIssuer | None = None,
+        limit: RateLimit | None = None,
     ) -> None:
+        self._limit = limit
         self._keyring = keyring
         self._issuer = issuer
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}
@@ -635,6 +678,12 @@ class Gate:
             f"{gone if keyring is not None and keyring.is_gone else ''}",
             {"www-authenticate": "Bearer"},
         )
+
+    def count(self, access: Access) -> None:
+        """Count a request of somebody who was let in; raises `RequestRefusal` (429) where they sent
+        too many."""
+        if self._limit is not None and access.credential:
+            self._limit.take(access.credential)
 
     def admits(self, headers: Mapping[bytes, bytes], path: str) -> bool:
         """Return whether `admit` would let the request in."""

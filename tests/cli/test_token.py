@@ -223,9 +223,11 @@ def test_people_come_with_tokens_of_their_sign_in(
             "needs --oidc-role-claim",
         ),
         (("--oidc-role", "a=owner"), "is not VALUE=ROLE"),
+        (("--rate-limit", "5/year"), "is not a number of requests like"),
+        (("--rate-limit", "0/min"), "is not a number of requests like"),
     ],
 )
-def test_an_issuer_is_named_whole(catalog: Run, arguments: Any, told: str) -> None:
+def test_what_cannot_be_served_is_said(catalog: Run, arguments: Any, told: str) -> None:
     ran = catalog("serve", *arguments, url=None)
     assert ran.code == 2
     assert told in ran.err

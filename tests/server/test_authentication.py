@@ -11,12 +11,14 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from explorer.errors import InvalidInput, NotFound, Unusable
+from explorer.client import Catalog, Retry
+from explorer.errors import Busy, InvalidInput, NotFound, Unusable
 from explorer.server import serve as serve_catalog
 from explorer.server.app import Service
 from explorer.server.authentication import (
     Gate,
     Keyring,
+    RateLimit,
     create_token,
     read_tokens,
     read_uses,
@@ -447,3 +449,56 @@ def test_a_page_whose_name_was_made_to_point_here_is_refused(host: str, passes: 
         assert raised.value.status == 403
     # Probes ask by whatever address they know.
     assert gate.admit(headers, "/health").actor is None
+
+
+def test_a_token_that_sends_too_much_is_told_when_to_come_again(
+    file: Path, catalog: CatalogEngine, serve: Callable[[Service], str]
+) -> None:
+    tokens = {name: create_token(file, name, ALICE)[0] for name in ("busy", "other")}
+    service = Service(catalog, gate=Gate(Keyring(file), limit=RateLimit(1)))
+    with httpx.Client(base_url=serve(service), timeout=30) as client:
+
+        def ask(name: str, path: str = "/changes?limit=1") -> httpx.Response:
+            return client.get(path, headers={"Authorization": f"Bearer {tokens[name]}"})
+
+        assert ask("busy").status_code == 200
+        answer = ask("busy")
+        assert answer.status_code == 429
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert "more requests a minute than 1;" in answer.json()["message"]
+        assert ask("other").status_code == 200
+        # Those who look whether the service is well are not counted.
+        assert {ask("busy", "/health").status_code for _ in range(5)} == {200}
+    retry = Retry(tries=1)
+    with (
+        Catalog(str(client.base_url), token=tokens["busy"], retry=retry) as refused,
+        pytest.raises(Busy) as told,
+    ):
+        refused.search("x")
+    assert told.value.retry_after_seconds is not None
+
+
+def test_a_limit_counts_requests_as_time_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr("explorer.server.authentication.time.monotonic", lambda: now[0])
+    limit = RateLimit(60)
+    for _ in range(60):
+        limit.take("a")
+    with pytest.raises(RequestRefusal, match="try again in 1 s"):
+        limit.take("a")
+    now[0] += 2
+    limit.take("a")
+    limit.take("a")
+    with pytest.raises(RequestRefusal):
+        limit.take("a")
+    # Whoever was quiet for long has no more than a minute's worth.
+    now[0] += 3_600
+    for _ in range(60):
+        limit.take("a")
+    with pytest.raises(RequestRefusal):
+        limit.take("a")
+    # Tokens without end do not fill the memory.
+    for number in range(10_001):
+        now[0] += 60
+        limit.take(f"token-{number}")
+    assert len(limit._left) < 10

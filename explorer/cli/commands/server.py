@@ -381,6 +381,24 @@ class _Kept(click.ParamType[int | None]):
         return int(value)
 
 
+class _Rate(click.ParamType[float]):
+    """A number of requests in a minute or a second; the number in a minute."""
+
+    name = "N/min"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        number, _, unit = str(value).strip().partition("/")
+        minutes = {"": 1, "min": 1, "m": 1, "s": 60, "h": 1 / 60}.get(unit)
+        is_number = number.isascii() and number.isdecimal() and len(number) < len("1000000")
+        if minutes is None or not is_number or int(number) * minutes < 1:
+            self.fail(f"“{value}” is not a number of requests like 600/min or 20/s", param, ctx)
+        return int(number) * minutes
+
+
 @click.command(epilog=_SERVE_EPILOG)
 @click.option(
     "--host",
@@ -480,6 +498,15 @@ class _Kept(click.ParamType[int | None]):
     "Needs tokens, or --allow-open.",
 )
 @click.option(
+    "--rate-limit",
+    type=_Rate(),
+    metavar="N/min",
+    envvar="CATALOG_RATE_LIMIT",
+    show_envvar=True,
+    help="How many requests each token may send, as 600/min or 20/s: a minute's worth at once, and "
+    "then as they go by; more get 429 and Retry-After. Each server counts for itself.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json", "none"]),
     default="text",
@@ -560,6 +587,7 @@ def serve(
     oidc_role_claim: str | None,
     oidc_roles: tuple[str, ...],
     allowed_hosts: tuple[str, ...],
+    rate_limit: float | None,
     log_format: Literal["text", "json", "none"],
     keep_changes: int | None,
     keep_versions: int | None,
@@ -621,6 +649,7 @@ def serve(
         retention=server.Retention(keep_changes, keep_versions, keep_timeseries_days),
         store=store,
         oidc=oidc,
+        requests_per_minute=rate_limit,
     )
 
 
