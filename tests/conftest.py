@@ -32,7 +32,9 @@ def serving(service: Any) -> Iterator[str]:
     from explorer.server.process import listen_on_tcp
 
     listener = listen_on_tcp("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(service, lifespan="off", log_config=None, ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(service, lifespan="off", log_config=None, ws="none", proxy_headers=False)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -69,6 +69,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Serve and keep": {
         "serve": "Serve a catalog to this machine or to a team.",
         "token": "Make, list and revoke the access tokens of a served catalog.",
+        "audit": "Show who changed what in a served catalog, and who was refused.",
         "backup": "Copy the catalog, as it is at one moment, to the new directory DEST.",
         "check": "Prove that a catalog on this machine's disk agrees with itself.",
         "reindex": "Make the search index anew from what is stored.",
@@ -103,7 +104,7 @@ _FAMILIES: Final = {
     ),
     "commands.profile": ("profile",),
     "commands.sources": ("add", "sources"),
-    "commands.server": ("serve", "token"),
+    "commands.server": ("audit", "serve", "token"),
     "shell_completion": ("completion",),
 }
 _HOMES: Final = {

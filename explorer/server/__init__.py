@@ -4,8 +4,8 @@ Everything heavy is imported by the function that needs it.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.metadata.proposal import Proposal
     from explorer.metadata.registry import Registry
     from explorer.server.access_log import LogFormat
+    from explorer.server.audit_log import AuditLog
     from explorer.server.authentication import Keyring, SharedKeyring
     from explorer.server.dialect import Dialect
     from explorer.server.oidc import Issuer, OidcSettings
@@ -49,6 +50,7 @@ def serve(
     store: str | None = None,
     oidc: "OidcSettings | None" = None,
     requests_per_minute: float | None = None,
+    keep_audit_days: int | None = 365,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
@@ -66,7 +68,8 @@ def serve(
     `host`, or one of `allowed_hosts` as their host; elsewhere only when some are named. With
     `log_format` every request is logged on standard error. What is older than `retention` says is
     dropped, see `CatalogEngine.keep`. With `oidc` everybody needs a token from the start, one of
-    this server or one of that issuer. `requests_per_minute` is how many each token may send.
+    this server or one of that issuer. `requests_per_minute` is how many each token may send. Who
+    changed what, and who was refused, is kept for `keep_audit_days`, without end if None.
 
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
     damaged, open to others, or gone, for a service that would be open without being told to, and
@@ -98,6 +101,7 @@ def serve(
         with listener:
             catalog = open_catalog(data_dir, load_registry(registry_file), store)
             journal = AccessLog(log_format) if log_format else None
+            audit = closed.enter_context(_audit(data_dir, store, keep_audit_days))
             try:
                 if catalog.store.problem is None:
                     catalog.seed(bootstrap_proposals)
@@ -115,6 +119,7 @@ def serve(
                     dialect=dialect,
                     gate=Gate(keyring, hosts, issuer, limit),
                     journal=journal,
+                    audit=audit,
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)
             finally:
@@ -247,6 +252,24 @@ def _issuer(settings: "OidcSettings") -> "Issuer":
     issuer = Issuer(settings)
     issuer.open()
     return issuer
+
+
+@contextmanager
+def _audit(data_dir: Path, store: str | None, keep_days: int | None) -> "Iterator[AuditLog]":
+    """The audit log of a service: in the database of its store, else in its data directory."""
+    from explorer.server.audit_log import AuditFile, AuditLog
+
+    own = AuditFile(data_dir)
+    with ExitStack() as closed:
+        if store is None:
+            audit = AuditLog(own, keep_days=keep_days)
+        else:
+            from explorer.server.data_directory import open_access
+
+            shared = closed.enter_context(closing(open_access(store)))
+            audit = AuditLog(shared, own, keep_days)
+        closed.callback(audit.close)
+        yield audit
 
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.errors import Busy, CatalogError
 from explorer.server.access_log import AccessLog
+from explorer.server.audit_log import AuditLog
 from explorer.server.authentication import Gate
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, dialect_of
@@ -49,7 +50,8 @@ class Service:
     """The ASGI application of one catalog, under a base path if one is given.
 
     `dialect` settles how requests are answered; when it is None each request decides. `gate` says
-    who may come in, everybody without one. `journal` gets a line for every request.
+    who may come in, everybody without one. `journal` gets a line for every request, `audit` a
+    record of those that change something or are refused.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Service:
         dialect: Dialect | None = None,
         gate: Gate | None = None,
         journal: AccessLog | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         self.catalog = catalog
         self.graphql = GraphqlRoute(catalog)
@@ -95,7 +98,7 @@ class Service:
                 [Mount(f"/{base}", app)], redirect_slashes=False, default=_NotFound(f"/{base}")
             )
         app = ExceptionMiddleware(app, {Exception: _failure})
-        self._app = _Observation(app, metrics, journal, catalog)
+        self._app = _Observation(app, metrics, journal, audit, catalog)
 
     def stop(self) -> None:
         """End what would go on for as long as its client stays; the rest is answered."""
@@ -117,8 +120,14 @@ class _Observation:
     """
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, journal: AccessLog | None, catalog: CatalogEngine
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        journal: AccessLog | None,
+        audit: AuditLog | None,
+        catalog: CatalogEngine,
     ) -> None:
+        self._audit = audit
         self._app = app
         self._catalog = catalog
         self._metrics = metrics
@@ -151,6 +160,8 @@ class _Observation:
             self._metrics.in_flight.dec()
             context.seconds = perf_counter() - context.started
         self._metrics.count(context)
+        if self._audit is not None:
+            self._audit.note(context)
         if self._journal is not None:
             self._journal.note(context)
 

@@ -11,8 +11,8 @@ import itertools
 import re
 import secrets
 import zlib
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal, Self, TypeVar
@@ -41,6 +41,7 @@ __all__ = [
     "REQUEST_ID",
     "Endpoint",
     "JsonResponse",
+    "NotedChange",
     "Parameter",
     "Parameters",
     "QueryParameters",
@@ -53,6 +54,7 @@ __all__ = [
     "raw_path",
     "routes",
     "split_list",
+    "urns_in",
 ]
 
 
@@ -209,8 +211,45 @@ _run = secrets.token_hex(4)
 _count = itertools.count(1)
 
 
+# Under these names requests hold the entities that they change.
+_NAMING = frozenset(
+    {"urn", "urns", "entityUrn", "resourceUrn", "resource", "resources", "assetUrn", "runId"}
+)
+_MOST_LOOKS = 200
+_MOST_URNS = 20
+
+
+def urns_in(given: Any) -> list[str]:
+    """Return the entities that a request's values name, the first 20; of a large value only the
+    beginning is looked through."""
+    found: list[str] = []
+    waiting = deque([("", given)])
+    looks = 0
+    while waiting and looks < _MOST_LOOKS and len(found) < _MOST_URNS:
+        looks += 1
+        name, value = waiting.popleft()
+        if isinstance(value, str):
+            if name in _NAMING and value:
+                found.append(value)
+        elif isinstance(value, dict):
+            waiting.extend(itertools.islice(value.items(), _MOST_LOOKS))
+        elif isinstance(value, list):
+            waiting.extend((name, one) for one in value[:_MOST_LOOKS])
+    return found
+
+
+class NotedChange(Struct):
+    """A change within a request, for the audit log: what it is called, the entities that it names,
+    and the status of its own where it has one; `place` is where a document has it."""
+
+    action: str
+    urns: list[str]
+    status: int = 0
+    place: str | int = ""
+
+
 class RequestContext:
-    """What is known of one request, for its handler, the metrics and the access log.
+    """What is known of one request, for its handler, the metrics, the access and the audit log.
 
     `headers` are by lower-case name. `request_id` is the client's own where it sent a valid one.
     `access` is who sent it and what they may do, `dialect` how it is answered; `is_admitted` tells
@@ -238,6 +277,8 @@ class RequestContext:
         self.received_bytes = 0
         self.body_bytes = 0
         self.is_streamed = False
+        self.urns: Sequence[str] = ()
+        self.changes: list[NotedChange] = []
 
 
 class RestliRequest(Request):
@@ -315,9 +356,13 @@ class RestliRequest(Request):
         if len(body) > most_bytes:
             raise _too_large(most_bytes)
         try:
-            return orjson.loads(body)
+            given = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"the body is not JSON: {error}") from None
+        endpoint = self.context.endpoint
+        if endpoint is not None and endpoint.role != "reader":
+            self.context.urns = urns_in(given)
+        return given
 
     async def parameters(self) -> "Parameters":
         """Return the JSON object of the body, an action's parameters; raises as `json` does."""

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from explorer.server.authentication import create_token
+from explorer.server.authentication import Role, create_token
 from tests.cli.conftest import Run
 from tests.oidc import AUDIENCE, running_issuer
 from tests.postgres import Cluster
@@ -130,26 +132,35 @@ def protected(tmp_path: Path, serving: Any) -> Any:
 
 
 @pytest.fixture
-def serving(command: tuple[str, ...]) -> Iterator[Any]:
+def serving(command: tuple[str, ...]) -> Iterator["_Servers"]:
     """Serve a directory until the test ends; gives the address."""
-    import subprocess
+    servers = _Servers(command)
+    yield servers
+    servers.stop()
 
-    started = []
 
-    def start(directory: Any, *more: str) -> Any:
+class _Servers:
+    """Serves directories until it is told to stop; called, it gives the address."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self._command = command
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def __call__(self, directory: Any, *more: str) -> str:
         process = subprocess.Popen(
-            (*command, "serve", "--port", "0", "--data-dir", str(directory), *more),
+            (*self._command, "serve", "--port", "0", "--data-dir", str(directory), *more),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        started.append(process)
+        self._started.append(process)
         assert process.stdout is not None
         return process.stdout.readline().decode().strip()
 
-    yield start
-    for process in started:
-        process.terminate()
-        process.communicate(timeout=60)
+    def stop(self) -> None:
+        while self._started:
+            process = self._started.pop()
+            process.terminate()
+            process.communicate(timeout=60)
 
 
 def test_tokens_are_kept_in_a_database(catalog: Run, postgres: Cluster, tmp_path: Path) -> None:
@@ -231,3 +242,54 @@ def test_what_cannot_be_served_is_said(catalog: Run, arguments: Any, told: str) 
     ran = catalog("serve", *arguments, url=None)
     assert ran.code == 2
     assert told in ran.err
+
+
+def test_who_did_what_is_told(catalog: Run, serving: Any, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    roles: tuple[Role, ...] = ("reader", "editor")
+    tokens = [
+        create_token(kept / "tokens.json", role, f"urn:li:corpuser:{role}", role=role)[0]
+        for role in roles
+    ]
+    address = serving(kept)
+    for token in tokens:
+        catalog("new", "tag", "audited", url=address, CATALOG_TOKEN=token)
+    named = ("--data-dir", str(kept))
+    # Records are kept a moment after the answer.
+    deadline = time.monotonic() + 60
+    while len(catalog("audit", "--json", *named, url=None).json) < 2:
+        assert time.monotonic() < deadline
+    shown = catalog("audit", *named, url=None)
+    assert shown.code == 0
+    refused, done = shown.out.splitlines()
+    assert "refused 403 urn:li:corpuser:reader (token:reader) from 127.0.0.1" in refused
+    assert "done 200 urn:li:corpuser:editor (token:editor) from 127.0.0.1" in done
+    assert done.endswith("POST /aspects?action=ingestProposal urn:li:tag:audited")
+    found = catalog("audit", "--refused", "--since", "1h", "--json", *named, url=None).json
+    assert [(one["outcome"], one["actor"]) for one in found] == [
+        ("refused", "urn:li:corpuser:reader")
+    ]
+    found = catalog("audit", "--actor", "editor", "-n", "1", "--json", *named, url=None).json
+    assert [one["urns"] for one in found] == [["urn:li:tag:audited"]]
+    nothing = catalog("audit", "--since", "2999-01-01", *named, url=None)
+    assert (nothing.out, nothing.code) == ("", 0)
+    assert "nothing was changed or refused" in nothing.err
+    assert catalog("audit", "--since", "soon", *named, url=None).code == 2
+
+
+def test_services_of_a_database_tell_in_one_place(
+    catalog: Run, postgres: Cluster, serving: Any, tmp_path: Path
+) -> None:
+    database = postgres.new_schema()
+    named = ("--store", database)
+    made = catalog("token", "create", "a", "--actor", "ann", *named, url=None)
+    for name in ("one", "two"):
+        address = serving(tmp_path / name, *named)
+        done = catalog("new", "tag", name, url=address, CATALOG_TOKEN=made.out.strip())
+        assert done.code == 0, done
+    # Nothing is lost when a service is ended.
+    serving.stop()
+    found = catalog("audit", "--json", *named, url=None).json
+    assert [one["urns"] for one in found] == [["urn:li:tag:one"], ["urn:li:tag:two"]]
+    (listed,) = catalog("token", "list", "--json", *named, url=None).json
+    assert listed["last_used"] is not None

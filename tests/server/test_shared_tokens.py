@@ -183,7 +183,7 @@ def test_a_database_of_the_first_format_gets_tokens_while_an_older_service_runs(
     older = open_store(Path("unused"), database)
     try:
         with psycopg.connect(database) as raw:
-            raw.execute("DROP TABLE tokens")
+            raw.execute("DROP TABLE tokens, audit")
             raw.execute("DROP SEQUENCE token_changes")
             raw.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
         shared = open_access(database)

@@ -1,7 +1,8 @@
-"""`catalog serve`, and `catalog token` for who may use what is served."""
+"""`catalog serve`, and `catalog token` and `catalog audit` for who may use what is served and who
+did."""
 
 import sys
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -13,12 +14,13 @@ from explorer.cli.options import WORDS, kept_in, registry_file, token_file, warn
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from explorer.server.access_log import LogFormat
+    from explorer.server.audit_log import AuditRecord, AuditSink
     from explorer.server.authentication import Role, Token, TokenStore
 
-__all__ = ["serve", "token"]
+__all__ = ["audit", "serve", "token"]
 
 _EXAMPLES_OF_TOKENS = """
 \b
@@ -233,6 +235,139 @@ def revoke(name: str, data_dir: Path | None, store: str | None, token_file: Path
     click.echo(f"{revoked.name} opens nothing any more", err=True)
 
 
+_EXAMPLES_OF_AUDIT = """
+\b
+Examples
+  catalog audit
+  catalog audit --refused --since 24h
+  catalog audit --actor ann --since 2026-01-31 --json
+  catalog audit --store postgresql://catalog@db.example.com/catalog
+
+\b
+With --json each record has
+  time            when the request was answered
+  outcome         done, refused (no valid token, not the role, too many requests), or failed
+  status          of the answer, or of the one mutation
+  action          the endpoint or the mutation
+  actor           whose token it was
+  credential      token: and its name, or oidc: and the subject of the issuer
+  client          the address that the request came from; that of a proxy, where there is one
+  forwarded_for   what the request says of those before it, which anybody may claim
+  request_id      as in the access log
+  urns            the first 20 entities that it names
+  times           how many alike there were within a moment, of those that were refused
+
+Not recorded are what was read, the texts that were written (history and blame tell them), and
+requests that were refused because they showed no token at all (the access log has them). The
+catalog that this machine's programs start by themselves keeps no audit log.
+"""
+
+
+class _Since(click.ParamType[datetime]):
+    """The beginning of a time: so long ago, or a day, UTC."""
+
+    name = "24h|DATE"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        text = str(value).strip().lower()
+        try:
+            if text[-1:] in _UNITS:
+                return datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+            begin = datetime.fromisoformat(text.upper())
+        except (ValueError, OverflowError):
+            self.fail(f"“{text}” is neither 12h, 30d, nor a date like 2030-01-31", param, ctx)
+        return begin if begin.tzinfo else begin.replace(tzinfo=UTC)
+
+
+@click.command(epilog=_EXAMPLES_OF_AUDIT)
+@click.option("--since", type=_Since(), help="From then on; a date begins at midnight, UTC.")
+@click.option(
+    "--actor", type=WORDS, metavar="USER|URN", help="By this user: a name, or urn:li:corpuser:…"
+)
+@click.option("--refused", is_flag=True, help="Only what was refused.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    help="The newest so many.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@kept_in
+@_store_option("The database of the catalog, which holds the audit log of all its servers.")
+def audit(
+    since: datetime | None,
+    actor: str | None,
+    limit: int,
+    data_dir: Path | None,
+    store: str | None,
+    *,
+    refused: bool,
+    as_json: bool,
+) -> None:
+    """Show who changed what in a served catalog, and who was refused; the newest at the end."""
+    from explorer import config
+    from explorer.server.audit_log import AuditFile, read_records
+
+    user = None if actor is None else _user(actor)
+    since_millis = 0 if since is None else int(since.timestamp() * 1_000)
+    found: list[AuditRecord] = []
+    with ExitStack() as held:
+        if store is None:
+            sink: AuditSink = AuditFile(data_dir or config.data_dir())
+        else:
+            from explorer.server.data_directory import open_access
+
+            sink = held.enter_context(closing(open_access(store)))
+        records = held.enter_context(closing(read_records(sink)))
+        for record in records:
+            if record.time_millis < since_millis or len(found) == limit:
+                break
+            is_meant = user is None or record.actor == user
+            if is_meant and (not refused or record.outcome == "refused"):
+                found.append(record)
+    _print_audit(found[::-1], as_json=as_json)
+
+
+def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
+    from explorer.cli.output import note, print_json, results, said
+
+    if as_json:
+        print_json(
+            [
+                {
+                    "time": _time(one.time_millis),
+                    "outcome": one.outcome,
+                    "status": one.status,
+                    "action": one.action,
+                    "actor": one.actor,
+                    "credential": one.credential,
+                    "client": one.client,
+                    "forwarded_for": one.forwarded_for,
+                    "request_id": one.request_id,
+                    "urns": one.urns,
+                    "times": one.times,
+                }
+                for one in records
+            ]
+        )
+        return
+    if not records:
+        note(said("nothing was changed or refused"))
+        return
+    for one in records:
+        who = one.actor or "nobody"
+        by = f" ({one.credential})" if one.credential else ""
+        more = f" ×{one.times}" if one.times > 1 else ""
+        where = f" from {one.client}" if one.client else ""
+        line = f"{_time(one.time_millis)} {one.outcome} {one.status} {who}{by}{where}: {one.action}"
+        text = said(f"{line}{more} {' '.join(one.urns)}".rstrip(), limit=2_000)
+        results().print(text, soft_wrap=True)
+
+
 def _user(text: str) -> str:
     from explorer.errors import InvalidUrn
     from explorer.metadata.urn import Urn
@@ -381,22 +516,20 @@ class _Kept(click.ParamType[int | None]):
         return int(value)
 
 
-class _Rate(click.ParamType[float]):
+class _Rate(click.ParamType[int]):
     """A number of requests in a minute or a second; the number in a minute."""
 
     name = "N/min"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
+    ) -> int:
         number, _, unit = str(value).strip().partition("/")
-        minutes = {"": 1, "min": 1, "m": 1, "s": 60, "h": 1 / 60}.get(unit)
+        times = {"": 1, "min": 1, "m": 1, "s": 60}.get(unit)
         is_number = number.isascii() and number.isdecimal() and len(number) < len("1000000")
-        if minutes is None or not is_number or int(number) * minutes < 1:
+        if times is None or not is_number or int(number) == 0:
             self.fail(f"“{value}” is not a number of requests like 600/min or 20/s", param, ctx)
-        return int(number) * minutes
+        return int(number) * times
 
 
 @click.command(epilog=_SERVE_EPILOG)
@@ -556,6 +689,16 @@ class _Rate(click.ParamType[float]):
     ),
 )
 @click.option(
+    "--keep-audit",
+    type=_Kept("days", 1, _MOST_DAYS),
+    default="365",
+    show_default=True,
+    metavar="DAYS|all",
+    envvar="CATALOG_KEEP_AUDIT",
+    show_envvar=True,
+    help="How long the audit log tells who changed what and who was refused: see catalog audit.",
+)
+@click.option(
     "--dialect",
     type=click.Choice(["plain", "datahub", "auto"]),
     default="auto",
@@ -587,11 +730,12 @@ def serve(
     oidc_role_claim: str | None,
     oidc_roles: tuple[str, ...],
     allowed_hosts: tuple[str, ...],
-    rate_limit: float | None,
+    rate_limit: int | None,
     log_format: Literal["text", "json", "none"],
     keep_changes: int | None,
     keep_versions: int | None,
     keep_timeseries_days: int | None,
+    keep_audit: int | None,
     dialect: Literal["plain", "datahub", "auto"],
     *,
     allow_open: bool,
@@ -650,6 +794,7 @@ def serve(
         store=store,
         oidc=oidc,
         requests_per_minute=rate_limit,
+        keep_audit_days=keep_audit,
     )
 
 

@@ -79,6 +79,7 @@ from explorer.server.graphql.session import (
     read_if_current,
     read_run,
 )
+from explorer.server.restli import NotedChange
 from explorer.server.store import StoreUnavailable
 
 __all__ = ["DocumentCache", "Executor"]
@@ -605,12 +606,14 @@ class Executor:
         access: Access,
         extensions: Any = None,
         dialect: Dialect = "plain",
+        changes: list[NotedChange] | None = None,
     ) -> bytes:
         """Return the answer to one request as JSON: `data`, `errors` if there are any,
         `extensions`.
 
         Of the request's `extensions`, `ifCurrent` and `run` are read. Answers to introspection are
-        cached by the document's text. Raises `InvalidInput` for what of them cannot be read.
+        cached by the document's text. `changes` gets the mutations that were tried. Raises
+        `InvalidInput` for what of the extensions cannot be read.
         """
         if_current, run = read_if_current(extensions), read_run(extensions)
         described = self._described.get(query)
@@ -633,7 +636,7 @@ class Executor:
         # An edit that has begun is completed.
         limits = () if document.only_reads else (math.inf, math.inf, math.inf)
         budget = RequestBudget(*limits)
-        session = GraphQLContext(self._catalog, access, if_current, dialect, budget, run)
+        session = GraphQLContext(self._catalog, access, if_current, dialect, budget, run, changes)
         given = (document, variables, operation, session)
         is_heavy = cost > _HEAVY or document.root_fields > _MANY_ROOT_FIELDS
         if document.only_reads and (is_heavy or document.is_introspection):
@@ -689,7 +692,25 @@ class Executor:
                 raise error.original_error
         if result.errors:
             answer["errors"] = [_failed(error) for error in result.errors]
+        _conclude(session.changes, answer)
         return answer | {"extensions": {}}
+
+
+def _conclude(changes: list[NotedChange], answer: dict[str, Any]) -> None:
+    """Note what became of changes: the status of each, and the entity that it made."""
+    failed = {
+        error["path"][0]: int(error["extensions"]["code"])
+        for error in answer.get("errors", ())
+        if error.get("path")
+    }
+    data = answer["data"] or {}
+    for change in changes:
+        change.status = failed.get(change.place, 200)
+        made = data.get(change.place)
+        if isinstance(made, dict):
+            made = made.get("urn")
+        if isinstance(made, str) and made.startswith("urn:li:"):
+            change.urns.append(made)
 
 
 def _failed(error: GraphQLError) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from explorer.server.graphql.quality import (
 )
 from explorer.server.graphql.schema import Resolvers
 from explorer.server.graphql.session import Info
+from explorer.server.restli import NotedChange, urns_in
 
 __all__ = ["RESOLVERS", "guard"]
 
@@ -656,6 +657,8 @@ def guard(schema: GraphQLSchema) -> None:
 
 def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(root: Any, info: Info, **given: Any) -> Any:
+        noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
+        info.context.changes.append(noted)
         info.context.access.require(role, f"the mutation {name}")
         return resolve(root, info, **given)
 

@@ -146,6 +146,12 @@ class GraphqlRoute(Routes):
             executor = await self._catalog.offload(self.ready)
         extensions = parameters.given.get("extensions")
         answer = await executor.run(
-            query, variables or {}, operation, request.access, extensions, request.dialect
+            query,
+            variables or {},
+            operation,
+            request.access,
+            extensions,
+            request.dialect,
+            request.context.changes,
         )
         return JsonResponse(answer)

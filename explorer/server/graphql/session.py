@@ -30,6 +30,8 @@ from explorer.server.store.interface import version_of
 if TYPE_CHECKING:
     from graphql import GraphQLResolveInfo
 
+    from explorer.server.restli import NotedChange
+
 __all__ = [
     "EditConflict",
     "GraphQLContext",
@@ -279,8 +281,8 @@ def _too_much(why: str) -> OverBudget:
 
 
 class GraphQLContext:
-    """One request: what it has read so far, who asks and in which dialect, and what its edit
-    depends on."""
+    """One request: what it has read so far, who asks and in which dialect, what its edit depends
+    on, and the `changes` that it makes, for the audit log."""
 
     def __init__(
         self,
@@ -290,7 +292,9 @@ class GraphQLContext:
         dialect: Dialect = "plain",
         budget: RequestBudget | None = None,
         run: str | None = None,
+        changes: "list[NotedChange] | None" = None,
     ) -> None:
+        self.changes: list[NotedChange] = [] if changes is None else changes
         self.catalog = catalog
         self.run = run
         self.dialect = dialect

@@ -18,9 +18,11 @@ from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
     JsonResponse,
+    NotedChange,
     Parameter,
     RestliRequest,
     Routes,
+    urns_in,
 )
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, URN, all_or_none
 from explorer.server.store import StoredAspect
@@ -89,6 +91,8 @@ class OpenApiRoutes(Routes):
                 f"there is nothing at {_PATH}/{request.key[:200]}; "
                 f"read with {_PATH}/<entity>/batchGet",
             )
+        # What reads and what writes have one address, and so one role.
+        request.context.changes.append(NotedChange(f"POST {_PATH}/<entity>", []))
         request.access.require("editor", "writing")
         is_new = _is_true(request, "createIfNotExists")
         return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
@@ -135,6 +139,8 @@ class OpenApiRoutes(Routes):
     async def _write(self, request: RestliRequest, entity: str, change: ChangeType) -> Response:
         self._catalog.registry.entity(entity)
         given = await _items(request, _WRITE_FORM)
+        for noted in request.context.changes:
+            noted.urns = urns_in(given)
         await self._catalog.ingest_batch(
             "entities",
             given,

@@ -1,7 +1,8 @@
-"""Who may come in, in the database: the access tokens that all services of it know."""
+"""Who may come in, and who did what, in the database: the access tokens that all services of it
+know, and their audit log."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -31,8 +32,8 @@ SET revoked_millis = excluded.revoked_millis, change = nextval('token_changes')
 
 
 class PostgresAccess:
-    """The tokens of a catalog in a database, over a connection of its own, which is made again
-    where it was lost. See `authentication.SharedTokens`.
+    """The tokens and the audit log of a catalog in a database, over a connection of its own, which
+    is made again where it was lost. See `authentication.SharedTokens` and `audit_log.AuditSink`.
 
     Opening makes the tables where there are none, and raises `Unusable` where the database cannot
     be used; everything else raises `StoreUnavailable` while it cannot be reached.
@@ -84,6 +85,31 @@ class PostgresAccess:
                 "UPDATE tokens SET used_millis = greatest(used_millis, %s) WHERE id = %s",
                 [(millis, token) for token, millis in uses.items()],
             )
+
+    def append_audit(self, batch: str, lines: Sequence[tuple[int, bytes]]) -> None:
+        with self._connected("the audit log cannot be written") as raw:
+            raw.cursor().executemany(
+                "INSERT INTO audit (batch, place, at_millis, record) VALUES (%s, %s, %s, %s) "
+                "ON CONFLICT DO NOTHING",
+                [
+                    (batch, place, at_millis, line.decode())
+                    for place, (at_millis, line) in enumerate(lines)
+                ],
+            )
+
+    def newest_audit(self) -> Iterator[bytes]:
+        with (
+            self._connected("the audit log cannot be read") as raw,
+            raw.transaction(),
+            raw.cursor("audit") as cursor,
+        ):
+            cursor.execute("SELECT record FROM audit ORDER BY at_millis DESC, batch, place DESC")
+            for (record,) in cursor:
+                yield record.encode()
+
+    def trim_audit(self, before_millis: int) -> None:
+        with self._connected("old records of the audit log cannot be removed") as raw:
+            raw.execute("DELETE FROM audit WHERE at_millis < %s", (before_millis,))
 
     def close(self) -> None:
         self._raw.close()

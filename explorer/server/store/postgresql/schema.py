@@ -133,6 +133,12 @@ CREATE TABLE tokens (
     change bigint NOT NULL DEFAULT nextval('token_changes')
 );
 CREATE INDEX tokens_by_change ON tokens (change);
+-- Who changed what, and who was refused what; written in batches, each once.
+CREATE TABLE audit (
+    batch uuid, place int, at_millis bigint NOT NULL, record text NOT NULL,
+    PRIMARY KEY (batch, place)
+);
+CREATE INDEX audit_by_time ON audit (at_millis);
 """
 }
 

@@ -1,0 +1,276 @@
+"""The audit log: who changed what, and who was refused; none is lost on an orderly stop, and no
+token and no body is in it."""
+
+import json
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+import pytest
+
+from explorer.server.app import Service
+from explorer.server.audit_log import (
+    AUDIT_FILE,
+    AuditFile,
+    AuditLog,
+    AuditRecord,
+    Line,
+    read_records,
+)
+from explorer.server.authentication import (
+    ROLES,
+    Gate,
+    Keyring,
+    RateLimit,
+    Role,
+    create_token,
+)
+from explorer.server.catalog import CatalogEngine
+from explorer.server.data_directory import open_access
+from explorer.server.store import StoreUnavailable
+from tests.conftest import serving
+from tests.postgres import Cluster
+from tests.server.conftest import Caller
+from tests.server.test_replicas import eventually
+from tests.server.test_roles import call_of, status_of
+
+TAG = "urn:li:tag:audited"
+
+
+class Office:
+    """A service that keeps an audit log, and callers with a token of each role."""
+
+    def __init__(self, address: str, log: AuditLog, sink: Any, tokens: dict[Role, str]) -> None:
+        self.log = log
+        self.tokens = tokens
+        self._address = address
+        self._sink = sink
+        self._open = ExitStack()
+
+    def caller(self, role: Role | None, **headers: str) -> httpx.Client:
+        if role is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[role]}"
+        return self._open.enter_context(
+            httpx.Client(base_url=self._address, headers=headers, timeout=30)
+        )
+
+    def records(self) -> list[AuditRecord]:
+        """What was kept until now, the oldest first; the log is closed for it."""
+        self.log.close()
+        return list(read_records(self._sink))[::-1]
+
+    def close(self) -> None:
+        self._open.close()
+        self.log.close()
+
+
+@pytest.fixture(params=["files", "postgresql"])
+def office(
+    request: pytest.FixtureRequest, catalog: CatalogEngine, tmp_path: Path
+) -> Iterator[Office]:
+    with ExitStack() as held:
+        sink: Any = AuditFile(tmp_path)
+        if request.param == "postgresql":
+            sink = open_access(request.getfixturevalue("postgres").new_schema())
+            held.callback(sink.close)
+        log = AuditLog(sink)
+        file = tmp_path / "tokens.json"
+        tokens = {
+            role: create_token(file, role, f"urn:li:corpuser:{role}", role=role)[0]
+            for role in ROLES
+        }
+        service = Service(catalog, gate=Gate(Keyring(file), limit=RateLimit(100)), audit=log)
+        found = Office(held.enter_context(serving(service)), log, sink, tokens)
+        held.callback(found.close)
+        yield found
+
+
+def proposal(value: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "proposal": {
+            "entityType": "tag",
+            "entityUrn": TAG,
+            "changeType": "UPSERT",
+            "aspectName": "tagProperties",
+            "aspect": {"value": json.dumps(value), "contentType": "application/json"},
+        }
+    }
+
+
+def graphql(client: httpx.Client, document: str) -> Any:
+    answer = client.post("/api/graphql", json={"query": document})
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def test_who_changed_what_is_kept(office: Office) -> None:
+    editor = office.caller("editor", **{"X-Forwarded-For": "203.0.113.7", "X-Request-Id": "r-1"})
+    ingest = "/aspects?action=ingestProposal"
+    assert editor.post(ingest, json=proposal({"name": "very secret text"})).status_code == 200
+    assert editor.post(ingest, json=proposal({"name": 5})).status_code == 422
+    made = graphql(
+        editor,
+        'mutation { made: createTag(input: {id: "audited2", name: "a"}) '
+        'gone: updateDescription(input: {description: "b", resourceUrn: "urn:li:tag:none"}) }',
+    )
+    assert made["data"]["made"] == "urn:li:tag:audited2"
+    patched = editor.post(
+        "/openapi/v3/entity/tag", json=[{"urn": TAG, "tagProperties": {"value": {"name": "c"}}}]
+    )
+    assert patched.status_code == 200, patched.text
+    admin = office.caller("admin")
+    assert admin.delete(f"/openapi/v3/entity/tag/{quote(TAG, safe='')}").status_code == 200
+    assert (
+        admin.post("/entities?action=delete", json={"urn": "urn:li:tag:audited2"}).status_code
+        == 200
+    )
+    # Reading is not recorded.
+    assert graphql(editor, "{ me { corpUser { urn } } }")["data"]
+    assert editor.post("/openapi/v3/entity/tag/batchGet", json=[{"urn": TAG}]).status_code == 200
+    kept = office.records()
+    assert [(one.action, one.outcome, one.status, one.urns) for one in kept] == [
+        ("POST /aspects?action=ingestProposal", "done", 200, (TAG,)),
+        ("POST /aspects?action=ingestProposal", "failed", 422, (TAG,)),
+        ("mutation createTag", "done", 200, ("urn:li:tag:audited2",)),
+        ("mutation updateDescription", "failed", 404, ("urn:li:tag:none",)),
+        ("POST /openapi/v3/entity/<entity>", "done", 200, (TAG,)),
+        ("DELETE /openapi/v3/entity/<urn>", "done", 200, (TAG,)),
+        ("POST /entities?action=delete", "done", 200, ("urn:li:tag:audited2",)),
+    ]
+    first = kept[0]
+    assert (first.actor, first.credential) == ("urn:li:corpuser:editor", "token:editor")
+    assert (first.client, first.forwarded_for, first.request_id) == (
+        *("127.0.0.1", "203.0.113.7"),
+        "r-1",
+    )
+    assert kept[-1].actor == "urn:li:corpuser:admin"
+    told = str(kept)
+    assert "secret" not in told
+    assert not any(token.rpartition("_")[2] in told for token in office.tokens.values())
+
+
+def test_refused_attempts_are_kept(office: Office) -> None:
+    assert office.caller(None).get("/changes").status_code == 401
+    nobody = office.caller(None, Authorization="Bearer cat_000000000000_guessed")
+    for number in range(30):
+        assert nobody.get(f"/there/is/nothing/{number}?token=hidden").status_code == 401
+    reader = office.caller("reader")
+    assert reader.get("/export").status_code == 403
+    document = f'mutation {{ addTag(input: {{tagUrn: "{TAG}", resourceUrn: "{TAG}"}}) }}'
+    assert graphql(reader, document)["errors"]
+    assert reader.post("/openapi/v3/entity/tag", json=[{"urn": TAG}]).status_code == 403
+    statuses = [reader.get("/changes?limit=1").status_code for _ in range(150)]
+    assert 429 in statuses
+    kept = office.records()
+    assert {one.outcome for one in kept} == {"refused"}
+    unsigned = [one for one in kept if one.status == 401]
+    # Those of a moment are one record: nobody fills the log without a token.
+    assert sum(one.times for one in unsigned) == 30
+    assert len(unsigned) < 30
+    assert unsigned[0].action.startswith("GET /there/is/nothing/")
+    assert unsigned[0].actor is None
+    assert "hidden" not in str(kept)
+    assert "guessed" not in str(kept)
+    forbidden = [(one.action, one.actor, one.urns) for one in kept if one.status == 403]
+    assert forbidden == [
+        ("GET /export", "urn:li:corpuser:reader", ()),
+        ("mutation addTag", "urn:li:corpuser:reader", (TAG,)),
+        ("POST /openapi/v3/entity/<entity>", "urn:li:corpuser:reader", ()),
+    ]
+    assert sum(one.times for one in kept if one.status == 429) == statuses.count(429)
+
+
+def test_every_change_by_an_endpoint_or_mutation_is_recorded(
+    office: Office, catalog: CatalogEngine
+) -> None:
+    """By the roles that they declare, so that a new one cannot be forgotten."""
+    service = Service(catalog)
+    editor = office.caller("editor")
+    expected = []
+    for endpoint in service.endpoints:
+        if endpoint.role == "editor":
+            status_of(editor, endpoint)
+            expected.append(endpoint.title)
+    schema = service.graphql.ready().schema
+    assert schema.mutation_type is not None
+    for name in list(schema.mutation_type.fields)[:20]:
+        graphql(editor, f"mutation {{ {call_of(schema, name)} }}")
+        expected.append(f"mutation {name}")
+    assert [one.action for one in office.records()] == expected
+
+
+def lines(*numbers: int) -> list[Line]:
+    return [(at, msgspec.json.encode(AuditRecord(at, "done", 200, f"a{at}"))) for at in numbers]
+
+
+def test_a_file_begins_anew_and_old_ones_go(tmp_path: Path) -> None:
+    file = AuditFile(tmp_path, most_bytes=100)
+    for at in range(1, 7):
+        file.append_audit("", lines(at))
+    assert len(list(tmp_path.glob("audit-*.jsonl"))) > 1
+    assert stat.S_IMODE((tmp_path / AUDIT_FILE).stat().st_mode) == 0o600
+    assert [one.time_millis for one in read_records(file)] == [6, 5, 4, 3, 2, 1]
+    with (tmp_path / AUDIT_FILE).open("ab") as cut:
+        cut.write(b'{"time_mil')
+    assert next(read_records(file)).time_millis == 6
+    file.trim_audit(0)
+    assert len(list(read_records(file))) == 6
+    file.trim_audit(2**62)
+    assert list(tmp_path.glob("audit-*.jsonl")) == []
+    assert [one.time_millis for one in read_records(file)][-1] > 1
+
+
+def test_a_database_keeps_each_batch_once_and_no_longer_than_was_asked(postgres: Cluster) -> None:
+    shared = open_access(postgres.new_schema())
+    batch = "00000000-0000-0000-0000-000000000001"
+    for _ in range(2):
+        shared.append_audit(batch, lines(1, 2))
+    assert [one.time_millis for one in read_records(shared)] == [2, 1]
+    log = AuditLog(shared, keep_days=1)
+    log.close()
+    assert list(read_records(shared)) == []
+    shared.close()
+
+
+class Away(AuditFile):
+    """A sink that cannot be reached at first."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.tries = 0
+        self.is_away = True
+
+    def append_audit(self, batch: str, lines: Sequence[Line]) -> None:
+        self.tries += 1
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+        super().append_audit(batch, lines)
+
+
+def test_records_wait_for_a_database_that_is_away(
+    caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.server.audit_log._STOP_SECONDS", 0.2)
+    (tmp_path / "spill").mkdir()
+    sink, spill = Away(tmp_path), AuditFile(tmp_path / "spill")
+    log = AuditLog(sink, spill)
+    with (
+        serving(Service(caller.catalog, audit=log)) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        client.post("/aspects?action=ingestProposal", json=proposal({"name": "a"}))
+        eventually(lambda: sink.tries > 1)
+        sink.is_away = False
+        eventually(lambda: len(list(read_records(sink))) == 1)
+        sink.is_away = True
+        client.post("/aspects?action=ingestProposal", json=proposal({"name": "b"}))
+    log.close()
+    assert len(list(read_records(sink))) == 1
+    # What could not be kept there until the end is in the directory of the service.
+    (left,) = read_records(spill)
+    assert left.urns == (TAG,)
