@@ -1,6 +1,7 @@
 """An OpenID Connect issuer of the tests' own on this machine, with keys that it makes itself."""
 
 import json
+import secrets
 import threading
 import time
 from collections import Counter
@@ -8,14 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-__all__ = ["AUDIENCE", "SigningKey", "TestIssuer", "running_issuer"]
+__all__ = ["AUDIENCE", "CLIENT", "SigningKey", "TestIssuer", "running_issuer"]
 
 AUDIENCE = "catalog"
+CLIENT = "catalog-cli"
 
 
 class SigningKey:
@@ -49,6 +52,13 @@ class TestIssuer:
         self.more: dict[str, Any] = {}
         self.asked: Counter[str] = Counter()
         self.is_down = False
+        # Of the device flow: how often it is asked in vain, what then comes, and how long a token
+        # is said to last.
+        self.pending = 1
+        self.device_error: str | None = None
+        self.expires_in: int | None = 300
+        self.token_claims: dict[str, Any] = {}
+        self._refresh_tokens: set[str] = set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/realm"
         self._thread = threading.Thread(
@@ -82,7 +92,12 @@ class TestIssuer:
     def discovery(self) -> dict[str, Any]:
         return {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.more}
 
-    def answer(self, path: str, _form: dict[str, str]) -> tuple[int, Any]:
+    def with_device_flow(self) -> None:
+        """Let people sign in with a code."""
+        self.more["device_authorization_endpoint"] = f"{self.url}/device"
+        self.more["token_endpoint"] = f"{self.url}/token"
+
+    def answer(self, path: str, form: dict[str, str]) -> tuple[int, Any]:
         """Return the status and the JSON with which a request is answered."""
         if self.is_down:
             return 503, {}
@@ -90,7 +105,39 @@ class TestIssuer:
             return 200, self.discovery()
         if path == "/realm/keys":
             return 200, {"keys": [key.published for key in self.keys]}
+        if form.get("client_id") != CLIENT:
+            return 401, {"error": "invalid_client"}
+        if path == "/realm/device":
+            return 200, {
+                "device_code": "the-device-code",
+                "user_code": "WDJB-MJHT",
+                "verification_uri": f"{self.url}/activate",
+                "expires_in": 600,
+                "interval": 0,
+            }
+        if path == "/realm/token":
+            return self._grant(form)
         return 404, {}
+
+    def _grant(self, form: dict[str, str]) -> tuple[int, Any]:
+        if form.get("grant_type") == "refresh_token":
+            # Each is good for once.
+            if form["refresh_token"] not in self._refresh_tokens:
+                return 400, {"error": "invalid_grant", "error_description": "it was used before"}
+            self._refresh_tokens.remove(form["refresh_token"])
+            self.asked["refresh"] += 1
+        else:
+            assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:device_code"
+            assert form["device_code"] == "the-device-code"
+            if self.pending > 0:
+                self.pending -= 1
+                return 400, {"error": "authorization_pending"}
+            if self.device_error is not None:
+                return 400, {"error": self.device_error}
+        refresh = secrets.token_hex(16)
+        self._refresh_tokens.add(refresh)
+        given = {"access_token": self.token(**self.token_claims), "refresh_token": refresh}
+        return 200, given | ({"expires_in": self.expires_in} if self.expires_in else {})
 
     def close(self) -> None:
         self._server.shutdown()
@@ -104,6 +151,11 @@ class TestIssuer:
             def do_GET(self) -> None:
                 issuer.asked[self.path] += 1
                 self._send(*issuer.answer(self.path, {}))
+
+            def do_POST(self) -> None:
+                issuer.asked[self.path] += 1
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                self._send(*issuer.answer(self.path, dict(parse_qsl(body))))
 
             def log_message(self, *_given: Any) -> None:
                 pass

@@ -64,6 +64,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "glossary": "Take the glossary out as a file, and bring it in again.",
     },
     "Choose a server": {
+        "login": "Sign in to a server, and keep that in the keyring.",
         "profile": "Keep servers by name, and where their access tokens are.",
     },
     "Serve and keep": {
@@ -102,7 +103,7 @@ _FAMILIES: Final = {
         "migrate",
         "sample",
     ),
-    "commands.profile": ("profile",),
+    "commands.profile": ("login", "profile"),
     "commands.sources": ("add", "sources"),
     "commands.server": ("audit", "serve", "token"),
     "shell_completion": ("completion",),

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -373,14 +374,15 @@ class Authenticator:
 
     GraphQL always carries it. The other calls do once the server has asked for it with a 401,
     or from the first on with `always`. `fetch` gives the token; it may take long, is called in a
-    thread, and not before it is needed.
+    thread, and not before it is needed. It is called again, with True, when a token was refused
+    that had expired or was replaced.
     """
 
     def __init__(
-        self, given: Secret | None, fetch: Callable[[], str | None] | None, *, always: bool
+        self, given: Secret | None, fetch: Callable[[bool], str | None] | None, *, always: bool
     ) -> None:
         self._secret = given
-        self._fetch = None if given else fetch
+        self._fetch = self._renew = None if given else fetch
         self._always = always
         self._fetching = asyncio.Lock()
 
@@ -394,10 +396,26 @@ class Authenticator:
     async def was_asked(self, request: Request) -> bool:
         """Note that the server refused a request for want of a token. Returns whether the request
         can be sent again with one, which all requests carry from now on."""
-        if request.signature is not None or await self._found() is None:
+        if request.signature is not None:
+            return await self._was_renewed(request.signature)
+        if await self._found() is None:
             return False
         self._always = True
         return True
+
+    async def _was_renewed(self, refused: Secret) -> bool:
+        """Return whether there is another token than the one that was refused."""
+        if self._renew is None:
+            return False
+        async with self._fetching:
+            # Of many requests that were refused at once the first fetches for all.
+            if self._secret is not None and self._secret.mark != refused.mark:
+                return True
+            found = await asyncio.to_thread(_wrapped, partial(self._renew, True))
+            if found is None or found.mark == refused.mark:
+                return False
+            self._secret = found
+            return True
 
     def cut_from(self, body: bytes) -> bytes:
         """Return an answer's body without the token where the server repeats it."""
@@ -407,9 +425,21 @@ class Authenticator:
         if self._fetch is not None:
             async with self._fetching:
                 if self._fetch is not None:
-                    self._secret = await asyncio.to_thread(_wrapped, self._fetch)
+                    fetch = partial(self._fetch, False)
+                    self._secret = await asyncio.to_thread(_wrapped, fetch)
                     self._fetch = None
         return self._secret
+
+
+def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
+    """Return what gives the token of a source, renewed where it is that of a sign-in."""
+
+    def fetch(was_refused: bool) -> str | None:
+        from explorer.client.sign_in import renew
+
+        return source.current(renew, was_refused=was_refused)
+
+    return fetch
 
 
 def _wrapped(fetch: Callable[[], str | None]) -> Secret | None:
@@ -509,7 +539,7 @@ class Connection:
             found = config.server(url, profile=profile, data_dir=folder)
             address, login = part_login(found.url or "")
             token = token or login
-            fetch = None if found.token is config.NO_TOKEN else found.token
+            fetch = None if found.token is config.NO_TOKEN else _fetch_from(found.token)
             always = found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             self.drafting = found.drafting

@@ -147,11 +147,13 @@ class HttpTransport:
     def _built(
         self, request: Request, timeouts: dict[str, float | None], *, encoding: str | None = None
     ) -> httpx.Request:
-        content = None if request.body is None else orjson.dumps(request.body)
+        body = request.body
+        # Bytes are a body already, whose type is among the headers.
+        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         headers = {"Accept-Encoding": encoding or self._encoding}
         headers |= _HEADERS | dict(request.headers)
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers.setdefault("Content-Type", "application/json")
         if request.signature is not None:
             headers["Authorization"] = request.signature.header
         return httpx.Request(

@@ -32,9 +32,11 @@ from explorer.config.profiles import (
 from explorer.config.servers import Drafting, ServerSettings, server
 from explorer.config.tokens import (
     NO_TOKEN,
+    SignIn,
     TokenSource,
     checked_token,
     forget_token,
+    keep_sign_in,
     keep_token,
     token_of,
 )
@@ -47,6 +49,7 @@ __all__ = [
     "ConnectionProfiles",
     "Drafting",
     "ServerSettings",
+    "SignIn",
     "Signs",
     "TokenSource",
     "cache_dir",
@@ -56,6 +59,7 @@ __all__ = [
     "config_dir",
     "data_dir",
     "forget_token",
+    "keep_sign_in",
     "keep_token",
     "keep_user",
     "profiles_file",

@@ -4,18 +4,37 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from explorer.config.files import config_dir, read_private, remove_private, write_private
+import msgspec
+
+from explorer.config.files import (
+    changing,
+    config_dir,
+    read_private,
+    remove_private,
+    write_private,
+)
 from explorer.config.profiles import ENVIRONMENT, ConnectionProfile
 from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["NO_TOKEN", "TokenSource", "checked_token", "forget_token", "keep_token", "token_of"]
+__all__ = [
+    "NO_TOKEN",
+    "SignIn",
+    "TokenSource",
+    "checked_token",
+    "forget_token",
+    "keep_sign_in",
+    "keep_token",
+    "token_of",
+]
 
 _SERVICE: Final = "catalog-explorer"
 _OTHERS: Final = "--token-from prompt, --token-from env:NAME, or --token-in-file"
@@ -103,30 +122,110 @@ def _reason(error: Exception) -> str:
     return words or name
 
 
+# Somebody else's clock may be ahead.
+_EARLIER_MILLIS: Final = 30_000
+
+
+class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The tokens of somebody who signed in with an issuer, kept in the place of a token.
+
+    `access_token` is sent to the server until `expires_millis` (since 1970 UTC), where that is
+    known; then a new one is had for `refresh_token` at `token_endpoint`. No text made of this shows
+    a token.
+    """
+
+    access_token: str
+    token_endpoint: str
+    client_id: str
+    refresh_token: str | None = None
+    expires_millis: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the access token expired, or is about to."""
+        now_millis = time.time_ns() // 1_000_000
+        return self.expires_millis is not None and (
+            self.expires_millis - _EARLIER_MILLIS <= now_millis
+        )
+
+    def __repr__(self) -> str:
+        return f"SignIn({self.token_endpoint!r}, …)"
+
+
+def _as_sign_in(kept: str | None) -> SignIn | None:
+    """Return the tokens of a sign-in where what was kept is one."""
+    # No access token begins so: a header could not carry it.
+    if kept is None or not kept.lstrip().startswith('{"'):
+        return None
+    try:
+        return msgspec.json.decode(kept, type=SignIn)
+    except msgspec.DecodeError:
+        return None
+
+
 class TokenSource:
     """An access token that is fetched when called for; what shows it shows its source alone.
 
     Calling it may take long, and raises `NotSignedIn` where there is none although one was
     promised, `InvalidInput` for a text that can be no token, and `Unusable` where the keyring or
     the file that holds it cannot be used. `asks` says that it asks the person at the terminal.
+    With `keep` what was fetched may be a sign-in that is renewed, one at a time within `alone`;
+    `again` says how people sign in again.
     """
 
-    __slots__ = ("_asked", "_fetch", "asks", "source")
+    __slots__ = ("_again", "_alone", "_asked", "_fetch", "_keep", "asks", "source")
 
-    def __init__(self, source: str, fetch: Callable[[], str | None], *, asks: bool = False) -> None:
+    def __init__(
+        self,
+        source: str,
+        fetch: Callable[[], str | None],
+        *,
+        asks: bool = False,
+        keep: Callable[[SignIn], None] | None = None,
+        alone: Callable[[], AbstractContextManager[None]] | None = None,
+        again: str = "",
+    ) -> None:
+        self._again = again
         self.source = source
         self.asks = asks
         self._fetch = fetch
+        self._keep = keep
+        self._alone = alone
         self._asked: str | None = None
 
     def __call__(self) -> str | None:
         if self._asked is not None:
             return self._asked
         found = self._fetch()
+        sign_in = _as_sign_in(found) if self._keep is not None else None
+        if sign_in is not None:
+            found = sign_in.access_token
         token = checked_token(found, self.source) if found else None
         if self.asks:
             self._asked = token
         return token
+
+    def current(
+        self, renew: Callable[[SignIn], SignIn], *, was_refused: bool = False
+    ) -> str | None:
+        """Return the token; where it is that of a sign-in that expired, or that `was_refused`, one
+        that `renew` made. Raises as calling does, and what `renew` raises."""
+        if self._keep is None or self._alone is None:
+            return self()
+        kept = _as_sign_in(self._fetch())
+        if kept is None or not (was_refused or kept.is_over):
+            return self()
+        with self._alone():
+            # Another program may have renewed it meanwhile.
+            found = _as_sign_in(self._fetch())
+            if found is None or (found != kept and not found.is_over):
+                return self()
+            try:
+                renewed = renew(found)
+            except NotSignedIn as error:
+                raise NotSignedIn(f"{error}; {self._again}") from error
+            self._keep(renewed)
+        return checked_token(renewed.access_token, self.source)
 
     def __repr__(self) -> str:
         return f"<token: {self.source}>"
@@ -155,10 +254,15 @@ def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
     source = profile.source
     if source == "none":
         return NO_TOKEN
-    if source == "keyring":
-        return TokenSource("the keyring", lambda: _from_keyring(name, profile))
-    if source == "file":
-        return TokenSource("a file", lambda: _from_file(name, profile))
+    if source in ("keyring", "file"):
+        is_keyring = source == "keyring"
+        return TokenSource(
+            "the keyring" if is_keyring else "a file",
+            lambda: (_from_keyring if is_keyring else _from_file)(name, profile),
+            keep=lambda sign_in: keep_sign_in(name, profile, sign_in),
+            alone=lambda: changing(_file(name)),
+            again=f"sign in again: catalog login --profile {name}",
+        )
     if source == "prompt":
         return TokenSource("asked for", lambda: _from_terminal(name), asks=True)
     variable = source.removeprefix(ENVIRONMENT)
@@ -175,6 +279,12 @@ def keep_token(name: str, profile: ConnectionProfile, token: str) -> None:
     elif profile.source == "file":
         # With the address, as in the keyring.
         write_private(_file(name), f"{token}\n{profile.identity}\n")
+
+
+def keep_sign_in(name: str, profile: ConnectionProfile, sign_in: SignIn) -> None:
+    """Keep the tokens of somebody who signed in, in the place of a token; raises as `keep_token`
+    does."""
+    keep_token(name, profile, msgspec.json.encode(sign_in).decode())
 
 
 def forget_token(name: str, profile: ConnectionProfile) -> bool:
@@ -239,4 +349,4 @@ def _from_terminal(name: str) -> str:
 
 
 def _again(name: str) -> str:
-    return f"add it again: catalog profile add {name} --replace …"
+    return f"sign in: catalog login --profile {name}, or catalog profile add {name} --replace …"

@@ -120,6 +120,7 @@ def serve(
                     gate=Gate(keyring, hosts, issuer, limit),
                     journal=journal,
                     audit=audit,
+                    sign_in=None if oidc is None else oidc.offer(),
                 )
                 run(service, listener, ready=ready, leaving=held.withdraw)
             finally:

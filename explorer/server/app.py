@@ -1,6 +1,7 @@
 """The service as an ASGI application: Starlette's router and the middleware around it."""
 
 import logging
+from collections.abc import Mapping
 from time import perf_counter
 
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -51,7 +52,8 @@ class Service:
 
     `dialect` settles how requests are answered; when it is None each request decides. `gate` says
     who may come in, everybody without one. `journal` gets a line for every request, `audit` a
-    record of those that change something or are refused.
+    record of those that change something or are refused. `sign_in` is what `/config` tells those
+    who want to sign in.
     """
 
     def __init__(
@@ -63,12 +65,13 @@ class Service:
         gate: Gate | None = None,
         journal: AccessLog | None = None,
         audit: AuditLog | None = None,
+        sign_in: Mapping[str, str] | None = None,
     ) -> None:
         self.catalog = catalog
         self.graphql = GraphqlRoute(catalog)
         metrics = Metrics(catalog)
         self.endpoints = (
-            *StatusRoutes(catalog, metrics).endpoints(),
+            *StatusRoutes(catalog, metrics, sign_in).endpoints(),
             *ChangeRoutes(catalog).endpoints(),
             *ExportRoutes(catalog).endpoints(),
             *AspectRoutes(catalog).endpoints(),

@@ -658,7 +658,9 @@ class Gate:
         if self._hosts is not None and path not in ("/health", "/health/ready"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring, issuer = self._keyring, self._issuer
-        if issuer is None and (keyring is None or not keyring.is_closed):
+        # Asked first, because a keyring keeps up with its file when it is asked.
+        is_closed = keyring is not None and keyring.is_closed
+        if not is_closed and issuer is None:
             return _EVERYBODY
         if _is_open(path):
             return ANONYMOUS

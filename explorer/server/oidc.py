@@ -61,7 +61,8 @@ class OidcSettings(Struct, frozen=True):
 
     `audiences` are the values of `aud` that mean this service. The user's name is in `actor_claim`;
     the role is the highest that a value of `role_claim` stands for in `roles`, and reader without
-    any. Claims inside of others are named with dots, `realm_access.roles`.
+    any. Claims inside of others are named with dots, `realm_access.roles`. Front ends sign in as
+    the public client `client_id`, where one is named, and ask for `scope`.
     """
 
     issuer: str
@@ -69,6 +70,19 @@ class OidcSettings(Struct, frozen=True):
     actor_claim: str = "preferred_username"
     role_claim: str | None = None
     roles: Mapping[str, Role] = DEFAULT_ROLES
+    client_id: str | None = None
+    scope: str = "openid profile offline_access"
+
+    def offer(self) -> dict[str, str] | None:
+        """Return what `/config` tells those who want to sign in."""
+        if self.client_id is None:
+            return None
+        return {
+            "issuer": self.issuer,
+            "clientId": self.client_id,
+            "audience": self.audiences[0],
+            "scope": self.scope,
+        }
 
 
 class _Key(Struct, frozen=True):

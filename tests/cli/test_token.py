@@ -227,7 +227,7 @@ def test_people_come_with_tokens_of_their_sign_in(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--oidc-audience", "a"), "need an issuer"),
+        (("--oidc-audience", "a"), "needs --oidc-issuer"),
         (("--oidc-issuer", "https://a"), "needs --oidc-audience"),
         (
             ("--oidc-issuer", "https://a", "--oidc-audience", "a", "--oidc-role", "a=admin"),

@@ -23,6 +23,7 @@ from explorer.server.catalog import CatalogEngine
 from explorer.server.oidc import Issuer, OidcSettings
 from tests.conftest import serving
 from tests.oidc import AUDIENCE, SigningKey, TestIssuer, running_issuer
+from tests.server.test_replicas import eventually
 
 
 @pytest.fixture
@@ -255,10 +256,11 @@ def test_tokens_of_the_service_are_taken_beside_those_of_the_issuer(
         assert ask(None).status_code == 401
         assert ask("cat_000000000000_x").status_code == 401
         assert ask(issuer.token()).status_code == 200
-    shown, _ = create_token(file, "a", "urn:li:corpuser:a")
+        # One that is made while the service runs is taken as well.
+        shown, _ = create_token(file, "a", "urn:li:corpuser:a")
+        eventually(lambda: ask(shown).status_code == 200)
     with asking(catalog, issuer, Keyring(file)) as ask:
         assert ask(shown).status_code == 200
-        assert issuer.asked["/realm/keys"] == 1
 
 
 def test_an_issuer_that_is_not_what_it_was_said_to_be_is_refused_at_the_start(

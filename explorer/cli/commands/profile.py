@@ -1,4 +1,4 @@
-"""`catalog profile`"""
+"""`catalog profile`, and `catalog login`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +10,7 @@ from explorer.cli.options import WORDS, complete_profiles
 if TYPE_CHECKING:
     from explorer.config import ConnectionProfile, ConnectionProfiles
 
-__all__ = ["profile"]
+__all__ = ["login", "profile"]
 
 _EPILOG: Final = """
 \b
@@ -488,3 +488,120 @@ def _as_json(name: str, profile: "ConnectionProfile", current: str | None) -> di
         "signs": profile.signs,
         "drafting_command": profile.drafting_command,
     }
+
+
+_LOGIN_EPILOG: Final = """
+\b
+Examples
+  catalog login --url https://data.example.com
+  catalog login --profile prod
+  catalog login --url https://data.example.com --profile prod --token-stdin < token.txt
+
+Where the server names an issuer that knows the device flow, an address is shown to open in any
+browser, and a code to type there; the sign-in is renewed for as long as the issuer allows. Else an
+access token is asked for, unseen. Nothing is kept before the server took it.
+"""
+
+
+@click.command(epilog=_LOGIN_EPILOG)
+@click.option("--url", type=WORDS, metavar="URL", help="The server; a profile is made of it.")
+@click.option(
+    "--profile",
+    "name",
+    type=WORDS,
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="The profile to sign in to, or the name of the one to make.  [default: the server's name]",
+)
+@click.option(
+    "--token-stdin", is_flag=True, help="Take an access token from standard input; do not ask."
+)
+@click.option(
+    "--in-file", is_flag=True, help="Keep it in a file that only you can read, not in the keyring."
+)
+def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool) -> None:
+    """Sign in to a server, and keep that in the keyring.
+
+    Without --url and --profile, to the server that the other commands would ask.
+    """
+    from msgspec import structs
+
+    from explorer import config
+    from explorer.cli.output import note, said
+    from explorer.client import Catalog, sign_in
+    from explorer.errors import NotSignedIn
+
+    name, profile = _profile_to_sign_in(url, name)
+    if in_file or profile.source not in _KEPT:
+        profile = structs.replace(profile, source="file" if in_file else "keyring")
+    address = profile.url or ""
+    offer = None if token_stdin else sign_in.find_offer(address)
+    if offer is None:
+        tokens = None
+        token = _token_to_keep(name, from_stdin=token_stdin)
+    else:
+        code = sign_in.begin(offer)
+        note(said(f"open {code.complete_uri or code.verification_uri}", limit=1_000))
+        note(said(f"and confirm the code {code.user_code}"))
+        tokens = sign_in.finish(offer, code)
+        token = tokens.access_token
+    with Catalog(address, token=token) as catalog:
+        user = _user(catalog.graphql("query me { me { corpUser { urn username } } }"))
+    if user is None:
+        raise NotSignedIn(f"{address} takes the token and does not say whose it is")
+    earlier = config.read_profiles().by_name.get(name)
+    if tokens is None:
+        config.keep_token(name, profile, token)
+    else:
+        config.keep_sign_in(name, profile, tokens)
+
+    def kept(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+        return structs.replace(profiles, by_name={**profiles.by_name, name: profile})
+
+    config.change_profiles(kept)
+    if earlier is not None and not _keeps_in_one_place(earlier, profile):
+        _forget(name, earlier)
+    note(said(f"signed in to {address} as {user}; the profile {name} keeps that", limit=1_000))
+    if earlier is None:
+        note(said(f"ask it with --profile {name}, or always: catalog profile use {name}"))
+
+
+def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, ConnectionProfile]":
+    """Return the name and the profile that is to hold a sign-in: one that is there, or a new one.
+
+    Raises `InvalidInput` for a catalog of this machine, which asks for no token, and for a name
+    that is taken by another server.
+    """
+    from urllib.parse import urlsplit
+
+    from explorer import config
+    from explorer.errors import InvalidInput
+
+    kept = config.read_profiles()
+    if name is not None and name in kept.by_name and url is None:
+        profile = kept.named(name)
+    else:
+        if url is None and name is not None:
+            kept.named(name)
+        address = url or config.server().url
+        profile = config.ConnectionProfile(url=address or None)
+        if address is not None:
+            profile = profile.checked()
+            same = [
+                known for known, one in kept.by_name.items() if one.identity == profile.identity
+            ]
+            if name is None:
+                name = same[0] if same else urlsplit(profile.url or "").hostname or "server"
+            if name in kept.by_name:
+                known = kept.named(name)
+                if known.identity != profile.identity:
+                    raise InvalidInput(
+                        f"the profile {name} is of another server; give another name with --profile"
+                    )
+                profile = known
+    if profile.url is None or name is None:
+        raise InvalidInput(
+            "the catalog of this machine asks for no token; name a server with --url or --profile"
+        )
+    config.checked_name(name)
+    return name, profile

@@ -616,6 +616,23 @@ class _Rate(click.ParamType[int]):
     "catalog-editor and catalog-admin.",
 )
 @click.option(
+    "--oidc-client-id",
+    type=WORDS,
+    metavar="ID",
+    envvar="CATALOG_OIDC_CLIENT_ID",
+    show_envvar=True,
+    help="The public client of the issuer as which catalog login signs people in.",
+)
+@click.option(
+    "--oidc-scope",
+    type=WORDS,
+    default="openid profile offline_access",
+    show_default=True,
+    envvar="CATALOG_OIDC_SCOPE",
+    show_envvar=True,
+    help="What catalog login asks the issuer for.",
+)
+@click.option(
     "--allow-open",
     is_flag=True,
     help="Let others than this machine in without tokens: everybody may read and write.",
@@ -729,6 +746,8 @@ def serve(
     oidc_actor_claim: str,
     oidc_role_claim: str | None,
     oidc_roles: tuple[str, ...],
+    oidc_client_id: str | None,
+    oidc_scope: str,
     allowed_hosts: tuple[str, ...],
     rate_limit: int | None,
     log_format: Literal["text", "json", "none"],
@@ -749,8 +768,8 @@ def serve(
     if base_path and not base_path.startswith("/"):
         raise click.BadParameter("a base path starts with /", param_hint="--base-path")
     roles = _roles(oidc_roles)
-    if oidc_issuer is None and (oidc_audiences or oidc_role_claim or roles):
-        raise click.UsageError("--oidc-audience, --oidc-role-claim and --oidc-role need an issuer")
+    if oidc_issuer is None and (oidc_audiences or oidc_role_claim or roles or oidc_client_id):
+        raise click.UsageError("what is said of an issuer needs --oidc-issuer, which names it")
     if oidc_issuer is not None and not oidc_audiences:
         raise click.UsageError(
             "--oidc-issuer needs --oidc-audience: without it a token that was made for any other "
@@ -776,7 +795,13 @@ def serve(
         from explorer.server.oidc import DEFAULT_ROLES, OidcSettings
 
         oidc = OidcSettings(
-            oidc_issuer, oidc_audiences, oidc_actor_claim, oidc_role_claim, roles or DEFAULT_ROLES
+            oidc_issuer,
+            oidc_audiences,
+            oidc_actor_claim,
+            oidc_role_claim,
+            roles or DEFAULT_ROLES,
+            oidc_client_id,
+            oidc_scope,
         )
     server.serve(
         host=host,

@@ -1,7 +1,7 @@
 """What the server is, whether it is up, and its documentation page."""
 
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -79,8 +79,11 @@ _SPOKEN_VERSION = "v1.7.0.17"
 class StatusRoutes(Routes):
     """`/config`, `/health`, `/health/ready` and `/metrics`."""
 
-    def __init__(self, catalog: CatalogEngine, metrics: Metrics) -> None:
+    def __init__(
+        self, catalog: CatalogEngine, metrics: Metrics, sign_in: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(catalog)
+        self._sign_in = {} if sign_in is None else {"signIn": sign_in}
         self._metrics = metrics
 
     @Endpoint(
@@ -91,8 +94,8 @@ class StatusRoutes(Routes):
         gives="the flags and the release by which clients choose their calls; under "
         "catalogExplorer this server's own release, whether it holds the sample, how "
         "many entities, that edits in GraphQL take the condition ifCurrent, that filters "
-        "take names in the place of URNs, that /stewardship is there, with its trend, and "
-        "that changesets are kept",
+        "take names in the place of URNs, that /stewardship is there, with its trend, that "
+        "changesets are kept, and in signIn the issuer with which people sign in, if there is one",
         notes=(
             "Answered without a token.",
             "The release is that of the real service whose model and calls are served here.",
@@ -115,7 +118,10 @@ class StatusRoutes(Routes):
                 "versions": {
                     "acryldata/datahub": {"version": _SPOKEN_VERSION, "commit": "0000000"}
                 },
-                "catalogExplorer": await self._catalog.offload(self._catalog.describe),
+                "catalogExplorer": {
+                    **await self._catalog.offload(self._catalog.describe),
+                    **self._sign_in,
+                },
             }
         )
 
