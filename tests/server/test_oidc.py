@@ -20,6 +20,7 @@ from explorer.server import serve as serve_catalog
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, Role, create_token
 from explorer.server.catalog import CatalogEngine
+from explorer.server.failures import RequestRefusal
 from explorer.server.oidc import Issuer, OidcSettings
 from tests.conftest import serving
 from tests.oidc import AUDIENCE, SigningKey, TestIssuer, running_issuer
@@ -282,3 +283,29 @@ def test_an_issuer_that_is_not_what_it_was_said_to_be_is_refused_at_the_start(
     issuer.more = {"jwks_uri": "http://keys.example.com"}
     with pytest.raises(Misconfigured, match="must begin with https://"):
         Issuer(OidcSettings(issuer.url, (AUDIENCE,))).open()
+
+
+def test_a_token_that_was_taken_ends_when_it_says(
+    issuer: TestIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Issuer(OidcSettings(issuer.url, (AUDIENCE,)))
+    taken.open()
+    token = issuer.token()
+    access = taken.access_of(token)
+    assert taken.access_of(token) is access
+    now = time.time()
+    monkeypatch.setattr("explorer.server.oidc.time.time", lambda: now + 400)
+    # It is verified again, by a clock that this does not turn, and is as good as before.
+    assert taken.access_of(token) is not access
+    monkeypatch.undo()
+    # Half a minute of difference between two clocks is borne.
+    short = issuer.token(exp=int(time.time()) - 28)
+    eventually(lambda: is_refused(taken, short))
+
+
+def is_refused(issuer: Issuer, token: str) -> bool:
+    try:
+        issuer.access_of(token)
+    except RequestRefusal:
+        return True
+    return False

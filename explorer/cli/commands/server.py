@@ -308,7 +308,10 @@ def audit(
     refused: bool,
     as_json: bool,
 ) -> None:
-    """Show who changed what in a served catalog, and who was refused; the newest at the end."""
+    """Show who changed what in a served catalog, and who was refused.
+
+    The newest is at the end.
+    """
     from explorer import config
     from explorer.server.audit_log import AuditFile, read_records
 
