@@ -147,9 +147,6 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
             yield Say(remark)
 
 
-_MOMENT = "datetime64[ms, UTC]"
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
     """How much was documented on each of the last days."""
@@ -170,7 +167,7 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
         import pandas as pd
 
         frame = tabulated([tuple(row) for row in views.trend_table(self).rows], _TREND)
-        return frame.assign(day=pd.to_datetime(frame["day"], utc=True).astype(_MOMENT))
+        return frame.assign(day=pd.to_datetime(frame["day"], utc=True).dt.as_unit("ms"))
 
     def parts(self) -> Iterator[Part]:
         chart = self.chart()
