@@ -16,6 +16,7 @@ from textual.worker import WorkerCancelled
 
 from explorer.config import state_dir
 from explorer.metadata.urn import Urn
+from explorer.stewardship import AsyncStewardship
 from explorer.tui.screens.entity.page import EntityView
 
 if TYPE_CHECKING:
@@ -81,6 +82,22 @@ async def _write_meanwhile(pilot: Pilot[None]) -> None:
     await catalog.describe(
         _table("fct_orders"), "The state of the order.", column=view.column_path()
     )
+
+
+async def _propagate(pilot: Pilot[None]) -> None:
+    """Columns get texts along lineage, and one of the texts that they came from is changed."""
+    catalog = await cast("CatalogApp", pilot.app)._session.catalog()
+    steward = AsyncStewardship(catalog)
+    edits = await steward.propose_descriptions(text="name:dim_*")
+    if not edits:
+        # Another journey was here before.
+        return
+    staged = await steward.stage(edits, "Texts", state_dir() / "texts.changes.jsonl")
+    staged.decide_open("accepted", "urn:li:corpuser:ada")
+    await steward.apply_staged(staged)
+    source = next(edit.sources[0] for edit in edits if edit.sources[0].urn)
+    text = "The number that the shop gives a customer."
+    await catalog.describe(source.urn, text, column=source.column)
 
 
 _PROJECT = """\
@@ -232,5 +249,10 @@ for _name in (
 ):
     JOURNEYS[f"{_name}-80x24"] = _narrow(JOURNEYS[_name])
 JOURNEYS["browse-80x24"] = _narrow(JOURNEYS["browse"])
-# Last, for it changes the sample.
+# Last, for they change the sample.
+JOURNEYS["propagated"] = _first(_propagate, "P")
+JOURNEYS["propagated-80x24"] = _narrow(JOURNEYS["propagated"])
 JOURNEYS["conflict"] = _orders("u", "e", _STATUS, _write_meanwhile, "ctrl+s", _pause)
+JOURNEYS["journal"] = _orders(
+    *("f", Words("carrier"), "enter", "j", "e", Words("Who brings it."), "ctrl+s", _pause, "f8")
+)
