@@ -311,7 +311,7 @@ class SearchIndex:
         memory = MemoryIndex(terms)
         for document in documents:
             entry = make_entry(terms, self._vocabulary, document)
-            memory.put(document.urn, document, entry)
+            memory.put(document.urn, entry)
         memory.add(memory.take())
         searcher = memory.commit()
         parts = [] if searcher is None else [IndexPart(searcher)]

@@ -38,7 +38,7 @@ from explorer.server.search.engine import (
     find_index_damage,
 )
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
+from explorer.server.search.terms import FORMAT, Terms, document_in, is_term, read_document
 from explorer.server.store import Store, log_mark
 
 __all__ = [
@@ -257,7 +257,7 @@ def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tant
 
 
 class MemoryIndex:
-    """The documents of changes that the index on disk lacks, None for those that are gone, and an
+    """The entries of changes that the index on disk lacks, None for those that are gone, and an
     index in memory of them.
 
     Two locks of the owner guard it: one around `put` and `take`, another around `add` and `commit`,
@@ -265,11 +265,10 @@ class MemoryIndex:
     """
 
     def __init__(self, terms: Terms) -> None:
-        self.documents: dict[str, Document | None] = {}
+        self.entries: dict[str, tantivy.Document | None] = {}
         self.replacing: set[str] = set()
         """The URNs among them of which an older index may have something."""
         self._terms = terms
-        self._entries: dict[str, tantivy.Document | None] = {}
         self._missing: set[str] = set()
         self._has_failed = False
         self._is_committed = True
@@ -277,20 +276,19 @@ class MemoryIndex:
         self._searcher: Searcher | None = None
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.entries)
 
-    def put(self, urn: str, document: Document | None, entry: tantivy.Document | None) -> None:
+    def put(self, urn: str, entry: tantivy.Document | None) -> None:
         """Add a change; it stands for all before it of the same document."""
-        self.documents[urn] = document
-        self._entries[urn] = entry
+        self.entries[urn] = entry
         self._missing.add(urn)
 
     def take(self) -> dict[str, tantivy.Document | None]:
         """Return what was put since the last call, to be added to the index."""
         if self._has_failed:
             self._opened = self._searcher = None
-            self._missing, self._has_failed = {*self._entries}, False
-        taken = {urn: self._entries[urn] for urn in self._missing}
+            self._missing, self._has_failed = {*self.entries}, False
+        taken = {urn: self.entries[urn] for urn in self._missing}
         self._missing.clear()
         return taken
 
@@ -325,8 +323,12 @@ class MemoryIndex:
         return self._searcher
 
 
-_DRAIN_DOCUMENTS = 1_000
-_DRAIN_SECONDS = 1.0
+# A commit to disk comes once nothing has changed for a while. A bulk load makes one in so many
+# documents or seconds: each costs as much as indexing some hundred documents, and each makes a
+# segment that is merged with others later.
+_DRAIN_DOCUMENTS = 2_000
+_DRAIN_QUIET_SECONDS = 1.0
+_DRAIN_SECONDS = 10.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
@@ -351,13 +353,6 @@ class IndexSnapshot:
 
     number: int
     parts: tuple[IndexPart, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    urn: str
-    document: Document | None = None
-    entry: tantivy.Document | None = None
 
 
 # A URN with its entry for the index, or an offset of the change log that was reached.
@@ -396,6 +391,7 @@ class Layers:
         self._written: list[_Step] = []
         self._written_offset = self._base.offset
         self._waiting_since: float | None = None
+        self._changed_at = 0.0
         self._retry_at = 0.0
         self._is_closing = False
         # Held for moments only. The others are held while the writer of the index on disk is used,
@@ -423,8 +419,9 @@ class Layers:
         """Add changes; they can be found when this returns. Waits for no commit."""
         left = iter(documents)
         while part := list(islice(left, _AT_ONCE)):
-            self._queue([self._prepared(document) for document in part])
-        self._queue([_Change(urn) for urn in gone], offset)
+            terms, vocabulary = self._base.terms, self._vocabulary
+            self._queue([(one.urn, make_entry(terms, vocabulary, one)) for one in part])
+        self._queue([(urn, None) for urn in gone], offset)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index on disk, one sentence each."""
@@ -466,8 +463,9 @@ class Layers:
     def _kept(self, urn: str) -> list[Document]:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
-                if urn in memory.documents:
-                    return [one for one in (memory.documents[urn],) if one is not None]
+                if urn in memory.entries:
+                    entry = memory.entries[urn]
+                    return [] if entry is None else [document_in(entry)]
             searcher = self._disk
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         hits = searcher.search(query, 2, count=False).hits
@@ -476,11 +474,11 @@ class Layers:
     def urns(self) -> Iterator[str]:
         """The URN of every document of both layers."""
         with self._lock:
-            changed: dict[str, Document | None] = {}
+            changed: dict[str, tantivy.Document | None] = {}
             for memory in filter(None, (self._draining, self._pending)):
-                changed |= memory.documents
+                changed |= memory.entries
             searcher = self._disk
-        yield from (urn for urn, document in changed.items() if document is not None)
+        yield from (urn for urn, entry in changed.items() if entry is not None)
         for begin in range(0, searcher.num_docs, _PAGE):
             hits = searcher.search(tantivy.Query.all_query(), _PAGE, count=False, offset=begin).hits
             for _, address in hits:
@@ -506,7 +504,7 @@ class Layers:
             with self._lock:
                 # What came in since the drain began may have been written along.
                 written = {urn for urn, _ in self._written if urn is not None}
-                self._pending.replacing |= written & self._pending.documents.keys()
+                self._pending.replacing |= written & self._pending.entries.keys()
                 self._written.clear()
                 self._disk = self._base.searcher
                 self._draining = None
@@ -522,20 +520,19 @@ class Layers:
         with self._writing:
             self._base.close()
 
-    def _prepared(self, document: Document) -> "_Change":
-        entry = make_entry(self._base.terms, self._vocabulary, document)
-        return _Change(document.urn, None if entry is None else document, entry)
-
-    def _queue(self, changes: list["_Change"], offset: int | None = None) -> None:
+    def _queue(
+        self, changes: list[tuple[str, tantivy.Document | None]], offset: int | None = None
+    ) -> None:
         with self._changed:
-            for change in changes:
-                if self._is_older(change.urn):
-                    self._pending.replacing.add(change.urn)
-                self._pending.put(change.urn, change.document, change.entry)
-                self._queued.append((change.urn, change.entry))
+            for urn, entry in changes:
+                if self._is_older(urn):
+                    self._pending.replacing.add(urn)
+                self._pending.put(urn, entry)
+                self._queued.append((urn, entry))
                 self._note_change()
             if offset is not None:
                 self._queued.append((None, offset))
+            self._changed_at = time.monotonic()
             self._note_waiting()
         if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
             self._prepare()
@@ -554,7 +551,7 @@ class Layers:
     def _is_older(self, urn: str) -> bool:
         """Whether an index older than the pending changes may have something of a URN. `_lock` is
         held."""
-        if self._draining is not None and urn in self._draining.documents:
+        if self._draining is not None and urn in self._draining.entries:
             return True
         try:
             return self._disk.doc_freq("urn", urn) > 0
@@ -630,7 +627,7 @@ class Layers:
     def _due_in_seconds(self) -> float | None:
         if self._waiting_since is None:
             return None
-        now = time.monotonic()
-        is_much = len(self._pending) >= _DRAIN_DOCUMENTS
-        due_at = self._waiting_since + (0 if is_much else _DRAIN_SECONDS)
-        return max(due_at, self._retry_at) - now
+        due_at = min(self._changed_at + _DRAIN_QUIET_SECONDS, self._waiting_since + _DRAIN_SECONDS)
+        if len(self._pending) >= _DRAIN_DOCUMENTS:
+            due_at = self._waiting_since
+        return max(due_at, self._retry_at) - time.monotonic()
