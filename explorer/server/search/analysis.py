@@ -28,7 +28,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.cache import cached_short
 from explorer.server.search import fields
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import ENTITY_TYPE, VIRTUAL, Trait, Vocabulary
+from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
 
 __all__ = [
     "CUT",
@@ -202,7 +202,9 @@ def pieces(folded: str) -> tuple[str, ...]:
     text can be found as neighbouring pieces, the first and the last of them cut short.
     """
     runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
-    found = [f"{runs[at]}{SEAM}{runs[at + 1]}" for at in range(0, len(runs) - 1, 2)]
+    if len(runs) == 1:
+        return (folded,) if folded else ()
+    found = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
     return (*found, runs[-1]) if runs[-1] else tuple(found)
 
 
@@ -388,12 +390,10 @@ class AnalysedDocument:
     def facets(self) -> tuple[tuple[str, str], ...]:
         """Every facet field with every value that it counts; structured properties are counted
         whether they are shown as facets or not, for that may change."""
-        own = [name for name in self.document.fields if name.startswith(PREFIX)]
-        counting = self.vocabulary.counting
-        counted = (name for field in (*self.document.fields, *VIRTUAL) for name in counting(field))
+        counted = self.vocabulary.counting(tuple(self.document.fields))
         return tuple(
             (name, value)
-            for name in dict.fromkeys((*counted, *own))
+            for name in counted
             for value in facet_values(self.document, name, self.vocabulary)
         )
 
@@ -411,15 +411,16 @@ def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
             weight = vocabulary.weight(entity_type, name)
         if weight is None:
             continue
-        rank = _rank(weight, strong)
+        ranked = by_rank[_rank(weight, strong)]
         trait = vocabulary.trait(name)
         for value in values:
-            if isinstance(value, str):
-                if value.startswith("urn:li:"):
-                    references[value] = None
-                    by_rank[rank] += bare_names(value)[:1]
-                else:
-                    by_rank[rank].append(readable(trait, value))
+            if not isinstance(value, str):
+                continue
+            if value.startswith("urn:li:"):
+                references[value] = None
+                ranked += bare_names(value)[:1]
+            else:
+                ranked.append(readable(trait, value) if trait.column else value)
     names = names_of(vocabulary, document)
     joined_names = join_names(names)
     return AnalysedDocument(

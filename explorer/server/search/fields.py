@@ -126,6 +126,9 @@ class Vocabulary:
         self._facets = lru_cache(maxsize=256)(self._facets_of)
         self._known = lru_cache(maxsize=256)(self._known_to)
         self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
+        self.counting = lru_cache(maxsize=256)(self._counting_of)
+        """The facet fields that count the values of some fields and of those that every entity
+        has, and the structured properties among the fields."""
         # Weights above the common one, best first; the common one and what is below follow.
         self.strong = tuple(
             sorted(
@@ -248,10 +251,10 @@ class Vocabulary:
         """The facet fields of any entity type, without those of structured properties."""
         return frozenset(self._facets(None))
 
-    def counting(self, field: str) -> tuple[str, ...]:
-        """The facet fields that count the values of a field, itself among them if it is one; not
-        those of structured properties."""
-        return self._counting.get(field, ())
+    def _counting_of(self, fields: tuple[str, ...]) -> tuple[str, ...]:
+        own = [name for name in fields if name.startswith(PREFIX)]
+        counted = (name for one in (*fields, *VIRTUAL) for name in self._counting.get(one, ()))
+        return tuple(dict.fromkeys((*counted, *own)))
 
     @cached_property
     def _counting(self) -> Mapping[str, tuple[str, ...]]:

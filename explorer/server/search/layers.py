@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import tantivy
@@ -38,7 +38,7 @@ from explorer.server.search.engine import (
     find_index_damage,
 )
 from explorer.server.search.fields import REMOVED, Vocabulary
-from explorer.server.search.terms import FORMAT, Terms, document_in, is_term, read_document
+from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, log_mark
 
 __all__ = [
@@ -257,51 +257,61 @@ def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tant
 
 
 class MemoryIndex:
-    """The entries of changes that the index on disk lacks, None for those that are gone, and an
+    """The documents of changes that the index on disk lacks, None for those that are gone, and an
     index in memory of them.
 
-    Two locks of the owner guard it: one around `put` and `take`, another around `add` and `commit`,
-    so that changes come in while the index is committed.
+    Two locks of the owner guard it: one around `put`, `take` and `missing`, another around `add`
+    and `commit`, so that changes come in while the index is committed.
     """
 
-    def __init__(self, terms: Terms) -> None:
-        self.entries: dict[str, tantivy.Document | None] = {}
+    def __init__(self, terms: Terms, vocabulary: Vocabulary) -> None:
+        self.documents: dict[str, Document | None] = {}
         self.replacing: set[str] = set()
         """The URNs among them of which an older index may have something."""
         self._terms = terms
-        self._missing: set[str] = set()
+        self._vocabulary = vocabulary
+        # What is not added yet, with the entries of some: one takes four times the memory of its
+        # document, so of many they are made again.
+        self._missing: dict[str, tantivy.Document | None] = {}
         self._has_failed = False
         self._is_committed = True
         self._opened: tuple[tantivy.Index, IndexWriter] | None = None
         self._searcher: Searcher | None = None
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.documents)
 
-    def put(self, urn: str, entry: tantivy.Document | None) -> None:
+    @property
+    def missing(self) -> int:
+        """How many documents are still to be added to the index."""
+        return len(self._missing)
+
+    def put(self, urn: str, document: Document | None, entry: tantivy.Document | None) -> None:
         """Add a change; it stands for all before it of the same document."""
-        self.entries[urn] = entry
-        self._missing.add(urn)
+        self.documents[urn] = document
+        self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
 
     def take(self) -> dict[str, tantivy.Document | None]:
         """Return what was put since the last call, to be added to the index."""
         if self._has_failed:
             self._opened = self._searcher = None
-            self._missing, self._has_failed = {*self.entries}, False
-        taken = {urn: self.entries[urn] for urn in self._missing}
-        self._missing.clear()
+            self._missing, self._has_failed = dict.fromkeys(self.documents), False
+        taken, self._missing = self._missing, {}
         return taken
 
     def add(self, entries: Mapping[str, tantivy.Document | None]) -> None:
         """Add what was taken to the index. Raises `EngineFailed`; then `take` gives all anew."""
-        if self._opened is None and not any(entries.values()):
+        if self._opened is None and not any(map(self.documents.get, entries)):
             return
         try:
             if self._opened is None:
                 with boundary:
                     index = self._terms.open(None)
                 self._opened = index, IndexWriter(index, _MEMORY_HEAP_BYTES)
-            for urn, entry in entries.items():
+            for urn, given in entries.items():
+                entry, document = given, self.documents[urn]
+                if entry is None and document is not None:
+                    entry = make_entry(self._terms, self._vocabulary, document)
                 self._opened[1].replace(urn, entry)
                 self._is_committed = False
         except EngineFailed:
@@ -333,6 +343,8 @@ _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
 _MEMORY_HEAP_BYTES = 15_000_000
+# More than so many are not added to an index in memory at once.
+_MOST_MISSING = 50
 # So long after a search changes are indexed in memory before the next one asks for it.
 _SEARCHED_SECONDS = 5.0
 _numbers = count(1)
@@ -355,8 +367,16 @@ class IndexSnapshot:
     parts: tuple[IndexPart, ...]
 
 
-# A URN with its entry for the index, or an offset of the change log that was reached.
-_Step: TypeAlias = tuple[str, tantivy.Document | None] | tuple[None, int]
+class _Change(NamedTuple):
+    """What the index is to hold of a URN. The entry of a document is made again where it is None."""
+
+    urn: str
+    document: Document | None = None
+    entry: tantivy.Document | None = None
+
+
+# A change, or an offset of the change log that was reached.
+_Step: TypeAlias = _Change | int
 
 
 class Layers:
@@ -377,7 +397,7 @@ class Layers:
         self._on_failure = on_failure
         self._base = DiskIndex(directory, vocabulary, source)
         # What changed since the last drain began, and what that one is bringing to disk.
-        self._pending = MemoryIndex(self._base.terms)
+        self._pending = MemoryIndex(self._base.terms, vocabulary)
         self._draining: MemoryIndex | None = None
         # The state of the index on disk without what is being drained, as long as that is.
         self._disk = self._base.searcher
@@ -419,9 +439,8 @@ class Layers:
         """Add changes; they can be found when this returns. Waits for no commit."""
         left = iter(documents)
         while part := list(islice(left, _AT_ONCE)):
-            terms, vocabulary = self._base.terms, self._vocabulary
-            self._queue([(one.urn, make_entry(terms, vocabulary, one)) for one in part])
-        self._queue([(urn, None) for urn in gone], offset)
+            self._queue([self._prepared(document) for document in part])
+        self._queue([_Change(urn) for urn in gone], offset)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index on disk, one sentence each."""
@@ -430,6 +449,10 @@ class Layers:
     def view(self) -> IndexSnapshot:
         """All that can be searched, as it is now; about 5 ms for the first one after a change."""
         with self._viewing:
+            with self._lock:
+                is_late = self._missing > _MOST_MISSING
+            if is_late:
+                self._catch_up()
             with self._lock:
                 self._viewed_at = time.monotonic()
                 if self._snapshot is not None:
@@ -450,6 +473,21 @@ class Layers:
                     self._snapshot = snapshot
             return snapshot
 
+    @property
+    def _missing(self) -> int:
+        """How many documents no index in memory has yet. `_lock` is held."""
+        memories = filter(None, (self._pending, self._draining))
+        return sum(memory.missing for memory in memories)
+
+    def _catch_up(self) -> None:
+        """Bring what a bulk load made while nobody searched to disk, where most of it was written
+        already: that takes less time than an index of it in memory. Where the disk cannot be
+        written, that one is made."""
+        try:
+            self.drain()
+        except Unusable:
+            _log.exception("the search index cannot be written; trying again")
+
     def document(self, urn: str) -> Document | None:
         """What is held of a URN; about 0.1 ms."""
         kept = self._kept(urn)
@@ -463,9 +501,8 @@ class Layers:
     def _kept(self, urn: str) -> list[Document]:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
-                if urn in memory.entries:
-                    entry = memory.entries[urn]
-                    return [] if entry is None else [document_in(entry)]
+                if urn in memory.documents:
+                    return [one for one in (memory.documents[urn],) if one is not None]
             searcher = self._disk
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         hits = searcher.search(query, 2, count=False).hits
@@ -474,11 +511,11 @@ class Layers:
     def urns(self) -> Iterator[str]:
         """The URN of every document of both layers."""
         with self._lock:
-            changed: dict[str, tantivy.Document | None] = {}
+            changed: dict[str, Document | None] = {}
             for memory in filter(None, (self._draining, self._pending)):
-                changed |= memory.entries
+                changed |= memory.documents
             searcher = self._disk
-        yield from (urn for urn, entry in changed.items() if entry is not None)
+        yield from (urn for urn, document in changed.items() if document is not None)
         for begin in range(0, searcher.num_docs, _PAGE):
             hits = searcher.search(tantivy.Query.all_query(), _PAGE, count=False, offset=begin).hits
             for _, address in hits:
@@ -493,7 +530,7 @@ class Layers:
             with self._lock:
                 if self._draining is None:
                     self._draining = self._pending
-                    self._pending = MemoryIndex(self._base.terms)
+                    self._pending = MemoryIndex(self._base.terms, self._vocabulary)
             try:
                 self._write_queued()
                 if self._written or self._written_offset > self._base.offset:
@@ -503,8 +540,8 @@ class Layers:
                 raise
             with self._lock:
                 # What came in since the drain began may have been written along.
-                written = {urn for urn, _ in self._written if urn is not None}
-                self._pending.replacing |= written & self._pending.entries.keys()
+                written = {step.urn for step in self._written if isinstance(step, _Change)}
+                self._pending.replacing |= written & self._pending.documents.keys()
                 self._written.clear()
                 self._disk = self._base.searcher
                 self._draining = None
@@ -520,18 +557,20 @@ class Layers:
         with self._writing:
             self._base.close()
 
-    def _queue(
-        self, changes: list[tuple[str, tantivy.Document | None]], offset: int | None = None
-    ) -> None:
+    def _prepared(self, document: Document) -> _Change:
+        entry = make_entry(self._base.terms, self._vocabulary, document)
+        return _Change(document.urn, None if entry is None else document, entry)
+
+    def _queue(self, changes: list[_Change], offset: int | None = None) -> None:
         with self._changed:
-            for urn, entry in changes:
-                if self._is_older(urn):
-                    self._pending.replacing.add(urn)
-                self._pending.put(urn, entry)
-                self._queued.append((urn, entry))
+            for change in changes:
+                if self._is_older(change.urn):
+                    self._pending.replacing.add(change.urn)
+                self._pending.put(*change)
                 self._note_change()
+            self._queued += changes
             if offset is not None:
-                self._queued.append((None, offset))
+                self._queued.append(offset)
             self._changed_at = time.monotonic()
             self._note_waiting()
         if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
@@ -551,7 +590,7 @@ class Layers:
     def _is_older(self, urn: str) -> bool:
         """Whether an index older than the pending changes may have something of a URN. `_lock` is
         held."""
-        if self._draining is not None and urn in self._draining.entries:
+        if self._draining is not None and urn in self._draining.documents:
             return True
         try:
             return self._disk.doc_freq("urn", urn) > 0
@@ -584,12 +623,15 @@ class Layers:
                 if not self._queued:
                     return
                 step = self._queued.popleft()
-            self._written.append(step)
-            match step:
-                case str() as urn, entry if not isinstance(entry, int):
-                    self._base.put(urn, entry)
-                case _, int() as offset:
-                    self._written_offset = max(self._written_offset, offset)
+            if isinstance(step, int):
+                self._written.append(step)
+                self._written_offset = max(self._written_offset, step)
+                continue
+            urn, document, entry = step
+            self._written.append(_Change(urn, document))
+            if entry is None and document is not None:
+                entry = make_entry(self._base.terms, self._vocabulary, document)
+            self._base.put(urn, entry)
 
     def _requeue(self) -> None:
         """After a failure: what was written since the last commit is to be written again."""

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
@@ -150,7 +151,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
             return number_code(document.usage)
     values = document.fields.get(trait.name, ())
     if trait.derived:
-        return _coded(b"true") if True in values else None
+        return _TRUE if True in values else None
     if trait.mixed:
         return _coded(min(map(_mixed, values))) if values else None
     if trait.nature in ("number", "date"):
@@ -160,13 +161,14 @@ def sort_code(trait: Trait, document: Document) -> str | None:
         return None
     # Codes are in the order of what they code, so only the least is coded.
     texts = [value for value in values if isinstance(value, str)]
+    if len(values) == len(texts) == 1:
+        return _code_of(texts[0])
     if len(texts) < max(len(values), _SEVERAL):
         return _coded(min(map(_text_of, values)))
     # Only those that begin like the least one can be it.
-    begins = [_begin(text) for text in texts]
-    least = min(begins)
-    first = [text for text, begin in zip(texts, begins, strict=True) if begin == least]
-    return _coded(min(map(_folded_once, first)))
+    begins = {first: _begin(first) for first in {text[:1] for text in texts}}
+    least = min(begins.values())
+    return _coded(min(_folded_once(text) for text in texts if begins[text[:1]] == least))
 
 
 def number_code(number: float) -> str:
@@ -174,10 +176,11 @@ def number_code(number: float) -> str:
     return _coded(_in_order(number))
 
 
-def _begin(text: str) -> str:
+@lru_cache(maxsize=1_024)
+def _begin(letter: str) -> str:
     """The first letter of a text as it is compared; one digit stands for all, since numbers are
     compared by size."""
-    first = fold(text[:1])[:1]
+    first = fold(letter)[:1]
     return "0" if first.isdecimal() else first
 
 
@@ -197,6 +200,11 @@ def _folded_once(text: str) -> bytes:
     return _folded(text)
 
 
+@cached_short(16 << 20)
+def _code_of(text: str) -> str:
+    return _coded(_folded(text))
+
+
 def _folded(text: str) -> bytes:
     return natural_key(fold(text))[:_CUT].encode()
 
@@ -210,3 +218,6 @@ def _in_order(number: float) -> bytes:
 
 def _coded(value: bytes) -> str:
     return value.hex().translate(_TO_LETTERS) + _END
+
+
+_TRUE = _coded(b"true")

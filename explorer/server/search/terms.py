@@ -29,15 +29,15 @@ where whole values are not, which makes this many times faster than looking thro
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
 
 import msgspec
 import tantivy
 
-from explorer.server.cache import cached_short
 from explorer.server.search.analysis import (
     CUT,
     GAP,
@@ -64,7 +64,6 @@ __all__ = [
     "all_but",
     "at_least",
     "both",
-    "document_in",
     "either",
     "is_short",
     "is_term",
@@ -402,6 +401,11 @@ def _places(how: How, text: str) -> list[_Place]:
 # Raise it when what is kept changes: an index of another format is made anew.
 FORMAT = 13
 MAX_START = 3
+_STARTS = range(1, MAX_START + 1)
+_NUMBERS = frozenset({"number", "date"})
+# So many values of fields are kept with what was made of them, none longer.
+_MOST_KEPT = 32_768
+_LONGEST_KEPT = 128
 MAX_NAME_START = 16
 
 # What front ends offer to sort by, and scrolls go on by. An empty column costs about as much time
@@ -427,7 +431,7 @@ class Terms:
         # An index for nothing but to read ranges of keys with.
         self._ranges = self._index(None, keys_are_terms=True)
         # Names of columns, tags, owners: the same in many documents.
-        self._kept = cached_short(32 << 20)(self._made)
+        self._kept = lru_cache(maxsize=_MOST_KEPT)(self._made)
 
     def open(self, path: str | None) -> tantivy.Index:
         """The index at a path, made if there is none; in memory without a path."""
@@ -493,7 +497,30 @@ class Terms:
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
         names = self._kept_names(document)
-        found, lines = self._forms(values, names)
+        found: list[str] = []
+        lines: list[str] = []
+        numbers: dict[str, list[str]] = {}
+        sorts: dict[str, str] = {}
+        columns: dict[str, str] = {}
+        for name in dict.fromkeys((*names, *VIRTUAL)):
+            trait = self._vocabulary.trait(name)
+            if trait.mixed or trait.nature in _NUMBERS:
+                numbers[_column_of(name)] = _number_codes(trait, values[name])
+            if name == "name":
+                # Asked for and sorted by through all that the entity is called.
+                continue
+            if code := sort_code(trait, document):
+                if column := self._sorts.get(name):
+                    columns[column] = code
+                else:
+                    sorts[_column_of(name)] = code
+            for value in values[name]:
+                # Prose seldom comes twice.
+                is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
+                terms, line = (self._kept if is_kept else self._made)(value, name)
+                found += terms
+                if line:
+                    lines.append(line)
         kept: dict[str, Any] = {
             "urn": document.urn,
             "order": analysed.key,
@@ -511,18 +538,10 @@ class Terms:
             kept["under"] = above
             kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         self._add_words(kept, analysed.lines)
+        kept |= columns
         kept["used"] = document.usage
-        kept["numbers"] = numbers = {}
-        kept["sorts"] = sorts = {}
-        for name in dict.fromkeys((*names, *VIRTUAL)):
-            trait = self._vocabulary.trait(name)
-            if codes := _number_codes(trait, values[name]):
-                numbers[_column_of(name)] = codes
-            if name != "name" and (code := sort_code(trait, document)):
-                if column := self._sorts.get(name):
-                    kept[column] = code
-                else:
-                    sorts[_column_of(name)] = code
+        kept["numbers"] = {name: codes for name, codes in numbers.items() if codes}
+        kept["sorts"] = sorts
         return tantivy.Document.from_dict(kept, self.schema)
 
     def kept(self, document: Document) -> Document:
@@ -549,25 +568,6 @@ class Terms:
             if values and (name not in derived or True in values) and name not in VIRTUAL
         ]
         return [*names, *(name for name in VIRTUAL if values_of(document, name))]
-
-    def _forms(
-        self, values: Mapping[str, tuple[Scalar, ...]], names: list[str]
-    ) -> tuple[list[str], list[str]]:
-        """The terms of `is`, and the lines of `pieces`."""
-        found: list[str] = []
-        lines: list[str] = []
-        for name in names:
-            if name == "name":
-                # Asked for through all that the entity is called.
-                continue
-            # Prose seldom comes twice.
-            make = self._made if self._vocabulary.trait(name).prose else self._kept
-            for value in values[name]:
-                terms, line = (make if isinstance(value, str) else self._made)(value, name)
-                found += terms
-                if line:
-                    lines.append(line)
-        return found, lines
 
     def _made(self, value: Scalar, name: str) -> tuple[list[str], str]:
         trait = self._vocabulary.trait(name)
@@ -607,7 +607,7 @@ class Terms:
             new = {*line.split()} - seen
             if not new:
                 continue
-            starts = {word[:end] for end in range(1, MAX_START + 1) for word in new}
+            starts = {word[:end] for word in new for end in _STARTS}
             if name:
                 kept[f"{name}.words"] = " ".join(new)
                 kept[f"{name}.starts"] = " ".join(starts - begun if name == "weak" else starts)
@@ -619,14 +619,12 @@ class Terms:
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
     if trait.mixed:
         numbers = [as_number(one[: trait.cut]) for v in values for one in forms(trait, v)]
-    elif trait.nature in ("number", "date"):
-        numbers = [value if isinstance(value, float) else None for value in values]
     else:
-        return []
+        numbers = [value if isinstance(value, float) else None for value in values]
     return [number_code(number) for number in numbers if number is not None]
 
 
-@cached_short(1 << 20)
+@lru_cache(maxsize=1_024)
 def _column_of(field: str) -> str:
     """A field as a key of a JSON field: in hexadecimal, for a dot in it would mean a step."""
     return field.encode().hex()
@@ -639,11 +637,10 @@ def is_term(field: str, form: str) -> str:
 
 def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
     """The document kept at an address; about 0.05 ms."""
-    return document_in(searcher.doc(address))
+    return _document(searcher.doc(address))
 
 
-def document_in(entry: tantivy.Document) -> Document:
-    """The document kept in an entry of the index. Raises `EngineFailed` where it is damaged."""
+def _document(entry: tantivy.Document) -> Document:
     stored = entry.get_first("document")
     if not isinstance(stored, bytes):
         raise EngineFailed("an entry has no document")
