@@ -333,18 +333,19 @@ class MemoryIndex:
         return self._searcher
 
 
-# A commit to disk comes once nothing has changed for a while. A bulk load makes one in so many
-# documents or seconds: each costs as much as indexing some hundred documents, and each makes a
-# segment that is merged with others later.
+# Few changes are committed to disk soon, for those in memory are dearer the more they are. A bulk
+# load makes a commit in so many documents or seconds, or once it is over: each costs as much as
+# indexing some hundred documents, and makes a segment that is merged with others later.
+_FEW = 50
 _DRAIN_DOCUMENTS = 2_000
-_DRAIN_QUIET_SECONDS = 1.0
-_DRAIN_SECONDS = 10.0
+_DRAIN_FEW_SECONDS = 1.0
+_DRAIN_MANY_SECONDS = 10.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
 _MEMORY_HEAP_BYTES = 15_000_000
 # More than so many are not added to an index in memory at once.
-_MOST_MISSING = 50
+_MOST_MISSING = 200
 # So long after a search changes are indexed in memory before the next one asks for it.
 _SEARCHED_SECONDS = 5.0
 _numbers = count(1)
@@ -368,7 +369,7 @@ class IndexSnapshot:
 
 
 class _Change(NamedTuple):
-    """What the index is to hold of a URN. The entry of a document is made again where it is None."""
+    """What the index is to hold of a URN; an entry that is None is made again of the document."""
 
     urn: str
     document: Document | None = None
@@ -669,7 +670,11 @@ class Layers:
     def _due_in_seconds(self) -> float | None:
         if self._waiting_since is None:
             return None
-        due_at = min(self._changed_at + _DRAIN_QUIET_SECONDS, self._waiting_since + _DRAIN_SECONDS)
-        if len(self._pending) >= _DRAIN_DOCUMENTS:
+        if len(self._pending) <= _FEW:
+            due_at = self._waiting_since + _DRAIN_FEW_SECONDS
+        elif len(self._pending) < _DRAIN_DOCUMENTS:
+            quiet_at = self._changed_at + _DRAIN_FEW_SECONDS
+            due_at = min(quiet_at, self._waiting_since + _DRAIN_MANY_SECONDS)
+        else:
             due_at = self._waiting_since
         return max(due_at, self._retry_at) - time.monotonic()

@@ -283,3 +283,32 @@ def test_what_cannot_be_written_is_found_all_the_same(
     again = SearchIndex(place, registry)
     assert again.committed_offset == 0
     again.close()
+
+
+def test_the_first_search_after_a_bulk_load_finds_all_of_it(
+    tmp_path: Path, registry: Registry, dataset: Make, names: Names
+) -> None:
+    """More than goes into an index in memory at once: it is on disk once it was found."""
+    index = SearchIndex(tmp_path, registry)
+    loaded = [dataset(f"t{at:03}") for at in range(301)]
+    index.apply(301, loaded)
+    assert len(names(index, "*", count=1_000)) == len(loaded)
+    assert index.committed_offset == 301
+    index.apply(302, [dataset("later")], [loaded[0].urn])
+    assert names(index, "later") == ["later"]
+    assert names(index, "t000") == []
+    index.close()
+
+
+def test_a_bulk_load_is_found_where_the_index_cannot_be_written(
+    tmp_path: Path, registry: Registry, dataset: Make, names: Names
+) -> None:
+    place = tmp_path / "index"
+    index = SearchIndex(place, registry)
+    index.apply(1, [dataset("first")])
+    index.flush()
+    shutil.rmtree(place)
+    index.apply(2, [dataset(f"t{at:03}") for at in range(301)])
+    assert len(names(index, "*", count=1_000)) == 302
+    assert index.committed_offset == 1
+    index.close()
