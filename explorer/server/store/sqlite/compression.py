@@ -55,7 +55,7 @@ _DICTIONARY = (
 
 
 def compress(value: bytes) -> bytes:
-    """Return a value as it is to be kept: a schema of 15 columns, 3.7 kB, becomes 0.7 kB."""
+    """Return a value as it is to be kept: a schema of 15 columns, 2.3 kB, becomes 0.5 kB."""
     if len(value) < _LEAST_BYTES:
         return value
     pressing = zlib.compressobj(*_WRITTEN, zdict=_DICTIONARY)

@@ -40,3 +40,24 @@ def test_a_damaged_value_is_no_json_and_raises_nothing() -> None:
         found = expand(damaged)
         assert found != SCHEMA
     assert expand(kept[:-3]) == kept[:-3]
+
+
+def test_the_lineage_of_a_table_takes_less_than_half() -> None:
+    upstreams = [
+        {
+            "auditStamp": {"time": 1_700_000_000_000, "actor": "urn:li:corpuser:ingestion"},
+            "dataset": f"urn:li:dataset:(urn:li:dataPlatform:hive,sales.orders_{at},PROD)",
+            "type": "TRANSFORMED",
+        }
+        for at in range(2)
+    ]
+    value = orjson.dumps({"upstreams": upstreams})
+    kept = compress(value)
+    assert len(kept) < len(value) / 2
+    assert expand(kept) == value
+
+
+def test_a_value_with_many_columns_comes_back_byte_for_byte() -> None:
+    columns = [{"fieldPath": f"column_{at * at}", **COLUMN} for at in range(3_000)]
+    value = orjson.dumps({"fields": columns, "again": columns[:500]})
+    assert expand(compress(value)) == value
