@@ -43,6 +43,7 @@ class Level:
 
 DATABASE: Final = Level("database", "Database")
 SCHEMA: Final = Level("schema", "Schema")
+BUCKET: Final = Level("bucket_name", "Bucket")
 FOLDER: Final = Level("folder_abs_path", "Folder")
 
 
@@ -180,7 +181,7 @@ class DatasetWriter:
     def _key(self, path: Sequence[str]) -> dict[str, str]:
         instance = self.options.instance or self.options.env
         names = dict(zip((level.key for level in self.levels), path, strict=False))
-        if len(path) > len(self.levels):
+        if self.levels[-1] is FOLDER and len(path) >= len(self.levels):
             # Folders are as deep as they are.
             names[self.levels[-1].key] = self.delimiter.join(path)
         return {"platform": self.platform, "instance": instance, **names}

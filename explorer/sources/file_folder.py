@@ -1,19 +1,28 @@
-"""A folder of Parquet, CSV and JSON lines files, or one such file, described by DuckDB.
+"""A folder of Parquet, CSV and JSON lines files, or one such file, described by DuckDB; and the
+Delta and Iceberg tables in it, described by themselves. It may lie in a bucket.
 
 Of Parquet files the footers are read, of the others the first rows, from which the types of their
 columns follow.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from explorer.errors import InvalidInput
-from explorer.sources.datasets import FOLDER, DatasetWriter
+from explorer.errors import CatalogError, InvalidInput
+from explorer.sources.datasets import BUCKET, FOLDER, DatasetWriter
 from explorer.sources.duckdb_file import columns_of, import_duckdb, sample_rows
+from explorer.sources.lake_tables import (
+    METADATA,
+    METADATA_HINT,
+    LakeFormat,
+    describe_delta,
+    describe_iceberg,
+    lake_format,
+    newest_metadata,
+)
 from explorer.sources.profile import Profiler, Sample, interrupted_after
 from explorer.sources.source import (
     ColumnDefinition,
@@ -23,6 +32,7 @@ from explorer.sources.source import (
     SourceOptions,
     TableDefinition,
 )
+from explorer.sources.storage import Bucket, LocalFiles, Storage, StoredFile
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,7 +56,7 @@ _PART: Final = re.compile(
     r"(?:part|data|chunk|batch)[-_.]?\d[\w.-]*|\d+(?:[-_.]\d+)*|[0-9a-f]{8}-[0-9a-f-]{20,}[\w.-]*",
     re.IGNORECASE,
 )
-_READERS: Final[dict[Format, str]] = {
+_READERS: Final[dict[Format | LakeFormat, str]] = {
     "parquet": "read_parquet($1, hive_partitioning = $2, union_by_name = true)",
     "csv": "read_csv($1, hive_partitioning = $2, union_by_name = true)",
     "json lines": (
@@ -63,9 +73,9 @@ _GLOB: Final = re.compile(r"[*?\[]")
 _MOST_SNIFFED: Final = 20
 
 
-def file_format(path: Path) -> Format | None:
+def file_format(name: str) -> Format | None:
     """Return what a file holds by its ending, also of one that is compressed; None for others."""
-    suffixes = [one.lower() for one in path.suffixes[-2:]]
+    suffixes = [one.lower() for one in PurePosixPath(name).suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
         found = _FORMATS.get(suffixes[-1]) if suffixes else None
@@ -75,11 +85,12 @@ def file_format(path: Path) -> Format | None:
 
 @dataclass(slots=True)
 class _Table:
-    """Files that are one table: its path, its files, and the keys of its partitions in order."""
+    """Files that are one table: its path, its files with their sizes, and the keys of its
+    partitions in order. Of a Delta table the file is its folder, of Iceberg's the metadata."""
 
     path: tuple[str, ...]
-    format: Format
-    files: list[Path]
+    format: Format | LakeFormat
+    files: dict[str, int]
     keys: tuple[str, ...] = ()
     is_folder: bool = False
 
@@ -87,46 +98,68 @@ class _Table:
 @dataclass(frozen=True, slots=True)
 class FileFolder:
     """A source of the tables in a folder. Folders `key=value` are partitions of the table in the
-    folder above; files that are named as parts are one table; any other file is one of its own."""
+    folder above; files that are named as parts are one table; a folder with the log of a Delta
+    table or the metadata of an Iceberg table is that; any other file is one of its own.
 
-    path: Path
+    `path` is that of a folder, of a file, or of a file of Iceberg's metadata, in the storage.
+    """
+
+    storage: Storage
+    path: str
     options: SourceOptions
-    kind: str = "file"
+
+    @classmethod
+    def of(cls, path: Path, options: SourceOptions) -> "FileFolder":
+        """Return the source at a path of this machine."""
+        return cls(LocalFiles(), path.resolve().as_posix(), options)
+
+    @classmethod
+    def in_bucket(cls, location: str, options: SourceOptions) -> "FileFolder":
+        """Return the source at the address of a bucket, or of a folder or file in it. Raises
+        `InvalidInput` and `MissingExtra` as `Bucket.parse` does."""
+        bucket, path = Bucket.parse(location)
+        return cls(bucket, path, options)
+
+    @property
+    def kind(self) -> str:
+        """The platform, as DataHub calls it: `file`, `s3`, `gcs` or `abs`."""
+        return self.storage.platform
 
     @property
     def location(self) -> str:
         """The folder or file."""
-        return str(self.path.resolve())
+        return self.storage.address(self.path)
 
     @property
     def default_name(self) -> str:
         """The folder's name, of a file its name without ending."""
-        path = self.path.resolve()
-        return path.name if path.is_dir() else path.name.partition(".")[0]
+        if METADATA.fullmatch(self._name):
+            return _iceberg_folder(self.path).rpartition("/")[2]
+        return self._name.partition(".")[0] if file_format(self._name) else self._name
+
+    @property
+    def _name(self) -> str:
+        return self.path.rpartition("/")[2]
 
     def read(self, progress: Progress) -> Inventory:
-        """Return the tables with their columns, sizes, and of Parquet the number of rows.
+        """Return the tables with their columns, sizes, and where it is known the number of rows.
 
-        Raises `InvalidInput` where the folder is gone. A file that cannot be read is among the
-        skipped parts.
+        Raises `InvalidInput` where the folder is gone, `Unreachable` where a bucket does not
+        answer. A file that cannot be read is among the skipped parts.
         """
         duckdb = import_duckdb("reading files")
-        root = self.path.resolve()
-        writer = DatasetWriter("file", self.options, (FOLDER,), "/")
-        if root.is_file():
-            found_format = file_format(root)
-            if found_format is None:
-                raise InvalidInput(f"{root} is neither Parquet, CSV nor JSON lines")
-            tables = [_Table((root.name,), found_format, [root])]
-        elif root.is_dir():
-            tables = _Finder(root, writer).find()
-        else:
-            raise InvalidInput(f"there is no {self.path}")
+        is_bucket = isinstance(self.storage, Bucket)
+        levels = (BUCKET, FOLDER) if is_bucket else (FOLDER,)
+        writer = DatasetWriter(self.storage.platform, self.options, levels, "/")
+        tables = self._tables(writer)
         profiler = Profiler(self.options, writer.inventory)
-        with duckdb.connect(":memory:") as connection:
+        with self.storage.connect() as connection:
             for done, table in enumerate(tables):
                 progress("files", done, len(tables))
                 try:
+                    if table.format in ("delta", "iceberg"):
+                        writer.add(self._lake_table(table, writer.inventory))
+                        continue
                     described = _described(connection, table)
                     try:
                         with interrupted_after(connection.interrupt):
@@ -137,82 +170,129 @@ class FileFolder:
                         skipped = SkippedPart("/".join(table.path), reason)
                         writer.inventory.skipped.append(skipped)
                     writer.add(described)
-                except (duckdb.Error, OSError, RuntimeError) as error:
+                except (duckdb.Error, CatalogError, OSError, RuntimeError) as error:
                     reason = _reason(error)
                     name = writer.dataset(table.path).name
                     writer.inventory.skipped.append(SkippedPart("/".join(table.path), reason, name))
         progress("files", len(tables), len(tables))
         return writer.inventory
 
+    def _tables(self, writer: DatasetWriter) -> list[_Table]:
+        """Return what is at the path, and is not read yet."""
+        size: int | None = None
+        if isinstance(self.storage, Bucket):
+            size = self.storage.size(self.path)
+            path = tuple(self.path.split("/"))
+        elif Path(self.path).is_dir():
+            path = (self._name,)
+        elif Path(self.path).is_file():
+            path, size = (self._name,), Path(self.path).stat().st_size
+        else:
+            raise InvalidInput(f"there is no {self.path}")
+        if size is None:
+            return _Finder(self.storage, writer).find(self.path, path)
+        if METADATA.fullmatch(self._name):
+            folder = _iceberg_folder(self.path)
+            table = tuple(folder.split("/")) if len(path) > 1 else (folder.rpartition("/")[2],)
+            return [_Table(table, "iceberg", {self.path: size})]
+        found = file_format(self._name)
+        if found is None:
+            raise InvalidInput(f"{self.location} is neither Parquet, CSV nor JSON lines")
+        return [_Table(path, found, {self.storage.address(self.path): size})]
+
+    def _lake_table(self, table: _Table, inventory: Inventory) -> TableDefinition:
+        (place,) = table.files
+        if table.format == "delta":
+            return describe_delta(self.storage, place, table.path, self.options)
+        found, reason = describe_iceberg(self.storage, place, table.path, self.options)
+        if reason is not None:
+            inventory.skipped.append(SkippedPart("/".join(table.path), reason))
+        return found
+
+
+def _iceberg_folder(metadata: str) -> str:
+    """Return the folder of the table that a file of metadata is of: the one above its own."""
+    return metadata.rpartition("/")[0].rpartition("/")[0]
+
 
 @dataclass(slots=True)
 class _Finder:
     """Finds the tables below a folder, by name."""
 
-    root: Path
+    storage: Storage
     writer: DatasetWriter
     tables: list[_Table] = field(default_factory=list)
 
-    def find(self) -> list[_Table]:
-        self._look(self.root, (self.root.name,))
+    def find(self, folder: str, path: tuple[str, ...]) -> list[_Table]:
+        self._look(folder, path, is_root=True)
         return sorted(self.tables, key=lambda one: one.path)
 
-    def _look(self, folder: Path, path: tuple[str, ...]) -> None:
+    def _look(self, folder: str, path: tuple[str, ...], *, is_root: bool = False) -> None:
         try:
-            entries = sorted(os.scandir(folder), key=lambda one: one.name)
+            self._look_into(folder, path, is_root=is_root)
         except OSError as error:
-            prefix = self.writer.prefix(path)
-            self._skip(path, f"cannot be read: {error.strerror}", prefix)
-            return
-        names = {one.name for one in entries}
-        if "_delta_log" in names:
-            self._skip(path, "it is a Delta table, which is not read")
-            return
-        if "metadata" in names and any((folder / "metadata").glob("*.metadata.json")):
-            self._skip(path, "it is an Iceberg table, which is not read")
-            return
+            reason = f"cannot be read: {error.strerror or ' '.join(str(error).split())}"
+            self._skip(path, reason, self.writer.dataset(path).name)
+
+    def _look_into(self, folder: str, path: tuple[str, ...], *, is_root: bool) -> None:
+        entries = self.storage.list(folder)
+        names = [one.name for one in entries]
+        metadata = f"{folder}/metadata"
+        match lake_format(names, lambda: [one.name for one in self.storage.list(metadata)]):
+            case "delta":
+                self.tables.append(_Table(path, "delta", {folder: 0}, is_folder=True))
+                return
+            case "iceberg":
+                found = [one.name for one in self.storage.list(metadata)]
+                hint = None
+                if METADATA_HINT in found:
+                    hint = self.storage.read(f"{metadata}/{METADATA_HINT}").decode(errors="replace")
+                file = f"{metadata}/{newest_metadata(found, hint)}"
+                self.tables.append(_Table(path, "iceberg", {file: 0}, is_folder=True))
+                return
         shown = [one for one in entries if not one.name.startswith((".", "_"))]
-        folders = [one.name for one in shown if one.is_dir(follow_symlinks=False)]
-        files = [folder / one.name for one in shown if one.is_file()]
+        folders = [one.name for one in shown if one.is_folder]
         if any(_PARTITION.fullmatch(name) for name in folders):
             self._add_partitioned(folder, path)
             return
-        data = [one for one in files if file_format(one)]
-        formats = {file_format(one) for one in data}
-        are_parts = len(data) > 1 and len(formats) == 1 and not folders and len(path) > 1
+        data = [one for one in shown if not one.is_folder and file_format(one.name)]
+        formats = {file_format(one.name) for one in data}
+        are_parts = len(data) > 1 and len(formats) == 1 and not folders and not is_root
         if are_parts and all(_PART.fullmatch(one.name.partition(".")[0]) for one in data):
-            self._add(path, data, is_folder=True)
+            self._add(path, folder, data, is_folder=True)
         else:
             for one in data:
-                self._add((*path, one.name), [one])
+                self._add((*path, one.name), folder, [one])
         for name in folders:
-            self._look(folder / name, (*path, name))
+            self._look(f"{folder}/{name}", (*path, name))
 
-    def _add_partitioned(self, folder: Path, path: tuple[str, ...]) -> None:
-        files, keys = [], dict[str, None]()
-        for directory, folders, names in os.walk(folder):
-            folders[:] = sorted(one for one in folders if not one.startswith((".", "_")))
-            for part in Path(directory).relative_to(folder).parts:
-                if found := _PARTITION.fullmatch(part):
-                    keys[found[1]] = None
-            below = (Path(directory, name) for name in sorted(names) if name[0] not in "._")
-            files += [one for one in below if file_format(one)]
-        self._add(path, files, tuple(keys), is_folder=True)
+    def _add_partitioned(self, folder: str, path: tuple[str, ...]) -> None:
+        files, keys = list[StoredFile](), dict[str, None]()
+        for one in self.storage.walk(folder):
+            *folders, name = one.name.split("/")
+            if name.startswith((".", "_")) or any(part.startswith((".", "_")) for part in folders):
+                continue
+            keys |= {found[1]: None for part in folders if (found := _PARTITION.fullmatch(part))}
+            if file_format(name):
+                files.append(one)
+        self._add(path, folder, files, tuple(keys), is_folder=True)
 
     def _add(
         self,
         path: tuple[str, ...],
-        files: list[Path],
+        folder: str,
+        files: Sequence[StoredFile],
         keys: tuple[str, ...] = (),
         *,
         is_folder: bool = False,
     ) -> None:
-        formats = {found for one in files if (found := file_format(one))}
+        formats = {found for one in files if (found := file_format(one.name))}
         if len(formats) != 1:
             reason = f"its files are {' and '.join(sorted(formats))}" if formats else "it is empty"
             self._skip(path, reason, self.writer.dataset(path).name)
             return
-        self.tables.append(_Table(path, formats.pop(), files, keys, is_folder))
+        sizes = {self.storage.address(f"{folder}/{one.name}"): one.size for one in files}
+        self.tables.append(_Table(path, formats.pop(), sizes, keys, is_folder))
 
     def _skip(self, path: tuple[str, ...], reason: str, prefix: str | None = None) -> None:
         self.writer.inventory.skipped.append(SkippedPart("/".join(path), reason, prefix))
@@ -228,35 +308,37 @@ def _reason(error: Exception) -> str:
 
 
 def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | None) -> Sample:
-    files: list[Any] = [[str(one) for one in table.files], bool(table.keys)]
+    files: list[Any] = [list(table.files), bool(table.keys)]
     relation = _READERS[table.format]
     return lambda names: sample_rows(connection, relation, names, row_count, files)
 
 
 def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
-    odd = next((one for one in table.files if _GLOB.search(str(one))), None)
+    odd = next((one for one in table.files if _GLOB.search(one)), None)
     if odd is not None:
-        raise OSError(f"its name has one of * ? [, which stand for other letters: {odd.name}")
-    if not any(one.stat().st_size for one in table.files):
+        raise OSError(
+            f"its name has one of * ? [, which stand for other letters: {odd.rpartition('/')[2]}"
+        )
+    if not any(table.files.values()):
         raise OSError("it is empty")
     is_parquet = table.format == "parquet"
-    read = table.files if is_parquet else table.files[:_MOST_SNIFFED]
+    files = list(table.files)
     described = _rows(
         connection,
         f"describe select * from {_READERS[table.format]}",
-        [[str(one) for one in read], bool(table.keys)],
+        [files if is_parquet else files[:_MOST_SNIFFED], bool(table.keys)],
     )
     properties: dict[str, str] = {"format": table.format}
     if table.is_folder:
-        properties["files"] = str(len(table.files))
+        properties["files"] = str(len(files))
     if table.keys:
         properties["partitioned_by"] = ", ".join(table.keys)
     return TableDefinition(
         table.path,
         "Table" if table.is_folder else "File",
         list(_columns(described, table.keys)),
-        row_count=_row_count(connection, table.files) if is_parquet else None,
-        size_bytes=sum(one.stat().st_size for one in table.files),
+        row_count=_row_count(connection, files) if is_parquet else None,
+        size_bytes=sum(table.files.values()),
         properties=properties,
     )
 
@@ -272,9 +354,9 @@ def _columns(described: Iterable[Sequence[Any]], keys: Sequence[str]) -> Iterato
             yield from columns_of(name, duckdb.sqltype(kind))
 
 
-def _row_count(connection: "DuckDBPyConnection", files: Sequence[Path]) -> int:
+def _row_count(connection: "DuckDBPyConnection", files: Sequence[str]) -> int:
     query = "select sum(num_rows) from parquet_file_metadata($1)"
-    return int(_rows(connection, query, [[str(one) for one in files]])[0][0])
+    return int(_rows(connection, query, [files])[0][0])
 
 
 def _rows(connection: "DuckDBPyConnection", query: str, values: list[Any]) -> list[Any]:

@@ -200,6 +200,10 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
         if not path:
             raise InvalidInput(f"{location} names no file; a database in memory cannot be added")
         return open_source(path, options)
+    if scheme.lower() in ("s3", "gs", "az"):
+        from explorer.sources.file_folder import FileFolder
+
+        return FileFolder.in_bucket(location, options)
     from explorer.sources.database import Database
 
     return Database(location, options, password)
@@ -215,7 +219,7 @@ def _open_folder(path: Path, options: SourceOptions) -> Source:
             return DbtArtifacts(folder, options)
     from explorer.sources.file_folder import FileFolder
 
-    return FileFolder(path, options)
+    return FileFolder.of(path, options)
 
 
 def _open_file(path: Path, options: SourceOptions) -> Source:
@@ -233,12 +237,13 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
     if not start:
         raise InvalidInput(f"{path} is empty")
     from explorer.sources.file_folder import FileFolder, file_format
+    from explorer.sources.lake_tables import METADATA
 
-    if file_format(path):
-        return FileFolder(path, options)
+    if file_format(path.name) or METADATA.fullmatch(path.name):
+        return FileFolder.of(path, options)
     if path.suffix.lower() == ".sql":
         raise InvalidInput(f"{path} has SQL: give its --dialect, such as snowflake or postgres")
     raise InvalidInput(
         f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
-        "JSON lines"
+        "JSON lines, and the metadata.json of an Iceberg table"
     )

@@ -29,6 +29,7 @@ __all__ = [
 _ORDER: Final = (
     "database",
     "schema",
+    "bucket",
     "folder",
     "table",
     "view",

@@ -1,5 +1,5 @@
-"""The environments of DataHub's releases and tools, and of tools that send events of OpenLineage,
-each installed once for this user.
+"""The environments of DataHub's releases and tools, of tools that send events of OpenLineage, and
+of a server that speaks S3, each installed once for this user.
 
 `python -m tests.datahub.environments` installs all of them ahead of the tests; nothing but the
 standard library and a pip that knows `--python` is needed. With uv it takes a tenth of the time.
@@ -23,6 +23,7 @@ AGENTS = (
 )
 # dbt 2 is no Python package.
 DBT = ("openlineage-dbt==1.54.0", "dbt-core<1.11", "dbt-duckdb<2")
+S3 = ("moto[server]>=5.2",)
 AIRFLOW = ("apache-airflow==2.10.5", "apache-airflow-providers-openlineage==2.8.0")
 
 
@@ -50,6 +51,11 @@ def install_dbt() -> Path:
 def install_airflow() -> Path:
     """Where the programs of Airflow, with its provider for OpenLineage, are."""
     return _install("openlineage-airflow", *AIRFLOW)
+
+
+def install_s3() -> Path:
+    """Where the program of a server that speaks S3, moto's, is."""
+    return _install("s3", *S3)
 
 
 def _install(name: str, *packages: str) -> Path:
@@ -82,3 +88,4 @@ if __name__ == "__main__":
     install_agents()
     install_dbt()
     install_airflow()
+    install_s3()

@@ -35,6 +35,7 @@ Examples
   catalog add postgresql+psycopg://ana@warehouse/shop --schema 'sales*'
   catalog add 'postgresql+psycopg://ana:${SHOP_PASSWORD}@warehouse/shop'
   catalog add ./lake
+  catalog add s3://bucket/lake
   catalog add ./dbt_project
   catalog add ./load.sql --dialect snowflake
   catalog add ./query_history.csv --dialect snowflake
@@ -45,7 +46,9 @@ What is read
   databases       the same by the address, as SQLAlchemy writes it; the driver
                   is yours to install
   folders, files  Parquet, CSV, JSON lines: their columns and sizes; folders
-                  key=value are the partitions of one table
+                  key=value are the partitions of one table; Delta and Iceberg
+                  tables by their own log, and a metadata.json of Iceberg
+  buckets         the same at s3://, gs:// and az://
   dbt projects    target/manifest.json, and catalog.json, run_results.json and
                   sources.json where dbt has written them: models, sources,
                   seeds, snapshots, their tests with the last result; meta.owner
@@ -65,7 +68,9 @@ up to 256 MB are counted.
 With --stats up to 50,000 rows of each table are read, for the share of nulls
 and of different values, and for smallest, largest and frequent values, mean,
 quantiles and histograms. Of columns that look personal, by name or by their
-values, no values are kept, unless --values allows it.
+values, no values are kept, unless --values allows it. Of Delta and Iceberg
+tables no rows are read: what their log says of nulls is always told, and with
+--stats the smallest and largest values.
 
 \b
 What is written
@@ -78,7 +83,9 @@ What is written
 Passwords
   Never kept. A password is taken from ${NAME} in the address, from
   CATALOG_SOURCE_PASSWORD, or from where the driver looks (PGPASSWORD, .pgpass);
-  else a terminal is asked.
+  else a terminal is asked. The keys to a bucket are those of the environment
+  (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY)
+  or of the provider's own files; AWS_ENDPOINT_URL names another server of S3.
 
 \b
 Exit codes

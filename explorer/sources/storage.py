@@ -1,0 +1,260 @@
+"""Where files lie: a folder of this machine, or a bucket of S3, of Google or of Azure.
+
+A bucket is reached through pyarrow, which takes keys from the environment, from the files of the
+provider's own tools, or from the machine's role; none is taken from an address, and none is kept.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from explorer.errors import InvalidInput, MissingExtra, Unreachable
+from explorer.sources.duckdb_file import import_duckdb
+from explorer.sources.source import redacted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["BUCKET", "Bucket", "LocalFiles", "Storage", "StoredFile"]
+
+BUCKET: Final = re.compile(r"(s3|gs|az)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
+"""The address of a bucket, or of a folder or file in one."""
+
+# By scheme DataHub's platform, and where keys are looked for.
+_PLATFORMS: Final = {
+    "s3": ("s3", "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or AWS_PROFILE"),
+    "gs": ("gcs", "GOOGLE_APPLICATION_CREDENTIALS"),
+    "az": ("abs", "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"),
+}
+_SECONDS: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file or a folder: its name, below the folder that was listed, and its bytes. A folder that
+    is reached through a link counts as neither, so that no circle is walked."""
+
+    name: str
+    is_folder: bool = False
+    size: int = 0
+
+
+class Storage(Protocol):
+    """Lists and reads files. Paths have `/` between their parts. Each method raises `OSError` where
+    something cannot be read."""
+
+    @property
+    def platform(self) -> str:
+        """DataHub's name of the platform."""
+
+    def list(self, folder: str) -> list[StoredFile]:
+        """Return what is in a folder, by name."""
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files below a folder by name, each with its path from there."""
+
+    def read(self, path: str) -> bytes:
+        """Return what a file holds."""
+
+    def address(self, path: str) -> str:
+        """Return the path as DuckDB and other libraries take it."""
+
+    def connect(self) -> "DuckDBPyConnection":
+        """Return a connection to DuckDB in memory that reads these files."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFiles:
+    """The files of this machine."""
+
+    platform: str = "file"
+
+    def list(self, folder: str) -> list[StoredFile]:
+        """Return what is in a folder, by name."""
+        found = []
+        for one in os.scandir(folder):
+            if one.is_dir(follow_symlinks=False):
+                found.append(StoredFile(one.name, is_folder=True))
+            elif one.is_file():
+                found.append(StoredFile(one.name, size=one.stat().st_size))
+        return sorted(found, key=lambda one: one.name)
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files below a folder by name, each with its path from there."""
+        for directory, folders, names in os.walk(folder):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(directory, name)
+                if path.is_file():
+                    below = path.relative_to(folder).as_posix()
+                    yield StoredFile(below, size=path.stat().st_size)
+
+    def read(self, path: str) -> bytes:
+        """Return what a file holds."""
+        return Path(path).read_bytes()
+
+    def address(self, path: str) -> str:
+        """Return the path as it is."""
+        return path
+
+    def connect(self) -> "DuckDBPyConnection":
+        """Return a connection to DuckDB in memory."""
+        connection: DuckDBPyConnection = import_duckdb("reading files").connect(":memory:")
+        return connection
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket; a path begins with its name. `scheme` is `s3`, `gs` or `az`."""
+
+    scheme: str
+    name: str
+    _files: list[Any] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, location: str) -> "tuple[Bucket, str]":
+        """Return the bucket at an address, and the path of what is meant there. Raises
+        `InvalidInput` where the address has keys in it, and `MissingExtra` without pyarrow."""
+        found = BUCKET.fullmatch(location)
+        if found is None or "@" in found[2]:
+            scheme, names = location.partition("://")[0].lower(), ""
+            if scheme in _PLATFORMS:
+                names = f"; keys are taken from {_PLATFORMS[scheme][1]}"
+            raise InvalidInput(
+                f"the address of a bucket is written as {scheme}://bucket/folder, without keys and "
+                f"options{names}"
+            )
+        bucket = cls(found[1].lower(), found[2])
+        bucket._system()
+        return bucket, "/".join(filter(None, (found[2], *(found[3] or "").split("/"))))
+
+    @property
+    def platform(self) -> str:
+        """DataHub's name of the platform."""
+        return _PLATFORMS[self.scheme][0]
+
+    def list(self, folder: str) -> list[StoredFile]:
+        """Return what is in a folder, by name. One request for each thousand."""
+        return list(self._listed(folder, is_deep=False))
+
+    def walk(self, folder: str) -> Iterator[StoredFile]:
+        """Yield the files below a folder by name, each with its path from there."""
+        return (one for one in self._listed(folder, is_deep=True) if not one.is_folder)
+
+    def read(self, path: str) -> bytes:
+        """Return what a file holds."""
+        with self._system().open_input_file(path) as file:
+            return bytes(file.read())
+
+    def size(self, path: str) -> int | None:
+        """Return the bytes of a file, None of a folder.
+
+        Raises `InvalidInput` where neither is there, `Unreachable` where the provider does not
+        answer or refuses.
+        """
+        from pyarrow.fs import FileType
+
+        try:
+            (info,) = self._system().get_file_info([path])
+            if info.type == FileType.NotFound:
+                raise InvalidInput(f"there is no {self.scheme}://{path}")
+        except OSError as error:
+            raise self._failure(path, error) from error
+        return int(info.size) if info.type == FileType.File else None
+
+    def address(self, path: str) -> str:
+        """Return the path as an address."""
+        return f"{self.scheme}://{path}"
+
+    def connect(self) -> "DuckDBPyConnection":
+        """Return a connection to DuckDB in memory that reads this bucket."""
+        connection: DuckDBPyConnection = import_duckdb("reading files").connect(":memory:")
+        # DuckDB's own extension for buckets has to be downloaded by DuckDB; this has not.
+        connection.register_filesystem(_for_duckdb(self._system(), self.scheme))
+        return connection
+
+    def _listed(self, folder: str, *, is_deep: bool) -> Iterator[StoredFile]:
+        from pyarrow.fs import FileSelector, FileType
+
+        found = self._system().get_file_info(FileSelector(folder, recursive=is_deep))
+        for one in sorted(found, key=lambda one: str(one.path)):
+            name = str(one.path).removeprefix(folder).strip("/")
+            if one.type == FileType.Directory:
+                yield StoredFile(name, is_folder=True)
+            elif one.type == FileType.File:
+                yield StoredFile(name, size=int(one.size))
+
+    def _failure(self, path: str, error: OSError) -> Unreachable:
+        reason = redacted(" ".join(str(error).split()))
+        return Unreachable(
+            f"{self.address(path)} cannot be reached: {reason}. Check the bucket's name, and "
+            f"{_PLATFORMS[self.scheme][1]}"
+        )
+
+    def _system(self) -> Any:
+        if not self._files:
+            self._files.append(self._opened())
+        return self._files[0]
+
+    def _opened(self) -> Any:
+        try:
+            import fsspec  # noqa: F401 - DuckDB asks for it
+            from pyarrow import fs
+        except ModuleNotFoundError as error:
+            raise MissingExtra(f"reading buckets needs {error.name}", "lake") from None
+        if self.scheme == "s3":
+            return _amazon(fs, self.name)
+        if self.scheme == "gs":
+            return fs.GcsFileSystem()
+        return _azure(fs)
+
+
+def _amazon(fs: Any, bucket: str) -> Any:
+    environment = os.environ
+    endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    if not region and not endpoint:
+        # The bucket's own, which one need not know. Where it cannot be told the profile says it.
+        with suppress(OSError):
+            region = fs.resolve_s3_region(bucket)
+    scheme, mark, host = endpoint.rstrip("/").rpartition("://")
+    return fs.S3FileSystem(
+        region=region or None,
+        endpoint_override=host or None,
+        scheme=scheme if mark else "https",
+        connect_timeout=_SECONDS,
+        request_timeout=2 * _SECONDS,
+    )
+
+
+def _azure(fs: Any) -> Any:
+    environment = os.environ
+    account = environment.get("AZURE_STORAGE_ACCOUNT_NAME") or environment.get(
+        "AZURE_STORAGE_ACCOUNT"
+    )
+    if not account:
+        raise InvalidInput(
+            "az:// needs the name of the storage account: set AZURE_STORAGE_ACCOUNT_NAME, and "
+            "AZURE_STORAGE_ACCOUNT_KEY unless this machine is signed in"
+        )
+    key = environment.get("AZURE_STORAGE_ACCOUNT_KEY") or environment.get("AZURE_STORAGE_KEY")
+    return fs.AzureFileSystem(account_name=account, account_key=key or None)
+
+
+def _for_duckdb(system: Any, scheme: str) -> Any:
+    """Return a file system of pyarrow as DuckDB takes one, for addresses of a scheme."""
+    from fsspec.implementations.arrow import ArrowFSWrapper
+
+    class Wrapped(ArrowFSWrapper):  # type: ignore[misc]
+        protocol = scheme
+        cachable = False
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return path.removeprefix(f"{scheme}://").rstrip("/")
+
+    return Wrapped(system)
