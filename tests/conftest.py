@@ -1,6 +1,7 @@
 """What every test needs: one event loop, and nothing of the reader's own catalog."""
 
 import gc
+import importlib.util
 import os
 import shutil
 import signal
@@ -72,6 +73,24 @@ def stop_service(directory: Path) -> None:
     deadline = time.monotonic() + 60
     while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.02)
+
+
+@pytest.fixture
+def own_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A keyring that works, in the place of the machine's; gives the file it keeps things in."""
+    import keyring
+
+    monkeypatch.setenv("OWN_KEYRING", str(tmp_path / "keyring.json"))
+    place = Path(__file__).with_name("config") / "data" / "own_keyring.py"
+    spec = importlib.util.spec_from_file_location("own_keyring", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    before = keyring.get_keyring()
+    keyring.set_keyring(module.Keyring())
+    yield tmp_path / "keyring.json"
+    keyring.set_keyring(before)
 
 
 SampleAt: TypeAlias = Callable[[Path], AbstractContextManager[Path]]

@@ -44,25 +44,29 @@ _PATIENCE_SECONDS: Final = 60.0
 _logger = logging.getLogger("explorer.config")
 
 
-def read_from_keyring(account: str) -> str | None:
-    """Return the token kept for an account; nothing when none is.
+_WHAT: Final = ("tokens", _OTHERS)
+
+
+def read_from_keyring(account: str, words: tuple[str, str] = _WHAT) -> str | None:
+    """Return the token kept for an account; nothing when none is. `words` are what is kept, and
+    what to choose instead, as messages name them.
 
     Raises `MissingExtra` where the package keyring is not installed, `Misconfigured` when the
     keyring cannot be used or does not answer.
     """
-    keyring = _keyring()
-    return _asked(lambda: keyring.get_password(_SERVICE, account))
+    keyring = _keyring(words)
+    return _asked(lambda: keyring.get_password(_SERVICE, account), words)
 
 
-def keep_in_keyring(account: str, token: str) -> None:
+def keep_in_keyring(account: str, token: str, words: tuple[str, str] = _WHAT) -> None:
     """Keep a token for an account, in place of the one kept before; raises as reading does."""
-    keyring = _keyring()
-    _asked(lambda: keyring.set_password(_SERVICE, account, token))
+    keyring = _keyring(words)
+    _asked(lambda: keyring.set_password(_SERVICE, account, token), words)
 
 
-def forget_in_keyring(account: str) -> bool:
+def forget_in_keyring(account: str, words: tuple[str, str] = _WHAT) -> bool:
     """Remove the token of an account; gives whether there was one. Raises as reading does."""
-    keyring = _keyring()
+    keyring = _keyring(words)
 
     def forget() -> str | None:
         found: str | None = keyring.get_password(_SERVICE, account)
@@ -70,22 +74,22 @@ def forget_in_keyring(account: str) -> bool:
             keyring.delete_password(_SERVICE, account)
         return found
 
-    return _asked(forget) is not None
+    return _asked(forget, words) is not None
 
 
-def _keyring() -> "ModuleType":
+def _keyring(words: tuple[str, str]) -> "ModuleType":
     try:
         import keyring
     except ImportError as error:
         raise MissingExtra(
-            "tokens in the system's keyring need the package keyring",
+            f"{words[0]} in the system's keyring need the package keyring",
             "keyring",
-            f", or choose {_OTHERS}",
+            f", or choose {words[1]}",
         ) from error
     return keyring
 
 
-def _asked(ask: "Callable[[], str | None]") -> str | None:
+def _asked(ask: "Callable[[], str | None]", words: tuple[str, str]) -> str | None:
     """Return what a keyring answers. It is asked on a thread of its own, which nobody waits for at
     the end: a keyring may wait for a message bus that is not there."""
     answers: list[str | None] = []
@@ -104,12 +108,12 @@ def _asked(ask: "Callable[[], str | None]") -> str | None:
     if faults:
         raise Misconfigured(
             f"the system's keyring cannot be used ({_reason(faults[0])}); "
-            f"unlock it or set one up, or choose {_OTHERS}"
+            f"unlock it or set one up, or choose {words[1]}"
         ) from faults[0]
     if not answers:
         raise Misconfigured(
             f"the system's keyring did not answer in {_PATIENCE_SECONDS:g} seconds; "
-            f"unlock it, or choose {_OTHERS}"
+            f"unlock it, or choose {words[1]}"
         )
     return answers[0]
 

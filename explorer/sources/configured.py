@@ -44,6 +44,7 @@ _INPUT: Final = "dataHubExecutionRequestInput"
 _RESULT: Final = "dataHubExecutionRequestResult"
 _EXECUTOR: Final = "catalog"
 _STATE: Final = "state"
+_SWITCHES: Final = ("profile", "values", "keyring")
 _SUPPLEMENTS: Final = frozenset(("sql-queries",))
 _NAME: Final = re.compile(r"[\w][\w.-]{0,99}", re.ASCII)
 _MOST_REPORT: Final = 100_000
@@ -161,7 +162,7 @@ class ConfiguredSource:
             config["schemas"] = list(self.options.schemas)
         if self.options.dialect:
             config["dialect"] = self.options.dialect
-        config |= {name: True for name in ("profile", "values") if getattr(self.options, name)}
+        config |= {name: True for name in _SWITCHES if getattr(self.options, name)}
         recipe = {"source": {"type": self.kind, "config": config}, "pipeline_name": self.name}
         value = {
             "name": self.name,
@@ -192,8 +193,7 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
             recipe.get("platform_instance"),
             tuple(recipe.get("schemas") or ()),
             recipe.get("dialect"),
-            bool(recipe.get("profile")),
-            bool(recipe.get("values")),
+            *(bool(recipe.get(name)) for name in _SWITCHES),
         )
         location = str(recipe["location"])
         state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.config.tokens import forget_in_keyring, keep_in_keyring, read_from_keyring
 from explorer.errors import CatalogError, InvalidInput, MissingExtra, Unreachable
 from explorer.sources.datasets import DATABASE, SCHEMA, DatasetWriter
 from explorer.sources.profile import MOST_ROWS, SCALARS, Profiler, Sample, interrupted_after
@@ -35,6 +36,9 @@ __all__ = ["PASSWORD_VARIABLE", "Database", "WrongPassword", "open_engine", "sql
 
 PASSWORD_VARIABLE: Final = "CATALOG_SOURCE_PASSWORD"  # noqa: S105
 """The environment variable with the password of a database whose URL has none."""
+
+
+_IN_KEYRING: Final = ("passwords", f"{PASSWORD_VARIABLE} or ${{NAME}} in the address")
 
 
 class WrongPassword(Unreachable):
@@ -142,11 +146,45 @@ class Database:
         self._given = engine
         self._written = self._parse(location)
         self._url = self._parse(_VARIABLE.sub(_variable, location))
-        password = password or (
-            None if self._url.password else os.environ.get(PASSWORD_VARIABLE) or None
-        )
+        password = password or (None if self._url.password else self._kept_password())
         if password and self._dialect != "sqlite":
             self._url = self._url.set(password=password)
+
+    def _kept_password(self) -> str | None:
+        if self._dialect == "sqlite":
+            return None
+        found = os.environ.get(PASSWORD_VARIABLE) or None
+        if found is None and self._options.keyring:
+            found = read_from_keyring(self._account, _IN_KEYRING)
+        return found
+
+    @property
+    def _account(self) -> str:
+        """The name under which the keyring has the password: another address has another one."""
+        return f"source {self.location}"
+
+    def keep_password(self) -> bool:
+        """Keep the password in the keyring where the options ask for that; return whether there was
+        one to keep. Raises as `read_from_keyring` does."""
+        if not self._options.keyring or not self._url.password:
+            return False
+        keep_in_keyring(self._account, str(self._url.password), _IN_KEYRING)
+        return True
+
+    def forget_password(self) -> None:
+        """Remove the password from the keyring where the options say that it is there."""
+        if self._options.keyring:
+            forget_in_keyring(self._account, _IN_KEYRING)
+
+    @property
+    def takes_password(self) -> bool:
+        """Whether one signs in to it; a file has no password."""
+        return self._dialect != "sqlite"
+
+    @property
+    def has_password(self) -> bool:
+        """Whether a password is known: of the address, the environment, the keyring, or asked."""
+        return bool(self._url.password)
 
     @property
     def kind(self) -> str:

@@ -10,6 +10,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
 __all__ = [
+    "SECRET_NAME",
     "ColumnDefinition",
     "ForeignKeyDefinition",
     "Inventory",
@@ -66,7 +67,9 @@ Progress = Callable[[str, int, int | None], None]
 """Is told what is read, how many of it are done, and of how many; None where that is not known."""
 
 
-_SECRET_NAME: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
+SECRET_NAME: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
+"""What the names of settings have in them that are secrets."""
+
 _VARIABLE: Final = re.compile(r"\{?\$\{\w+\}\}?")
 # The settings in one of the values of an address: ODBC's `DRIVER={…};UID=…;PWD={…}`.
 _SETTING: Final = re.compile(r"\s*([^=;]*)=\s*(\{(?:[^}]|\}\})*(?:\}|$)|[^;]*);?")
@@ -77,11 +80,11 @@ def open_value(name: str, value: str) -> str | None:
     a variable, `${NAME}`, is none."""
     if _VARIABLE.fullmatch(value):
         return value
-    if _SECRET_NAME.search(name):
+    if SECRET_NAME.search(name):
         return None
 
     def without_secret(setting: re.Match[str]) -> str:
-        is_open = not _SECRET_NAME.search(setting[1]) or _VARIABLE.fullmatch(setting[2].strip())
+        is_open = not SECRET_NAME.search(setting[1]) or _VARIABLE.fullmatch(setting[2].strip())
         return setting[0] if is_open else ""
 
     shown = _SETTING.sub(without_secret, value)
@@ -95,7 +98,8 @@ class SourceOptions:
     `env` is the environment in the URNs of its datasets, `instance` the platform instance that
     stands before their names; `schemas` are patterns with `*` of the schemas that are read, all
     without one. `dialect` is that of a log of queries. `profile` asks for what columns hold;
-    `values` for values of those too that look personal.
+    `values` for values of those too that look personal. With `keyring` a database's password is
+    kept in this machine's keyring.
     """
 
     env: str = "PROD"
@@ -104,6 +108,7 @@ class SourceOptions:
     dialect: str | None = None
     profile: bool = False
     values: bool = False
+    keyring: bool = False
 
 
 @dataclass(frozen=True, slots=True)

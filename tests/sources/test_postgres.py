@@ -1,20 +1,27 @@
 """A PostgreSQL database, in a cluster of the test's own where the server is installed."""
 
+import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import keyring
 import pytest
 
+from explorer.client import Catalog
 from explorer.errors import InvalidInput, Unreachable
 from explorer.sources import database, profile
+from explorer.sources.configured import find_source
 from explorer.sources.database import PASSWORD_VARIABLE, Database, WrongPassword
 from explorer.sources.source import SourceOptions
 from tests.postgres import Cluster
 from tests.sources.conftest import (
+    Run,
     aspects_of,
     column_lineage,
     columns_of,
     dataset,
+    execute,
     quiet,
 )
 
@@ -167,6 +174,33 @@ def test_a_password_in_a_variable_is_kept_as_its_name(
     assert source.location == address
     assert not source.holds_secret
     assert source.read(quiet).kinds["table"] == 1
+
+
+def test_a_password_is_kept_in_the_keyring_until_the_source_is_removed(
+    server: str, command: Run, cat: Catalog, own_keyring: Path, tmp_path: Path
+) -> None:
+    address = f"postgresql+psycopg://ann@{server}/shop"
+    asked = command("add", address, "--keyring")
+    assert asked.code == 2
+    assert "nobody is there to be asked for the password" in asked.err
+    ran = command("add", address, "--keyring", **{PASSWORD_VARIABLE: "right"})
+    assert ran.code == 0, ran
+    assert "the password is in this machine's keyring" in ran.err
+    source = find_source(cat, "shop")
+    assert source is not None
+    assert "right" not in json.dumps(source.proposal().value)
+    assert keyring.get_password("catalog-explorer", f"source {address}") == "right"
+    # A password is for its own address alone.
+    other = command("add", address.replace("ann@", "meter@"), "--keyring", "--name", "other")
+    assert "nobody is there to be asked" in other.err
+    again = command("sources", "run", "shop")
+    assert again.code == 0, again
+    assert "unchanged; 0 aspects written" in again.out
+    assert command("sources", "remove", "shop", "--yes").code == 0
+    assert keyring.get_password("catalog-explorer", f"source {address}") is None
+    execute(tmp_path / "x.sqlite", "create table a (b)")
+    none = command("add", str(tmp_path / "x.sqlite"), "--keyring")
+    assert "--keyring keeps the password of a database; this has none" in none.err
 
 
 def test_a_database_that_is_not_there_or_does_not_answer_is_told(server: str) -> None:

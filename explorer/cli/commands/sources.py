@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from explorer.client import Catalog
+    from explorer.sources.configured import ConfiguredSource
     from explorer.sources.run import RunOutcome, RunPlan
     from explorer.sources.source import Progress, Source, SourceOptions
 
@@ -39,6 +40,7 @@ Examples
   catalog add ./dbt_project
   catalog add ./load.sql --dialect snowflake
   catalog add ./query_history.csv --dialect snowflake
+  catalog add ./recipe.yml
 
 \b
 What is read
@@ -59,6 +61,9 @@ What is read
                   Tables that the catalog has get lineage to the column, and
                   where it is known who asked what when, their use by day,
                   with ? for the values in queries
+  recipes         of DataHub's ingestion, run by its own command: datahub on the
+                  PATH or named in CATALOG_DATAHUB. The recipe's sink is left out:
+                  what is found comes here, and nothing where the run fails
 
 Views and models have lineage to the column, from their SQL; what is not
 understood is listed with the reason. Of CSV and JSON lines the first rows are
@@ -81,11 +86,13 @@ What is written
 
 \b
 Passwords
-  Never kept. A password is taken from ${NAME} in the address, from
+  Never in the catalog. A password is taken from ${NAME} in the address, from
   CATALOG_SOURCE_PASSWORD, or from where the driver looks (PGPASSWORD, .pgpass);
-  else a terminal is asked. The keys to a bucket are those of the environment
-  (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY)
-  or of the provider's own files; AWS_ENDPOINT_URL names another server of S3.
+  else a terminal is asked. With --keyring it is kept in this machine's keyring,
+  where later runs find it, and removed with the source.
+  The keys to a bucket are those of the environment (AWS_ACCESS_KEY_ID,
+  GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY) or of the provider's
+  own files; AWS_ENDPOINT_URL names another server of S3.
 
 \b
 Exit codes
@@ -118,6 +125,8 @@ Examples
 --json and --csv have of each source also run_id, report (of its last run) and urn.
 """
 _MOST_SKIPPED: Final = 20
+# The columns of a bar, and of its numbers.
+_BAR: Final = 50
 
 _accept = click.option(
     "--accept-removals",
@@ -157,6 +166,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask.")
     type=WORDS,
     help="The file is a log of queries, of this SQL: snowflake, bigquery, postgres, …",
 )
+@click.option("--keyring", is_flag=True, help="Keep the password in this machine's keyring.")
 @click.option("--stats", is_flag=True, help="Measure what the columns hold, on a sample.")
 @click.option("--values", is_flag=True, help="With --stats: values of personal columns too.")
 @dry_run
@@ -174,6 +184,7 @@ def add(
     dialect: str | None,
     shown_as: OutputFormat | None,
     *,
+    keyring: bool,
     stats: bool,
     values: bool,
     dry_run: bool,
@@ -182,8 +193,8 @@ def add(
 ) -> None:
     """Put a database, files, a dbt project or a log of queries into the catalog.
 
-    LOCATION is a file, a folder, or the address of a database. Adding it again brings the catalog
-    up to date, as catalog sources run does.
+    LOCATION is a file, a folder, or the address of a database or bucket. Adding it again brings the
+    catalog up to date, as catalog sources run does.
     """
     from explorer.cli import edits
     from explorer.cli.output import note, print_json
@@ -195,11 +206,13 @@ def add(
         edits.refuse_read_only(target)
     if values and not stats:
         raise click.UsageError("--values says what --stats may show; give both")
-    options = SourceOptions(env, instance, schemas, dialect, stats, values)
+    options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
     source = open_source(location, options)
+    if keyring:
+        source = _with_password(source, location, options)
     name = name or name_from(source.default_name)
     with target.open() as catalog:
-        plan = _plan(catalog, name, source, options, location, dry_run=dry_run)
+        plan, source = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_asked()
         if dry_run:
@@ -209,12 +222,13 @@ def add(
             _print_plan(plan, is_result=False)
         if asks and not click.confirm("Add this?", default=True, err=True):
             raise click.Abort
-        if getattr(source, "holds_secret", False):
+        if getattr(source, "holds_secret", False) and not keyring:
             note(
                 "the password in the address is not kept: before catalog sources run, set "
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
             )
         outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
+        _keep_password(source)
         has_sample = plan.before is None and catalog.info().sample
     if as_json:
         print_json(_value(outcome))
@@ -296,13 +310,16 @@ def run_sources(
         for one in chosen:
             try:
                 source = open_source(one.location, one.options)
-                plan = _plan(catalog, one.name, source, one.options, one.location, dry_run=dry_run)
+                plan, source = _plan(
+                    catalog, one.name, source, one.options, one.location, dry_run=dry_run
+                )
                 if dry_run:
                     values.append({**plan_value(plan), "dry_run": True})
                     if not as_json:
                         _print_plan(plan, is_result=True)
                     continue
                 outcome = _write(catalog, plan, accept_removals=accept_removals, yes=yes)
+                _keep_password(source)
             except Exception as error:
                 # Whatever it is, it is of this source, and the others are read.
                 if len(chosen) == 1 and not as_json:
@@ -413,10 +430,27 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
             raise click.Abort
         with progress_bar("removing") as progress:
             done = remove_source(catalog, removal, progress, is_hard=hard)
+        _forget_password(removal.source)
     if removal.source.is_supplement:
         note(said(f"{name} is removed; the lineage and use it added stay"))
         return
     note(said(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
+
+
+def _forget_password(source: "ConfiguredSource") -> None:
+    from explorer.cli.output import note, said
+    from explorer.errors import CatalogError
+    from explorer.sources.database import Database
+    from explorer.sources.location import open_source
+
+    if not source.options.keyring:
+        return
+    try:
+        opened = open_source(source.location, source.options, "none")
+        if isinstance(opened, Database):
+            opened.forget_password()
+    except CatalogError as error:
+        note(said(f"the password stays in the keyring: {error}"))
 
 
 def _entities(number: int) -> str:
@@ -436,7 +470,8 @@ def _plan(
     location: str,
     *,
     dry_run: bool,
-) -> "RunPlan":
+) -> "tuple[RunPlan, Source]":
+    """Return the plan, and the source, which has the password where one was asked for."""
     from explorer.cli.output import note, said
     from explorer.sources.database import WrongPassword
     from explorer.sources.location import open_source
@@ -444,7 +479,7 @@ def _plan(
 
     try:
         with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress, dry_run=dry_run)
+            return plan_run(catalog, name, source, options, progress, dry_run=dry_run), source
     except WrongPassword:
         if not _is_asked():
             raise
@@ -452,7 +487,34 @@ def _plan(
         password = click.prompt("Password", hide_input=True, err=True)
         source = open_source(location, options, password)
         with _bars() as progress:
-            return plan_run(catalog, name, source, options, progress, dry_run=dry_run)
+            return plan_run(catalog, name, source, options, progress, dry_run=dry_run), source
+
+
+def _with_password(source: "Source", location: str, options: "SourceOptions") -> "Source":
+    """Return a database's source with the password that is to be kept, which a terminal is asked
+    for where none is known."""
+    from explorer.cli.output import note, said
+    from explorer.sources.database import PASSWORD_VARIABLE, Database
+    from explorer.sources.location import open_source
+
+    if not isinstance(source, Database) or not source.takes_password:
+        raise click.UsageError("--keyring keeps the password of a database; this has none")
+    if source.has_password:
+        return source
+    if not _is_asked():
+        raise click.UsageError(
+            f"nobody is there to be asked for the password: set {PASSWORD_VARIABLE}"
+        )
+    note(said(f"the password of {source.location} is kept in this machine's keyring"))
+    return open_source(location, options, click.prompt("Password", hide_input=True, err=True))
+
+
+def _keep_password(source: "Source") -> None:
+    from explorer.cli.output import note
+    from explorer.sources.database import Database
+
+    if isinstance(source, Database) and source.keep_password():
+        note("the password is in this machine's keyring")
 
 
 def _write(
@@ -488,9 +550,11 @@ def _bars() -> "Iterator[Progress]":
         tasks: dict[str, TaskID] = {}
 
         def advance(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+            # What has no number has one line, in which the next takes the place of the last.
+            key, shown = ("", what[: console.width - _BAR]) if total is None else (what, what)
+            if key not in tasks:
+                tasks[key] = bars.add_task(shown, total=total)
+            bars.update(tasks[key], description=shown, completed=done, total=total)
 
         yield advance
 
