@@ -25,6 +25,7 @@ _SQLITE: Final = b"SQLite format 3\0"
 # After a checksum of eight bytes.
 _DUCKDB: Final = b"DUCK"
 _MOST_FILES: Final = 2_000
+_RECIPES: Final = (".dhub.yml", ".dhub.yaml")
 _LAKE: Final = frozenset({".parquet", ".csv", ".tsv", ".jsonl", ".ndjson"})
 _SOCKETS: Final = ("/var/run/postgresql", "/tmp")  # noqa: S108 - where PostgreSQL listens
 _MYSQL_SOCKETS: Final = ("/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock")  # noqa: S108
@@ -42,8 +43,9 @@ class LocalSource:
 
 def find_local_sources(folder: Path) -> Iterator[LocalSource]:
     """Yield the sources that can be seen from a folder: `DATABASE_URL`, a dbt project that it is or
-    lies in or holds, databases in files in it and one folder below, files with data, and servers
-    that listen on this machine. Nothing is opened but the beginning of files."""
+    lies in or holds, databases in files and recipes of DataHub in it and one folder below, files
+    with data, and servers that listen on this machine. Nothing is opened but the beginning of
+    files."""
     if (address := os.environ.get("DATABASE_URL", "")) and _SCHEME.match(address):
         yield _without_password(address)
     folder = folder.resolve()
@@ -55,6 +57,8 @@ def find_local_sources(folder: Path) -> Iterator[LocalSource]:
     for path in islice(_files_near(folder), _MOST_FILES):
         if path.name == "dbt_project.yml" and path.parent != folder:
             yield LocalSource(str(path.parent), "a dbt project")
+        elif path.name.endswith(_RECIPES):
+            yield LocalSource(str(path), "a recipe of DataHub")
         elif path.suffix.lower() in _LAKE:
             has_data = has_data or path.parent == folder
         elif (kind := _database_kind(path)) is not None:
@@ -241,9 +245,14 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
 
     if file_format(path.name) or METADATA.fullmatch(path.name):
         return FileFolder.of(path, options)
+    if path.suffix.lower() in (".yml", ".yaml", ".json"):
+        from explorer.sources.datahub_recipe import DataHubRecipe, read_recipe
+
+        if read_recipe(path) is not None:
+            return DataHubRecipe(path, options)
     if path.suffix.lower() == ".sql":
         raise InvalidInput(f"{path} has SQL: give its --dialect, such as snowflake or postgres")
     raise InvalidInput(
         f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
-        "JSON lines, and the metadata.json of an Iceberg table"
+        "JSON lines, the metadata.json of an Iceberg table, and recipes of DataHub"
     )

@@ -10,8 +10,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby, islice
 from typing import Any, Final, Literal
 
@@ -21,7 +23,9 @@ from explorer.client import Catalog
 from explorer.client.entity import Entity
 from explorer.client.records import RefusedChange
 from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.metadata.patch import Patcher, read_patch
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.sources.configured import (
     ConfiguredSource,
@@ -52,7 +56,16 @@ Effect = Literal["new", "changed", "back", "unchanged", "gone"]
 
 _BATCH: Final = 1_000
 _GUARDED_SHARE: Final = 0.8
-_MEASURED: Final = frozenset({"datasetProfile", "datasetUsageStatistics", "assertionRunEvent"})
+_STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
+# Entities that people and several sources have in common: a source that names one no more hides it
+# from nobody.
+_COMMON: Final = frozenset(
+    (
+        *("tag", "glossaryTerm", "glossaryNode", "corpuser", "corpGroup", "domain", "dataProduct"),
+        *("dataPlatform", "dataPlatformInstance", "structuredProperty", "ownershipType", "query"),
+        *("dataProcessInstance", "form", "role"),
+    )
+)
 # Lists to which people add as well: what a source says is added, and nothing is taken away.
 _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "globalTags": ("tags", ("tag",)),
@@ -163,7 +176,7 @@ def plan_run(
     if (
         before is None
         and not inventory.is_supplement
-        and not any(one.urn.entity_type == "dataset" for one in inventory.proposals)
+        and all(one.urn.entity_type == "container" for one in inventory.proposals)
     ):
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
@@ -174,6 +187,9 @@ def plan_run(
     sources = read_sources(catalog)
     last = before.state if before else SeenState()
     _compare(catalog, plan, claimed_by_others(sources, name, last.seen), progress)
+    if source.kind == "datahub":
+        # DataHub's connectors say something of datasets that another has brought, as dbt's does.
+        return plan
     proposed = {one.urn for one in inventory.proposals}
     others = claimed_by_others(sources, name, (str(urn) for urn in proposed if _is_dataset(urn)))
     if others:
@@ -202,7 +218,7 @@ def _compare(
         if Urn.parse(urn) not in proposed and urn not in kept and urn not in others
     ]
     names = sorted({one.aspect for one in plan.inventory.proposals} | {"status"} | _dropped(last))
-    asked = [name for name in names if name not in _MEASURED]
+    asked = [name for name in names if not _is_measured(name)]
     seen: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in kept}
     done, total = 0, len(proposed)
     for part in _parts(proposed.items(), _BATCH):
@@ -219,7 +235,8 @@ def _compare(
             )
             plan.effects[urn] = effect
             plan.writes += writes
-            seen[text] = noted
+            if urn.entity_type not in _COMMON:
+                seen[text] = noted
             if plan.before is not None and _is_dataset(urn):
                 plan.drift += _drift(urn, effect, stored.get(urn), changes)
         done += len(part)
@@ -250,13 +267,13 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
             entity, before = stored.get(urn), last.seen.get(str(urn))
             if entity is None or not entity.exists or _is_removed(entity):
                 continue
-            kept = [one for one in changes if one.aspect not in _MEASURED]
+            kept = [one for one in changes if not _is_measured(one.aspect)]
             kept = [
                 replace(one, value=_joined_lineage(entity.raw(one.aspect), one.value))
                 for one in kept
             ]
             _, writes, noted = _differences(entity, [*kept, *_measured(changes)], before)
-            writes = [one for one in writes if one.aspect not in _MEASURED and one.value]
+            writes = [one for one in writes if not _is_measured(one.aspect) and one.value]
             if before is None or before.measured != noted.measured:
                 writes += _new_points(catalog, urn, _measured(changes))
             plan.effects[urn] = "changed" if writes else "unchanged"
@@ -267,6 +284,17 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
     plan.state = SeenState(seen, last.gone)
 
 
+@cache
+def _is_measured(aspect: str) -> bool:
+    """Return whether values of an aspect are kept by their moment, and not replaced."""
+    known = load_registry().aspects.get(aspect)
+    return known is not None and known.timeseries
+
+
+def _is_whole(one: Proposal, aspect: str) -> bool:
+    return one.aspect == aspect and one.change != "PATCH"
+
+
 def _drift(
     urn: Urn, effect: Effect, stored: Entity | None, changes: Iterable[Proposal]
 ) -> Iterator[DriftEntry]:
@@ -274,13 +302,13 @@ def _drift(
         yield DriftEntry(str(urn), "table new")
     elif effect == "back":
         yield DriftEntry(str(urn), "table back")
-    schema = next((one.value for one in changes if one.aspect == "schemaMetadata"), None)
+    schema = next((one.value for one in changes if _is_whole(one, "schemaMetadata")), None)
     if stored is not None and schema is not None:
         yield from schema_changes(urn, stored.raw("schemaMetadata"), schema)
 
 
 def _measured(changes: Iterable[Proposal]) -> list[Proposal]:
-    return [one for one in changes if one.aspect in _MEASURED]
+    return [one for one in changes if _is_measured(one.aspect)]
 
 
 def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[Proposal]:
@@ -375,19 +403,23 @@ def _differences(
     before = last.given if last and exists else frozenset[str]()
     writes: list[Proposal] = []
     for one in proposals:
-        if one.aspect in _MEASURED:
+        if _is_measured(one.aspect):
             continue
         if one.aspect == "status" and _is_removed(stored) and not shows:
             continue
         held = stored.raw(one.aspect) if stored else None
+        if one.change != "UPSERT":
+            writes += [one] if _has_effect(one, held) else []
+            continue
         value = _with_shared(one.aspect, held, one.value, before)
         if value is not None and (held is None or _plain(held) != _plain(value)):
             writes.append(replace(one, value=value))
-    measured = [one for one in proposals if one.aspect in _MEASURED]
-    checksum = zlib.crc32(orjson.dumps([one.value for one in measured])) if measured else None
+    measured = [one for one in proposals if _is_measured(one.aspect)]
+    checksum = zlib.crc32(orjson.dumps(list(map(_content, measured)))) if measured else None
     kept = set(last.aspects).intersection(unread) if last else set[str]()
     aspects = tuple(sorted({one.aspect for one in proposals} | kept))
-    given = (text for one in proposals for text in _given(one.aspect, one.value))
+    upserted = (one for one in proposals if one.change == "UPSERT")
+    given = (text for one in upserted for text in _given(one.aspect, one.value))
     noted = SeenEntity(aspects, checksum, frozenset(given))
     if last and stored:
         # What the source says no more, such as the definition of a view that is a table now.
@@ -404,6 +436,31 @@ def _differences(
     elif writes or is_measured_anew:
         effect = "changed"
     return effect, [*writes, *(measured if is_measured_anew else ())], noted
+
+
+def _has_effect(one: Proposal, held: Mapping[str, Any] | None) -> bool:
+    """Return whether a change that is no UPSERT leaves another value than the one there is."""
+    if one.change == "DELETE":
+        return held is not None
+    if one.change != "PATCH":
+        # What is there already is not created.
+        return held is None
+    patcher = Patcher(load_registry())
+    try:
+        patch, before = read_patch(one.value), deepcopy(dict(held)) if held else None
+        if before is None:
+            return not patch.only_removes
+        return bool(_plain(patcher.apply(one.aspect, before, patch, _STAMP)) != _plain(held))
+    except CatalogError:
+        # The catalog says why it cannot be applied.
+        return True
+
+
+def _content(measured: Proposal) -> Any:
+    """Return what was measured without when that was, of what a run measures anew."""
+    if measured.aspect != "datasetProfile":
+        return measured.value
+    return {key: one for key, one in measured.value.items() if key != "timestampMillis"}
 
 
 def _plain(value: Any) -> Any:
@@ -468,7 +525,11 @@ def run_source(
     written, refused = 0, list[RefusedChange]()
     changes = [_of_run(one, run) for one in plan.writes]
     merged = ("upstreamLineage",) if plan.inventory.is_supplement else tuple(_SHARED)
-    own = {(one.urn, one.aspect): one for one in plan.inventory.proposals if one.aspect in merged}
+    own = {
+        (one.urn, one.aspect): one
+        for one in plan.inventory.proposals
+        if one.aspect in merged and one.change == "UPSERT"
+    }
     try:
         for part in _parts(_whole_entities(changes), _BATCH):
             batch = [one for group in part for one in group]
@@ -512,7 +573,7 @@ def _merged_again(
     last = plan.before.state if plan.before else SeenState()
     found = list[Proposal]()
     for one in batch:
-        if (key := (one.urn, one.aspect)) not in merged:
+        if (key := (one.urn, one.aspect)) not in merged or one.change != "UPSERT":
             found.append(one)
             continue
         entity, value = stored.get(one.urn), own[key].value

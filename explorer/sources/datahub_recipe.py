@@ -1,0 +1,270 @@
+"""A recipe of DataHub's ingestion, run by DataHub's own command as a process.
+
+What the connector finds is written to a file in the place of the recipe's sink, and read when the
+process has ended well: so it is planned, shown and written as that of any other source, and a run
+that fails changes nothing. DataHub's own memory of what was there before is not needed for that,
+and is left out.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, Queue
+from signal import SIGKILL, SIGTERM
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+
+from explorer.errors import InvalidFile, InvalidInput, Misconfigured
+from explorer.metadata.files import MetadataFile, Refused
+from explorer.metadata.registry import load_registry
+from explorer.sources.source import (
+    SECRET_NAME,
+    Inventory,
+    Progress,
+    SkippedPart,
+    SourceOptions,
+    redacted,
+)
+
+if TYPE_CHECKING:
+    from explorer.metadata.proposal import Proposal
+    from explorer.metadata.urn import Urn
+
+__all__ = ["DATAHUB_VARIABLE", "DataHubRecipe", "read_recipe"]
+
+DATAHUB_VARIABLE: Final = "CATALOG_DATAHUB"
+"""The environment variable that names DataHub's command where it is not on the path."""
+
+_LOG: Final = re.compile(
+    r"\[?[\d:., -]{19,}\]? (?:\[[\w.]+\] )?(?P<level>[A-Z]+):?\s+(?:\{[^}]*\}\s+-\s+)?(?P<said>.*)"
+)
+_VARIABLE: Final = re.compile(r"\$\{?(\w+)")
+# Kinds of lines of a traceback that say nothing to a reader.
+_TRACE: Final = re.compile(
+    r"\s|Traceback|During handling|The above exception|\(Background on|.*OUTPUT_SUPPRESSED|$"
+)
+_QUIET: Final = frozenset(("DEBUG", "INFO"))
+_LAST_LINES: Final = 4
+_MOST_BYTES: Final = 1 << 20
+_LONGEST: Final = 400
+_TICK_SECONDS: Final = 0.2
+_GRACE_SECONDS: Final = 10
+# What DataHub keeps of its own work, which is not of the source.
+_OWN: Final = frozenset(("dataHubIngestionSource", "dataHubExecutionRequest", "dataHubStepState"))
+
+
+def read_recipe(path: Path) -> dict[str, Any] | None:
+    """Return the recipe in a YAML or JSON file, None where it holds another thing. Raises
+    `InvalidFile` where it is neither, and `OSError` where it cannot be read."""
+    import yaml
+
+    if path.stat().st_size > _MOST_BYTES:
+        return None
+    try:
+        value = yaml.safe_load(path.read_bytes())
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidFile(f"{path} cannot be read as YAML: {reason}") from error
+    match value:
+        case {"source": {"type": str()}}:
+            return dict(value)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class DataHubRecipe:
+    """A source of what DataHub's connector finds for a recipe. Relative paths in it begin in its
+    own folder."""
+
+    path: Path
+    options: SourceOptions
+    kind: str = "datahub"
+
+    @property
+    def location(self) -> str:
+        """The file of the recipe."""
+        return str(self.path.resolve())
+
+    @property
+    def default_name(self) -> str:
+        """The recipe's own name, `pipeline_name`, or that of the file without its ending."""
+        return str(self._recipe().get("pipeline_name") or self.path.name.partition(".")[0])
+
+    def _recipe(self) -> dict[str, Any]:
+        if not self.path.is_file():
+            raise InvalidInput(f"there is no file {self.path}")
+        recipe = read_recipe(self.path)
+        if recipe is None:
+            raise InvalidFile(f"{self.path} is no recipe of DataHub: it has no source with a type")
+        return recipe
+
+    def read(self, progress: Progress) -> Inventory:
+        """Run the recipe and return what the connector found.
+
+        Raises `Misconfigured` where DataHub's command is not found, and `InvalidInput` where the
+        run fails, with the last lines of its output, and for options that the recipe has itself.
+        """
+        if self.options != SourceOptions():
+            raise InvalidInput(
+                f"{self.path.name} says itself what is read: leave --env, --instance, --schema, "
+                "--stats and --values out, and write them into the recipe"
+            )
+        recipe = self._recipe()
+        command = _command(recipe["source"]["type"])
+        with tempfile.TemporaryDirectory(prefix="catalog-recipe-") as folder:
+            output = Path(folder, "found.json")
+            redirected = Path(folder, "recipe.yml")
+            redirected.touch(mode=0o600)
+            redirected.write_text(_redirected(recipe, output))
+            arguments = ["ingest", "run", "-c", str(redirected), "--no-default-report"]
+            code, lines = self._run([command, *arguments, "--no-spinner"], progress)
+            if code:
+                said = _without_secrets(" / ".join(lines) or "it said nothing", recipe)
+                raise InvalidInput(
+                    f"datahub ingest of {self.path} failed, with exit code {code}, and nothing "
+                    f"was written. Its last lines: {said}"
+                )
+            progress("reading what it found", 0, None)
+            return _inventory(output)
+
+    def _run(self, command: list[str], progress: Progress) -> tuple[int, list[str]]:
+        """Run a command to its end, with what it says as progress; return its exit code and the
+        last lines that say why it failed."""
+        lines: Queue[str | None] = Queue()
+        last: deque[str] = deque(maxlen=_LAST_LINES)
+        with _process(command, self.path.resolve().parent) as process:
+            Thread(target=_follow, args=(process, lines), daemon=True).start()
+            said, ended = "starting datahub", False
+            while not ended:
+                # Also where nothing is said, so that a reader who stops is heard.
+                progress(said, 0, None)
+                with suppress(Empty):
+                    line = lines.get(timeout=_TICK_SECONDS)
+                    ended = line is None
+                    if line and (found := _LOG.fullmatch(line)):
+                        said = redacted(f"datahub: {found['said'][:_LONGEST]}")
+                        if found["level"] not in _QUIET:
+                            last.append(found["said"][:_LONGEST])
+                    elif line and not _TRACE.match(line):
+                        last.append(line[:_LONGEST])
+            return process.wait(), list(last)
+
+
+def _command(source: object) -> str:
+    named = os.environ.get(DATAHUB_VARIABLE)
+    beside = Path(sys.executable).with_name("datahub")
+    found = shutil.which(named or "datahub")
+    if found is None and not named and beside.is_file():
+        found = str(beside)
+    if found is None:
+        where = f"{DATAHUB_VARIABLE} names {named}, which" if named else "the command datahub"
+        raise Misconfigured(
+            f"running a recipe needs DataHub's ingestion, and {where} is not found: install it, "
+            f"best in an environment of its own, with pip install 'acryl-datahub[{source}]', and "
+            f"put its datahub on the PATH or name that in {DATAHUB_VARIABLE}"
+        )
+    return found
+
+
+def _redirected(recipe: Mapping[str, Any], output: Path) -> str:
+    """Return a recipe as YAML that writes to a file and asks no server. Variables in it stay
+    variables."""
+    import yaml
+
+    source = dict(recipe["source"])
+    config = source.get("config")
+    if isinstance(config, Mapping):
+        source["config"] = {key: one for key, one in config.items() if key != "stateful_ingestion"}
+    kept = {key: one for key, one in recipe.items() if key not in ("datahub_api", "reporting")}
+    sink = {"type": "file", "config": {"filename": str(output)}}
+    return str(yaml.safe_dump({**kept, "source": source, "sink": sink}, sort_keys=False))
+
+
+@contextmanager
+def _process(command: list[str], folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """Run a command within the context; it is ended with what it started when that is left."""
+    environment = {**os.environ, "DATAHUB_TELEMETRY_ENABLED": "false", "NO_COLOR": "1"}
+    process = subprocess.Popen(  # noqa: S603 - DataHub's command, with a file of our own
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, SIGTERM)
+            try:
+                process.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, SIGKILL)
+                process.wait()
+
+
+def _follow(process: "subprocess.Popen[bytes]", lines: "Queue[str | None]") -> None:
+    assert process.stdout is not None  # noqa: S101 - it was asked for
+    with process.stdout as output:
+        for line in output:
+            lines.put(line.decode(errors="replace").rstrip())
+    lines.put(None)
+
+
+def _without_secrets(text: str, recipe: Mapping[str, Any]) -> str:
+    """Return what DataHub said without the values of the recipe's variables, and without what
+    stands in it as a password."""
+    for secret in sorted(_secrets(recipe, ""), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    return redacted(text)
+
+
+def _secrets(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _secrets(one, str(key))
+    elif isinstance(value, list):
+        for one in value:
+            yield from _secrets(one, name)
+    elif isinstance(value, str) and value:
+        held = (os.environ.get(one, "") for one in _VARIABLE.findall(value))
+        # One of a letter or two would take the sense from every sentence.
+        yield from (one for one in held if len(one) > 2)
+        if SECRET_NAME.search(name) and not _VARIABLE.match(value) and len(value) > 2:
+            yield value
+
+
+def _inventory(output: Path) -> Inventory:
+    """Return what DataHub's file sink holds: of each entity the last that was said of an aspect,
+    and all patches and measurements in order."""
+    inventory, registry = Inventory(), load_registry()
+    found: dict[Urn, dict[tuple[str, int], Proposal]] = {}
+    if output.is_file():
+        with output.open("rb") as stream:
+            for number, one in enumerate(MetadataFile(stream, registry)):
+                if isinstance(one, Refused):
+                    subject = one.urn or f"record {one.index + 1}"
+                    inventory.skipped.append(SkippedPart(subject, one.reason))
+                elif one.urn.entity_type not in _OWN:
+                    aspect = registry.aspects.get(one.aspect)
+                    is_series = one.change == "PATCH" or bool(aspect and aspect.timeseries)
+                    key = (one.aspect, number if is_series else -1)
+                    found.setdefault(one.urn, {})[key] = replace(one, system=None)
+    for urn, changes in found.items():
+        inventory.proposals += changes.values()
+        values = {one.aspect: one.value for one in changes.values() if one.change != "PATCH"}
+        names = (values.get("subTypes") or {}).get("typeNames") or ()
+        inventory.count(str(names[0]).lower() if names else urn.entity_type)
+        inventory.count("column", len((values.get("schemaMetadata") or {}).get("fields") or ()))
+    return inventory
