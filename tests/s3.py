@@ -22,6 +22,7 @@ class S3:
     """A running server; `variables` are what a client's environment has to say of it."""
 
     port: int
+    process: "subprocess.Popen[bytes]"
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -66,7 +67,7 @@ def running_s3() -> Iterator[S3]:
         )
         try:
             _wait(process, port)
-            yield S3(port)
+            yield S3(port, process)
         finally:
             process.terminate()
             process.wait()

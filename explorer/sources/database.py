@@ -265,6 +265,8 @@ class Database:
         except errors.OperationalError as error:
             raise self._failure(error) from error
         except (errors.SQLAlchemyError, NotImplementedError) as error:
+            if self._dialect == "sqlite":
+                raise self._failure(error) from error
             raise InvalidInput(f"{self.location} cannot be read: {_reason(error)}") from error
         finally:
             if self._given is None:
@@ -309,16 +311,20 @@ class Database:
     def _failure(self, error: Exception) -> CatalogError:
         reason = _reason(error)
         if self._dialect == "sqlite":
-            later = "; try again when what writes to it is done" if "locked" in reason else ""
-            return InvalidInput(f"{self._file} cannot be read: {reason}{later}")
+            todo = ""
+            if "locked" in reason:
+                todo = "; try again when what writes to it is done"
+            elif "not a database" in reason or "malformed" in reason:
+                todo = "; it is damaged: restore it from a copy"
+            return InvalidInput(f"{self._file} cannot be read: {reason}{todo}")
         if _REFUSED.search(reason):
             return WrongPassword(
                 f"{self.location} refuses the sign-in: {reason}. Set {PASSWORD_VARIABLE}, or give "
                 "the name of a variable in the address: user:${NAME}@host"
             )
         return Unreachable(
-            f"{self.location} cannot be reached: {reason}. Check the host, the port and the "
-            "database's name"
+            f"{self.location} cannot be reached: {reason}. Nothing was written: check the host, "
+            "the port and the database's name, and try again"
         )
 
 
@@ -364,8 +370,9 @@ def _quoted(path: Path) -> str:
 
 def _reason(error: Exception) -> str:
     """Return the driver's own words, as one line."""
-    own = str(getattr(error, "orig", None) or error)
-    return " ".join(own.split()).rstrip(".") or type(error).__name__
+    # Below it stands the statement, with a mark at the place.
+    own = str(getattr(error, "orig", None) or error).partition("\nLINE ")[0]
+    return " ".join(own.split()).rstrip(".?") or type(error).__name__
 
 
 @dataclass(slots=True)
@@ -435,6 +442,8 @@ class _Reader:
             except self._errors() as error:
                 self._undo(error)
                 reason = f"not profiled: {_reason(error)}"
+                if "denied" in reason:
+                    reason += "; have the user granted the right to select, or leave it out"
                 inventory.skipped.append(SkippedPart(".".join(table.path), reason))
             progress("profiles", done, len(tables))
 

@@ -170,7 +170,10 @@ class DuckDbFile:
                     f"{self.path} is written to by another process; try again when it has ended: "
                     f"{reason}"
                 ) from error
-            raise InvalidInput(f"{self.path} cannot be read: {reason}") from error
+            raise InvalidInput(
+                f"{self.path} cannot be read: {reason}; restore it from a copy, or install the "
+                "version of duckdb that wrote it"
+            ) from error
 
 
 def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:

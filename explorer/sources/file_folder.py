@@ -68,6 +68,7 @@ _CSV_WORDS: Final = (
     *("Error when converting column", "Expected Number of Columns", "It was not possible"),
     "Value with unterminated quote",
 )
+_TRACEBACK: Final = re.compile(r"\A.*?Traceback \(.*?\n\w*Error: ", re.DOTALL)
 _GLOB: Final = re.compile(r"[*?\[]")
 # So many files of a CSV or JSON table are looked into; of Parquet tables all are.
 _MOST_SNIFFED: Final = 20
@@ -301,7 +302,9 @@ class _Finder:
 def _reason(error: Exception) -> str:
     """Return DuckDB's own words without the query, which it shows below; of a CSV file neither the
     row nor how DuckDB reads such files."""
-    first, *rest = str(error).partition("\nLINE ")[0].splitlines() or [type(error).__name__]
+    # What pyarrow raises below DuckDB comes with a traceback before it.
+    told = _TRACEBACK.sub("", str(error).partition("\nLINE ")[0])
+    first, *rest = told.splitlines() or [type(error).__name__]
     if "CSV" in first or "sniffing" in first:
         rest = [one for one in rest if one.startswith(_CSV_WORDS)]
     return " ".join(" ".join((first, *rest)).split())

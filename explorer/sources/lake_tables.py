@@ -39,6 +39,9 @@ METADATA: Final = re.compile(r"v?(\d+)(-[^/]*)?(\.gz)?\.metadata\.json(\.gz)?")
 METADATA_HINT: Final = "version-hint.text"
 """The file beside them that names the version that counts."""
 
+_PYDANTIC: Final = re.compile(
+    r"\d+ validation errors? for \w+\s*|\[type=.*|For further information visit \S+"
+)
 _DEEPEST: Final = 20
 _KINDS: Final = {
     **dict.fromkeys(("byte", "short", "int", "integer", "long", "float", "double"), "Number"),
@@ -275,7 +278,9 @@ def _text(value: Any) -> str:
 
 
 def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    """Return what a library says, as one line, without where its own pages are."""
+    said = " ".join(_PYDANTIC.sub("", str(error)).split())
+    return said[:300] or type(error).__name__
 
 
 def describe_iceberg(

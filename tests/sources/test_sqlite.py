@@ -105,7 +105,10 @@ def test_an_instance_stands_before_the_names(shop: Path) -> None:
     [
         (b"", "is empty"),
         (b"not a database at all", "is no file that is known"),
-        (b"SQLite format 3\0" + b"\xff" * 4000, "cannot be read: file is not a database"),
+        (
+            b"SQLite format 3\0" + b"\xff" * 4000,
+            "cannot be read: file is not a database; it is damaged: restore it from a copy",
+        ),
     ],
 )
 def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes, sentence: str) -> None:
