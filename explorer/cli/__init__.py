@@ -1,4 +1,4 @@
-"""The `catalog` command: everything the catalog can do, for the shell and for scripts."""
+"""The `catalog` command line."""
 
 import sys
 
@@ -6,8 +6,8 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command with the process's arguments and end the process with its exit code."""
-    # Late, so that the package's other programs do not pay for this one's imports.
+    """Run the command line with the arguments of the process, and exit with its exit code."""
+    # Imported late, so that other programs of the package do not import the command line.
     from explorer.cli.command import run
 
     sys.exit(run())

@@ -1,4 +1,4 @@
-"""`python -m explorer.cli` is the `catalog` command."""
+"""Run the `catalog` command line as `python -m explorer.cli`."""
 
 from explorer.cli import main
 

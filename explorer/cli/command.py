@@ -1,4 +1,4 @@
-"""The root of the command, and its outermost edge: where errors become sentences and exit codes."""
+"""The root command, and the outermost error handler: exceptions become messages and exit codes."""
 
 import errno
 import io
@@ -18,27 +18,27 @@ __all__ = ["SECTIONS", "catalog", "run"]
 
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Find and read": {
-        "search": "Find what matches TEXT, best first.",
-        "get": "Show one entity: owners, what is wrong, description, columns, links.",
-        "browse": "Walk the folders: those at PATH, and what lies in it.",
+        "search": "Search the catalog for TEXT; the best matches come first.",
+        "get": "Show one entity: health, owners, description, columns and links.",
+        "browse": "List the folders and entities at PATH.",
         "schema": "Show the columns of a dataset as a tree.",
-        "usage": "Show how much something is used, day by day, and by whom.",
-        "profile-stats": "Show what profiling measured of a dataset and its columns.",
-        "history": "List what was changed of an entity, when and by whom.",
-        "blame": "Show who gave each column its description, and when.",
-        "diff": "Show what differs between two versions of an aspect.",
+        "usage": "Show daily usage of an entity, and who uses it.",
+        "profile-stats": "Show the profiling statistics of a dataset and its columns.",
+        "history": "List the changes to an entity, with date and author.",
+        "blame": "Show who wrote each column's description, and when.",
+        "diff": "Show the differences between two versions of an aspect.",
     },
-    "See what hangs together": {
-        "lineage": "Show what an entity is made from, and what is made from it.",
-        "impact": "Show what breaks downstream when an entity or a column goes.",
-        "path": "Show every shortest way from SOURCE to TARGET.",
-        "relationships": "Show what an entity points at, and what points at it.",
+    "Explore lineage and relationships": {
+        "lineage": "Show the upstream and downstream lineage of an entity.",
+        "impact": "Show what is affected downstream when an entity or column changes.",
+        "path": "Show every shortest path from SOURCE to TARGET.",
+        "relationships": "List the incoming and outgoing relationships of an entity.",
     },
     "Bring in your own data": {
         "add": "Put a database, files, a dbt project or a log of queries into the catalog.",
         "sources": "List the sources that were added, run them again, or remove them.",
     },
-    "Write": {
+    "Edit": {
         "describe": "Write a description of a dataset, column or container.",
         "new": "Make a tag, a glossary term or group, a domain or a data product.",
         "rename": "Give a tag, term, group, domain or data product another name.",
@@ -56,18 +56,18 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "load": "Load metadata FILEs; - is standard input.",
         "export": "Write everything the catalog holds to FILE, or to standard output.",
     },
-    "Care for documentation": {
+    "Maintain documentation": {
         "coverage": "Show how much is documented: tables and columns apart.",
         "worklist": "Show what is worth documenting next, the most used first.",
         "changes": "Show what others and ingestion changed since the last visit.",
         "docs": "Take descriptions out as files, and bring them in again.",
         "glossary": "Take the glossary out as a file, and bring it in again.",
     },
-    "Choose a server": {
+    "Configure servers": {
         "login": "Sign in to a server, and keep that in the keyring.",
         "profile": "Keep servers by name, and where their access tokens are.",
     },
-    "Serve and keep": {
+    "Run and maintain a catalog": {
         "serve": "Serve a catalog to this machine or to a team.",
         "token": "Make, list and revoke the access tokens of a served catalog.",
         "audit": "Show who changed what in a served catalog, and who was refused.",
@@ -78,11 +78,11 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "compact": "Give back the disk that what was removed from a catalog took.",
         "sample": "A made-up company's catalog, to try things on.",
     },
-    "In the shell": {
+    "Shell": {
         "completion": "Print the script that makes a shell complete what is typed.",
     },
 }
-"""Under each heading, in the order shown: a command and its sentence."""
+"""For each heading of the help, in the order shown: the commands and their summaries."""
 
 # The modules of the click commands.
 _FAMILIES: Final = {
@@ -108,29 +108,29 @@ _FAMILIES: Final = {
     "commands.server": ("audit", "serve", "token"),
     "shell_completion": ("completion",),
 }
-_HOMES: Final = {
+_MODULES: Final = {
     name: f"explorer.cli.{module}" for module, names in _FAMILIES.items() for name in names
 }
 
 
 class Commands(click.Group):
-    """A group that imports a command's module only when that command is asked for."""
+    """A group that imports a command's module only when the command is run or its help shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return every command, by name."""
-        return sorted({*super().list_commands(ctx), *_HOMES})
+        """Return the names of all commands, sorted."""
+        return sorted({*super().list_commands(ctx), *_MODULES})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, imported now."""
-        if cmd_name in _HOMES and cmd_name not in self.commands:
-            module = import_module(_HOMES[cmd_name])
+        """Return the command with this name, importing its module if needed."""
+        if cmd_name in _MODULES and cmd_name not in self.commands:
+            module = import_module(_MODULES[cmd_name])
             self.add_command(getattr(module, cmd_name.replace("-", "_")))
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands under their headings."""
+        """Write the commands under the headings of `SECTIONS`."""
         del ctx
-        widest = max(map(len, _HOMES))
+        widest = max(map(len, _MODULES))
         for heading, commands in SECTIONS.items():
             with formatter.section(heading):
                 rows = [(name.ljust(widest), sentence) for name, sentence in commands.items()]
@@ -138,8 +138,8 @@ class Commands(click.Group):
 
 
 _REFUSED: Final = 1
-_NOT_THERE: Final = 3
-_BROKEN: Final = 4
+_UNAVAILABLE: Final = 3
+_INTERNAL_ERROR: Final = 4
 _INTERRUPTED: Final = 130
 _PIPE_CLOSED: Final = 141
 
@@ -148,22 +148,23 @@ _logger = logging.getLogger("explorer.cli")
 _EPILOG = """
 \b
 Environment
-  CATALOG_URL        the server to ask; without it, this machine's own catalog
-  CATALOG_PROFILE    or that server by the name of its profile; see catalog profile
-  CATALOG_TOKEN      the access token shown to that server
-  CATALOG_DATA_DIR   where this machine's own catalog is kept
-  CATALOG_USER       whom edits of it are by where catalog profile names nobody
-  NO_COLOR           set to anything: no colours
+  CATALOG_URL        URL of the server; by default the local catalog is used
+  CATALOG_PROFILE    name of the profile to use; see catalog profile
+  CATALOG_TOKEN      access token for the server
+  CATALOG_DATA_DIR   directory of the local catalog
+  CATALOG_USER       author of edits to the local catalog, unless one is set
+                     with catalog profile
+  NO_COLOR           if set, output has no colours
 
 \b
 Exit codes
-  0  done
-  1  refused, not found, or an extra is not installed: the message says which and why
-  2  wrong use of the command
+  0  success
+  1  refused or not found, or an optional dependency is not installed
+  2  usage error
   3  the server cannot be reached, or a directory or port cannot be used
-  4  a fault in the program; the message names the file with the trace
+  4  internal error; the message names the file that has the traceback
 
-Results are written to standard output, everything else to standard error.
+Results go to standard output, everything else to standard error.
 """
 
 
@@ -174,10 +175,10 @@ Results are written to standard output, everything else to standard error.
 )
 @click.version_option(__version__, prog_name="catalog")
 def catalog() -> None:
-    """Find, read, document and load what a metadata catalog holds.
+    """Search, read, document and load a metadata catalog.
 
-    Without a server's address the commands use a catalog of this machine's own. It starts when it
-    is needed, leaves when nobody asks any more, and on its first start holds a sample:
+    By default every command uses the local catalog. It starts when a command needs it and stops
+    when it has been idle for some minutes. A new one contains a sample to try:
 
     \b
       catalog search orders
@@ -187,9 +188,9 @@ def catalog() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line given, or the process's own, and give the exit code.
+    """Run a command line and return its exit code.
 
-    What went wrong stands on standard error when this returns.
+    By default the arguments are those of the process. Errors are printed to standard error.
     """
     _prepare_streams()
     try:
@@ -203,44 +204,48 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return _PIPE_CLOSED
     except CatalogError as error:
-        return _tell(error)
+        return _report(error)
     except Exception:
-        kept = _open_log()
+        where = _open_log()
         _logger.exception("catalog %s", __version__)
-        click.echo(f"error: the program failed in a way that was not foreseen; {kept}", err=True)
-        return _BROKEN
+        click.echo(f"error: unexpected error; this is a bug; {where}", err=True)
+        return _INTERNAL_ERROR
 
 
 def _invoke(arguments: list[str]) -> int:
-    # Not `catalog.main`, which would end the process as failed when whoever reads has left.
+    # Not `catalog.main`, which would exit with 1 when the reader of the output closes the pipe.
     code = 0
     try:
         try:
             with catalog.make_context("catalog", arguments) as context:
                 catalog.invoke(context)
-        except click.exceptions.Exit as leaving:
-            code = leaving.exit_code
+        except click.exceptions.Exit as exiting:
+            code = exiting.exit_code
         sys.stdout.flush()
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         _forget_stdout()
-        raise StorageFault("the output cannot be written: no space is left for it") from error
+        raise StorageFault("cannot write the output: no space left on the device") from error
     return code
 
 
 def _prepare_streams() -> None:
-    """Let output be written wherever it goes: to nobody, or in an encoding that lacks letters."""
+    """Prepare standard output and standard error.
+
+    A stream that is closed is replaced by the null device. Characters that the encoding of a
+    stream lacks are written as escapes.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            nowhere = io.BufferedWriter(io.FileIO(os.devnull, "w"))
-            setattr(sys, name, io.TextIOWrapper(nowhere, "utf-8"))
+            null_device = io.BufferedWriter(io.FileIO(os.devnull, "w"))
+            setattr(sys, name, io.TextIOWrapper(null_device, "utf-8"))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _tell(error: CatalogError) -> int:
+def _report(error: CatalogError) -> int:
     from explorer.client.display import line
     from explorer.query.tokens import FilterSyntax
 
@@ -248,24 +253,24 @@ def _tell(error: CatalogError) -> int:
     if isinstance(error, FilterSyntax):
         click.echo(error.pointer(), err=True)
     if isinstance(error, Unreachable | Unusable) and not isinstance(error, MissingExtra):
-        return _NOT_THERE
+        return _UNAVAILABLE
     return _REFUSED
 
 
 def _forget_stdout() -> None:
-    """What is left of the output goes nowhere, so that nothing complains at the process's end."""
+    """Redirect file descriptor 1 to the null device, so that the final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _open_log() -> str:
-    """Make the log write to its file; gives the words that say where the trace is."""
+    """Direct the log to its file, and return a phrase that says where the traceback is."""
     path = config.state_dir() / "catalog.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError:
-        return f"the trace is above, because {path} cannot be written"
+        return f"the traceback is above, because {path} cannot be written"
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     _logger.handlers = [handler]
     _logger.propagate = False
-    return f"the trace is in {path}"
+    return f"the traceback is in {path}"

@@ -1,5 +1,5 @@
-"""The options and arguments that commands share: the catalog to ask, output formats, URNs,
-datasets, periods, columns; and what they name, read.
+"""Options and arguments shared by several commands, and functions that read what they name: the
+catalog, output formats, URNs, datasets, periods and columns.
 """
 
 import sys
@@ -60,18 +60,21 @@ __all__ = [
 
 OutputFormat = Literal["csv", "json", "urns"]
 
-_SAYS: Final[dict[OutputFormat, str]] = {
+_FORMAT_HELP: Final[dict[OutputFormat, str]] = {
     "json": "Print one JSON value.",
-    "csv": "Print CSV with a line of headings.",
-    "urns": "Print URNs only, one a line.",
+    "csv": "Print CSV with a header row.",
+    "urns": "Print only URNs, one per line.",
 }
 
 
 def format_options(
-    *forms: OutputFormat, **says: str
+    *forms: OutputFormat, **help_texts: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command `--json`, `--csv` or `--urns`, of which one may be given; it gets the one as
-    `shown_as`, and None for people. `says` has other words for an option's help."""
+    """Return a decorator that adds the options `--json`, `--csv` and `--urns`, or some of them.
+
+    They exclude each other. The command gets the one given as `shown_as`, or None for output that
+    people read. `help_texts` replaces the help of an option.
+    """
 
     def with_forms(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -79,13 +82,16 @@ def format_options(
             given = [form for form in get_args(OutputFormat) if kwargs.pop(f"as_{form}", False)]
             if len(given) > 1:
                 options = " and ".join(f"--{form}" for form in given)
-                raise click.UsageError(f"{options} exclude each other; give one of them")
+                raise click.UsageError(f"{options} cannot be combined; give only one of them")
             command(*args, shown_as=given[0] if given else None, **kwargs)
 
         decorated: Callable[..., None] = checked
         for form in reversed(forms):
             option = click.option(
-                f"--{form}", f"as_{form}", is_flag=True, help=says.get(form, _SAYS[form])
+                f"--{form}",
+                f"as_{form}",
+                is_flag=True,
+                help=help_texts.get(form, _FORMAT_HELP[form]),
             )
             decorated = option(decorated)
         return decorated
@@ -99,7 +105,7 @@ _NUMBERS: Final = {2: "two", 3: "three"}
 def complete_profiles(
     _context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[str]:
-    """Return the names of profiles that begin so, for the shell."""
+    """Return the names of profiles that begin with `begun`, for shell completion."""
     from explorer import config
 
     try:
@@ -111,7 +117,7 @@ def complete_profiles(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the command line says of the catalog; what it leaves out the environment says."""
+    """The catalog named on the command line; fields left out are taken from the environment."""
 
     url: str | None
     data_dir: Path | None
@@ -120,12 +126,12 @@ class Target:
     offline: bool = False
 
     def open(self) -> "Catalog":
-        """Return a client of it; nothing is sent yet.
+        """Return a client of this catalog; no request is sent yet.
 
-        A token that a person is asked for is asked for here: later it would be on a thread of the
-        client's, which an interrupt does not reach.
+        Prompts for the access token if the profile says so: later the prompt would run on a thread
+        of the client, where Ctrl-C does not interrupt it.
         """
-        # Brings httpx, which neither --help nor a usage error should wait for.
+        # Imported late: this imports httpx, which --help and usage errors do not need.
         from rich.text import Text
 
         from explorer import config
@@ -149,34 +155,34 @@ class Target:
 
 
 def catalog_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that name a catalog; it gets them as its first argument."""
+    """Add the options that name a catalog; the command gets a `Target` as its first argument."""
 
     @click.option(
         "--url",
         metavar="URL",
-        help="The server to ask; without one, this machine's own catalog.  [env: CATALOG_URL]",
+        help="URL of the server.  [default: the local catalog; env: CATALOG_URL]",
     )
     @click.option(
         "--profile",
         metavar="NAME",
         shell_complete=complete_profiles,
-        help="The server to ask, by its profile: see catalog profile.  [env: CATALOG_PROFILE]",
+        help="Profile of the server; see catalog profile.  [env: CATALOG_PROFILE]",
     )
     @click.option(
         "--data-dir",
         type=click.Path(file_okay=False, path_type=Path),
-        help="The directory of this machine's own catalog.  [env: CATALOG_DATA_DIR]",
+        help="Directory of the local catalog.  [env: CATALOG_DATA_DIR]",
     )
     @click.option(
         "--token",
         "asks_for_token",
         is_flag=True,
-        help="Ask for an access token, unseen.  [env: CATALOG_TOKEN]",
+        help="Prompt for an access token.  [env: CATALOG_TOKEN]",
     )
     @click.option(
         "--offline",
         is_flag=True,
-        help="Send nothing: show what was kept of earlier answers.",
+        help="Send no requests; show cached responses.",
     )
     @wraps(command)
     def with_target(
@@ -200,14 +206,14 @@ def catalog_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_target
 
 
-_MOST_NAMES: Final = 500
+_MAX_NAMES: Final = 500
 
 STDIN: Final = "-"
-"""Stands for URNs on standard input, one a line."""
+"""Given as a URN, it stands for the URNs on standard input, one per line."""
 
 
 def warn_of_password(option: str, address: str | None) -> None:
-    """Say so where the address of a database that was given to an option holds a password."""
+    """Print a warning if the database URL given to an option contains a password."""
     from urllib.parse import parse_qs, urlsplit
 
     from explorer.cli.output import note
@@ -215,19 +221,19 @@ def warn_of_password(option: str, address: str | None) -> None:
     parts = urlsplit(address or "")
     if parts.password or "password" in parse_qs(parts.query):
         note(
-            f"{option}: everybody on this machine can read the password in it; give it in "
-            "PGPASSWORD or ~/.pgpass"
+            f"{option}: every user of this machine can read the password in this URL; put it in "
+            "PGPASSWORD or ~/.pgpass instead"
         )
 
 
 def counted(number: int, noun: str) -> str:
-    """Return how many there are of something, in words: `1 column`, `2,000 columns`."""
+    """Return a number with its noun: `1 column`, `2,000 columns`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def read_urns(given: Sequence[str]) -> list[str]:
-    """URNs as the command line has them, each once; those on standard input in the place of `-`.
-    Lines that hold nothing are passed over."""
+    """Return the URNs given on the command line, without duplicates; `-` is replaced by those on
+    standard input, one per line. Blank lines are skipped."""
     found: list[str] = []
     for text in given:
         found += _read_lines() if text == STDIN else [text]
@@ -235,12 +241,12 @@ def read_urns(given: Sequence[str]) -> list[str]:
 
 
 def read_urn(given: str) -> str:
-    """Return one URN; for `-` the only one on standard input. Raises `click.UsageError` where there
-    is another number of them."""
+    """Return one URN; `-` is the one on standard input. Raises `click.UsageError` if standard
+    input does not have exactly one."""
     found = read_urns((given,))
     if len(found) != 1:
-        number = f"{len(found):,} URNs stand" if found else "no URN stands"
-        raise click.UsageError(f"{number} on standard input; one is wanted, as in: … | head -1")
+        number = f"{len(found):,} URNs" if found else "no URN"
+        raise click.UsageError(f"{number} on standard input; give exactly one, as in: … | head -1")
     return found[0]
 
 
@@ -250,7 +256,7 @@ def _read_lines() -> list[str]:
 
 
 def read_existing(catalog: "Catalog", urn: str) -> "Entity":
-    """Return the entity with all its aspects; raises `NotFound` where nothing is stored of it."""
+    """Return the entity with all its aspects. Raises `NotFound` if the catalog has none of them."""
     entity = catalog.entity(urn)
     if not entity.exists:
         raise NotFound(f"there is no {urn} in this catalog")
@@ -258,8 +264,8 @@ def read_existing(catalog: "Catalog", urn: str) -> "Entity":
 
 
 def aspects_named(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
-    """Return the aspects of those names, or all where none is named; raises `UnknownName` for one
-    that the entity lacks."""
+    """Return the aspects with these names, or all of them if `names` is empty. Raises
+    `UnknownName` for an aspect that the entity does not have."""
     for name in names:
         if name not in entity.aspects:
             raise UnknownName("aspect of this entity", name, entity.aspects)
@@ -267,9 +273,9 @@ def aspects_named(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
 
 
 def column_at(entity: "Entity", path: str) -> "Column":
-    """Return the column of that exact path, or the only one that people would write so.
+    """Return the column with this exact path, or the only one with this simple path (`a.b.c`).
 
-    Raises `UnknownName` where there is none or more than one, naming the near ones.
+    Raises `UnknownName`, with similar paths, if there is none or more than one.
     """
     exact = entity.schema.column(path)
     if exact is not None:
@@ -282,8 +288,8 @@ def column_at(entity: "Entity", path: str) -> "Column":
 
 
 def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
-    """Return the names of the entities that the page of an entity mentions; at most 500 of them.
-    One request for a hundred."""
+    """Return the names of the entities mentioned on an entity's page, at most 500. Makes one
+    request per hundred."""
     from explorer.metadata.urn import Urn
     from explorer.views.entity import detail_parts
     from explorer.views.history import actors_of
@@ -298,33 +304,33 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
         )
     )
     urns = dict.fromkeys((*labels, *authors, *mentioned(detail_parts(entity))))
-    found = catalog.summaries(islice(urns, _MOST_NAMES))
+    found = catalog.summaries(islice(urns, _MAX_NAMES))
     return {urn: one.name for urn, one in found.items()}
 
 
 def read_actor_names(
     catalog: "Catalog", stamps: "Iterable[AuditStamp | None]"
 ) -> "Mapping[Urn, str]":
-    """Return the names of those who wrote; none where the server does not tell them. One request
-    for a hundred."""
+    """Return the names of the actors in the audit stamps, or an empty mapping if the server does
+    not return them. Makes one request per hundred."""
     from explorer.views.history import actors_of
 
     return read_known_names(catalog, actors_of(stamps))
 
 
 def read_known_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, str]":
-    """Return the names of entities; none where the server does not tell them. One request for a
-    hundred."""
+    """Return the names of entities, or an empty mapping if the server does not return them. Makes
+    one request per hundred."""
     try:
-        found = catalog.summaries(urns[:_MOST_NAMES]) if urns else {}
+        found = catalog.summaries(urns[:_MAX_NAMES]) if urns else {}
     except CatalogError:
-        # Their URNs will do.
+        # The caller shows the URNs instead.
         return {}
     return {urn: one.name for urn, one in found.items()}
 
 
 class _Words(click.ParamType[str]):
-    """Text that can be sent to a server: a shell also passes on bytes that are no text."""
+    """UTF-8 text. A shell also passes on bytes that are not, which no server accepts."""
 
     name = "text"
 
@@ -333,21 +339,21 @@ class _Words(click.ParamType[str]):
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.fail("it is not UTF-8 text", param, ctx)
+            self.fail("the value is not UTF-8 text", param, ctx)
         return text
 
 
 WORDS = _Words()
-"""The type of every argument and option that holds text rather than a file's name."""
+"""The type of every argument and option that is text rather than a file name."""
 
 kept_in = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="CATALOG_DATA_DIR",
     show_envvar=True,
-    help="Where the catalog is kept.",
+    help="Directory of the catalog.",
 )
-"""The directory of a catalog on this machine."""
+"""`--data-dir`: the directory of a catalog on this machine."""
 
 registry_file = click.option(
     "--registry",
@@ -355,99 +361,106 @@ registry_file = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     envvar="CATALOG_REGISTRY",
     show_envvar=True,
-    help="A file with entities and aspects of your own, added to those that ship.",
+    help="File that defines additional entities and aspects.",
 )
-"""The registry that a deployment adds."""
+"""`--registry`: the registry file that a deployment adds."""
 
 token_file = click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="CATALOG_TOKEN_FILE",
     show_envvar=True,
-    help="The access tokens, when they are not kept in the data directory.",
+    help="File with the access tokens, if it is not in the data directory.",
 )
-"""Where access tokens are kept beside the data directory."""
+"""`--token-file`: the file with access tokens, if it is outside the data directory."""
 
 
 urns = click.argument(
     "urns", nargs=-1, required=True, type=WORDS, metavar="URN...", shell_complete=complete_urns
 )
-"""The entities; `-` stands for those on standard input."""
+"""`URN...`: the entities; `-` stands for those on standard input."""
 
 column_option = click.option(
     "--column",
     type=WORDS,
     metavar="PATH",
-    help="Of this column: its path as the schema has it, or a.b.c where that is unmistakable.",
+    help="Apply to this column, given by its path in the schema, or as a.b.c if that is unique.",
 )
-"""A column instead of the entity itself."""
+"""`--column`: a column instead of the entity itself."""
 
-dry_run = click.option("--dry-run", is_flag=True, help="Say what would change; write nothing.")
-"""Nothing is written."""
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show what would change, without writing anything."
+)
+"""`--dry-run`: show the changes and write nothing."""
 
 
 propose = click.option(
     "--propose",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the changes to this new file, for catalog docs review; write nothing else.",
+    help="Save the changes to this new file, for catalog docs review, instead of applying them.",
 )
-"""Changes are staged in a changeset."""
+"""`--propose`: stage the changes in a changeset instead of applying them."""
 
 
 def check_forms(
     shown_as: str | None, *, dry_run: bool, writes: bool, propose: Path | None = None
 ) -> None:
-    """Raises a usage error for what goes with showing alone, or with writing alone."""
+    """Raise `click.UsageError` if an option for showing was combined with one for writing."""
     if propose is not None and not writes:
-        raise click.UsageError("--propose needs something to be changed")
+        raise click.UsageError("--propose needs a change: give an option that makes one")
     if propose is not None and dry_run:
-        raise click.UsageError("--propose writes nothing into the catalog; leave --dry-run out")
+        raise click.UsageError("--propose never writes to the catalog; leave out --dry-run")
     if writes and shown_as in ("csv", "urns"):
-        raise click.UsageError(f"--{shown_as} shows what is there; a change is told by --json")
+        raise click.UsageError(
+            f"--{shown_as} only shows the current state; use --json to report a change"
+        )
     if dry_run and not writes:
-        raise click.UsageError("--dry-run needs something to be changed")
+        raise click.UsageError("--dry-run needs a change: give an option that makes one")
 
 
 _DATE = click.DateTime(["%Y-%m-%d"])
-_MOST_DAYS = 36_500
+_MAX_DAYS = 36_500
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` up to and including `end`; without an end up to now, without both ever."""
+    """The time from `start` to `end`, inclusive. None leaves that side open."""
 
     start: datetime | None = None
     end: datetime | None = None
 
     @property
-    def said(self) -> str:
-        """The period in words."""
+    def phrase(self) -> str:
+        """The period with a leading space, such as ` since 2026-01-31`; empty if unlimited."""
         match self.start, self.end:
             case None, None:
-                return "ever"
+                return ""
             case start, None:
-                return f"since {start:%Y-%m-%d}"
+                return f" since {start:%Y-%m-%d}"
             case None, end:
-                return f"up to {end:%Y-%m-%d}"
+                return f" until {end:%Y-%m-%d}"
             case start, end:
-                return f"from {start:%Y-%m-%d} to {end:%Y-%m-%d}"
+                return f" from {start:%Y-%m-%d} to {end:%Y-%m-%d}"
 
 
 def period_options(
     days: int | None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command `--days`, `--from` and `--to`; it gets a `period`, the last `days` where the
-    command line says nothing."""
+    """Return a decorator that adds `--days`, `--from` and `--to`; the command gets a `period`.
+
+    By default the period is the last `days` days, or unlimited if `days` is None.
+    """
 
     def with_period(command: Callable[..., None]) -> Callable[..., None]:
         @click.option(
             "--days",
-            type=click.IntRange(1, _MOST_DAYS),
-            help=f"The last so many days.  [default: {days}]" if days else "The last so many days.",
+            type=click.IntRange(1, _MAX_DAYS),
+            help="Number of days to show, up to now or --to."
+            + (f"  [default: {days}]" if days else ""),
         )
-        @click.option("--from", "start", type=_DATE, metavar="DATE", help="From this day on.")
-        @click.option("--to", "end", type=_DATE, metavar="DATE", help="Up to the end of this day.")
+        @click.option("--from", "start", type=_DATE, metavar="DATE", help="First day to show.")
+        @click.option("--to", "end", type=_DATE, metavar="DATE", help="Last day to show.")
         @wraps(command)
         def given(
             *args: object,
@@ -462,9 +475,9 @@ def period_options(
 
     def _read(asked: int | None, start: datetime | None, end: datetime | None) -> Period:
         if asked is not None and start is not None:
-            raise click.UsageError("--days and --from both say where to begin; give one of them")
+            raise click.UsageError("--days and --from both set the first day; give only one")
         if start is not None and end is not None and end < start:
-            raise click.UsageError("--to lies before --from")
+            raise click.UsageError("--to is before --from")
         last = None
         if end is not None:
             last = end.replace(tzinfo=UTC) + timedelta(days=1) - timedelta(milliseconds=1)
@@ -473,7 +486,7 @@ def period_options(
         back = asked if asked is not None else days
         if back is None:
             return Period(None, last)
-        # Whole days, as they are counted: today is the last of them.
+        # Usage is counted by whole days; today is the last of them.
         today = (last or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
         return Period(today - timedelta(days=back - 1), last)
 
@@ -484,7 +497,7 @@ _OWNERS: Final = ("corpuser", "corpGroup")
 
 
 def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
-    """Return the filter of texts that must all be met."""
+    """Parse filters and return one that matches only what all of them match."""
     from explorer.query import read_filter
     from explorer.query.filters import Filter
 
@@ -495,7 +508,7 @@ def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
 
 
 class DatasetArguments(TypedDict):
-    """The datasets that stewardship is asked about, as its methods take them."""
+    """The keyword arguments that select datasets in the methods of `Stewardship`."""
 
     urns: Sequence[str]
     text: str
@@ -505,8 +518,7 @@ class DatasetArguments(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class DatasetChoice:
-    """Datasets by their URNs, or those in a folder, or those that a search finds; all of them
-    where nothing is said."""
+    """Datasets selected by URN, by folder, or by search and filters; by default all of them."""
 
     urns: tuple[str, ...] = ()
     text: str = ""
@@ -514,15 +526,15 @@ class DatasetChoice:
     folder: str | None = None
 
     def words(self) -> str:
-        """Return in words which datasets are meant."""
+        """Return a phrase that says which datasets are selected."""
         named = f"{len(self.urns):,} datasets" if len(self.urns) > 1 else "".join(self.urns)
         parts = (named, self.text, *self.filters, self.folder or "")
         return " ".join(filter(None, parts)) or "the whole catalog"
 
     def read(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "tuple[Urn, ...]":
-        """Their URNs; with `owners` only of what one of them owns.
+        """Return the URNs of the datasets; with `owners`, only those that one of them owns.
 
-        Raises `NotFound` where a search or a folder has none.
+        Raises `NotFound` if there is no such dataset.
         """
         from explorer.stewardship import Stewardship
 
@@ -531,7 +543,7 @@ class DatasetChoice:
         return found
 
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "DatasetArguments":
-        """Return what stewardship is asked about; with `owners` only what one of them owns."""
+        """Return the arguments for `Stewardship`; with `owners`, only what one of them owns."""
         from explorer.errors import InvalidInput
         from explorer.query.filters import all_of
 
@@ -540,7 +552,7 @@ class DatasetChoice:
             narrowed_by = narrowed_by.narrowed_by(all_of(_owned_by(owners)))
         urns = read_urns(self.urns)
         if self.urns and not urns:
-            raise InvalidInput("there is no URN on standard input; give one a line")
+            raise InvalidInput("no URN on standard input; give one per line")
         return {
             "urns": urns,
             "text": self.text or "*",
@@ -550,21 +562,21 @@ class DatasetChoice:
 
 
 def own_urn(catalog: "Catalog") -> str:
-    """Return the URN of the user that the catalog takes the caller for.
+    """Return the URN of the user that the server has authenticated.
 
-    Raises `InvalidInput` where it does not say.
+    Raises `InvalidInput` if the server does not say.
     """
     from explorer.errors import InvalidInput
 
     user = catalog.me()
     if user is None:
-        raise InvalidInput("this server does not say who you are; use --owner with your name")
+        raise InvalidInput("this server does not know who you are; give your name with --owner")
     return str(user)
 
 
 def _owned_by(owners: Sequence[str]) -> "Criterion":
-    """Return the test for what one of them owns; a text that is no URN is the id or the name of a
-    person or group, as in `owner:"Nina Weber"`."""
+    """Return the criterion that matches what one of the owners owns. A text that is not a URN is
+    the id or name of a person or group, as in `owner:"Nina Weber"`."""
     from explorer.client.editable import urns_of
     from explorer.query.filters import Criterion
 
@@ -579,11 +591,11 @@ def _owned_by(owners: Sequence[str]) -> "Criterion":
 
 
 def require_any(datasets: int) -> None:
-    """Raise `NotFound` where no dataset is meant."""
+    """Raise `NotFound` if the number of datasets is 0."""
     from explorer.errors import NotFound
 
     if not datasets:
-        raise NotFound("no dataset is found so")
+        raise NotFound("no dataset matches")
 
 
 filter_option = click.option(
@@ -592,18 +604,19 @@ filter_option = click.option(
     type=WORDS,
     metavar="FILTER",
     multiple=True,
-    help="Only what matches; given several times, all must be met.",
+    help="Only what matches this filter; if repeated, all must match.",
 )
+"""`--filter`: filters in the query language, all of which must match."""
 
 
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command URNs, `--search`, `--filter` and `--folder`; it gets a `choice`."""
+    """Add URNs, `--search`, `--filter` and `--folder`; the command gets a `choice`."""
 
     @click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
-    @click.option("--search", "text", type=WORDS, default="", help="The datasets found so.")
+    @click.option("--search", "text", type=WORDS, default="", help="The datasets that match TEXT.")
     @filter_option
     @click.option(
-        "--folder", type=WORDS, metavar="PATH", help="The datasets in and below this folder."
+        "--folder", type=WORDS, metavar="PATH", help="The datasets in this folder and below it."
     )
     @wraps(command)
     def with_choice(
@@ -616,7 +629,7 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         searched = text or filters or kwargs.get("owners") or kwargs.get("is_mine")
         if sum(map(bool, (urns, searched, folder))) > 1:
-            raise click.UsageError("give URNs, a folder or a search, not several of them")
+            raise click.UsageError("URNs, --folder and a search cannot be combined; give only one")
         command(*args, choice=DatasetChoice(urns, text, filters, folder), **kwargs)
 
     return with_choice
@@ -624,8 +637,10 @@ def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, where that is a terminal, gone when the work is done; what is given
-    is told how many are done of how many."""
+    """Show a progress bar on standard error, if that is a terminal, until the block ends.
+
+    Yields a function to call with the number of items done and the total.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from explorer.cli.output import notes

@@ -1,4 +1,4 @@
-"""What commands write: results on standard output, everything else on standard error; tables for
+"""Output of commands: results on standard output, everything else on standard error; tables for
 people, CSV, JSON and URNs for programs.
 """
 
@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 EDITED = "✎"
-"""Stands before every text that people wrote over what ingestion says."""
+"""The mark before a text that people edited, as opposed to an ingested one."""
 
-# In JSON anything outside ASCII stands inside a string, where its escape means the same.
+# In JSON, characters outside ASCII occur only in strings, where an escape is equivalent.
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
 _TRAILING = re.compile(r" +$", re.MULTILINE)
@@ -54,8 +54,8 @@ _LINE_LIMIT = 2_000
 
 
 class _Console(Console):
-    """rich's console, which here leaves it to the command's edge what a closed pipe means, and
-    writes no spaces at the ends of lines into files and pipes."""
+    """A rich console that raises `BrokenPipeError` for a closed pipe instead of exiting, and writes
+    no trailing spaces to files and pipes."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -70,12 +70,12 @@ class _Console(Console):
 
 
 def results() -> Console:
-    """Return where results go. No colours unless it is a terminal; as wide as the terminal."""
+    """Return a console for standard output, with colours only if that is a terminal."""
     return _console(sys.stdout)
 
 
 def notes() -> Console:
-    """Return where everything else goes."""
+    """Return a console for standard error."""
     return _console(sys.stderr)
 
 
@@ -84,15 +84,14 @@ def _console(file: IO[str]) -> Console:
 
 
 def note(*parts: RenderableType) -> None:
-    """Say something to the person at the terminal, on standard error."""
+    """Print a message to standard error."""
     notes().print(*parts, sep="", soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value to standard output, indented, as UTF-8.
+    """Print one JSON value to standard output, indented, as UTF-8.
 
-    It reads back as exactly `value`; characters that a terminal would act on are written as
-    escapes.
+    Characters that a terminal would interpret are escaped; parsing returns exactly `value`.
     """
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     sys.stdout.buffer.write(escaped_json(text) + b"\n")
@@ -100,7 +99,7 @@ def print_json(value: Any) -> None:
 
 
 def escaped_json(text: bytes) -> bytes:
-    """Return the same JSON, with escapes for the characters that a terminal would act on."""
+    """Return equivalent JSON in which characters that a terminal would interpret are escaped."""
     return _NOT_ASCII.sub(_escaped, text.decode()).encode()
 
 
@@ -113,19 +112,19 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def said(text: str | None, style: str = "", *, missing: str = "", limit: int = _LINE_LIMIT) -> Text:
-    """Return one line of a catalog's text, at most `limit` characters of it; `missing` is said
-    where there is none."""
+    """Return a text from the catalog as one line of at most `limit` characters, or `missing` if
+    there is none."""
     shown = line(text, limit)
     return Text(shown, style) if shown else Text(missing, "dim italic")
 
 
 def told(text: str | None, style: str = "") -> Text:
-    """Return a catalog's text over as many lines as it has."""
+    """Return a text from the catalog with its line breaks."""
     return Text(block(text).strip("\n"), style)
 
 
 def words(parts: Iterable[Text | None], between: str = " · ") -> Text:
-    """Parts side by side; those that are empty are left out."""
+    """Join the parts that are not empty."""
     return Text(between, "dim").join(part for part in parts if part)
 
 
@@ -140,7 +139,7 @@ _DIFF_STYLES: Final[dict[LineKind, str]] = {
 
 
 def print_diff(diff: Diff, console: Console | None = None, *, indent: int = 0) -> None:
-    """Print the lines of a diff, by default as results; those below a place are indented."""
+    """Print a diff, by default to standard output. Lines below a place are indented by `indent`."""
     console = console or results()
     for one in diff:
         style = _DIFF_STYLES.get(one.kind, "")
@@ -152,28 +151,27 @@ def print_diff(diff: Diff, console: Console | None = None, *, indent: int = 0) -
 
 
 Cell = values.Cell | Text
-"""The value of a cell; a `Text` is shown as it is."""
+"""The value of a cell; a `Text` is printed with its own style."""
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _GAP: Final = 2
-# A column that gives way is not made narrower than this.
-_LEAST: Final = 12
+_MIN_SHRUNK_WIDTH: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class StyledTable:
-    """A table for people, some of whose cells are styled texts."""
+    """A table whose cells may be styled texts."""
 
     columns: Sequence[TableColumn]
     rows: Sequence[Sequence[Cell]]
 
     @classmethod
     def of(cls, names: Iterable[str], rows: Sequence[Sequence[Cell]]) -> "StyledTable":
-        """Return a table whose columns have these names and nothing else."""
+        """Return a table whose columns have these names and no other properties."""
         return cls([TableColumn(name) for name in names], rows)
 
     def plain(self) -> Table:
-        """Return the table without styles, for programs."""
+        """Return the table without styles."""
         rows = [
             [cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows
         ]
@@ -181,7 +179,10 @@ class StyledTable:
 
 
 def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
-    """Print the table for people, in the width of the terminal; numbers are aligned right."""
+    """Print the table for people, fitted to the width of the terminal.
+
+    Columns of numbers are aligned right; columns that are only for programs are left out.
+    """
     shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
     drawn = RichTable(
         box=None,
@@ -215,23 +216,23 @@ def print_csv(table: Table | StyledTable) -> None:
 
 
 def print_rows_as_json(table: Table | StyledTable) -> None:
-    """Print the table as a JSON list with an object for each row."""
+    """Print the table as a JSON list with one object per row."""
     print_json(as_objects(table))
 
 
 def as_objects(table: Table | StyledTable) -> list[dict[str, Any]]:
-    """Return each row as a dictionary from column name to value, for JSON."""
+    """Return one dictionary per row, from column name to value, for JSON."""
     return values.to_objects(table.plain() if isinstance(table, StyledTable) else table)
 
 
 def print_urns(urns: Iterable[str | Urn]) -> None:
-    """One URN a line, and nothing else."""
+    """Print the URNs, one per line."""
     print_exactly("".join(f"{_one_line(str(urn))}\n" for urn in urns))
 
 
 def print_exactly(text: str) -> None:
-    """Write text for other programs, unchanged; to a terminal, with marks in the place of
-    characters that it would act on."""
+    """Print text unchanged, for other programs. On a terminal, characters that it would interpret
+    are replaced by visible marks."""
     if sys.stdout.isatty():
         text = visible(text.replace("\r\n", "\n"))
     sys.stdout.flush()
@@ -265,7 +266,8 @@ def _widths(
     *,
     headings: bool,
 ) -> list[int]:
-    """As wide as the cells are, and where that is too wide the widest ones narrower."""
+    """Return the width of each column: that of its cells, or less for the widest columns if the
+    table would exceed `width`."""
     found = []
     for place, at in enumerate(shown):
         column = table.columns[at]
@@ -277,12 +279,14 @@ def _widths(
     over = sum(found) + _GAP * max(len(found) - 1, 0) - width
     cut = [place for place, at in enumerate(shown) if not table.columns[at].folds]
     for giving in (cut, range(len(found))):
-        while over > 0 and max((found[place] for place in giving), default=0) > _LEAST:
+        while over > 0 and max((found[place] for place in giving), default=0) > _MIN_SHRUNK_WIDTH:
             at = max(giving, key=lambda place: found[place])
-            second = max((found[one] for one in giving if found[one] < found[at]), default=_LEAST)
-            # Of several that are equally wide none gives for the others.
+            second = max(
+                (found[one] for one in giving if found[one] < found[at]), default=_MIN_SHRUNK_WIDTH
+            )
+            # Columns of equal width shrink together, one character at a time.
             is_tied = sum(found[one] == found[at] for one in giving) > 1
-            less = min(over, 1 if is_tied else max(found[at] - max(second, _LEAST), 1))
+            less = min(over, 1 if is_tied else max(found[at] - max(second, _MIN_SHRUNK_WIDTH), 1))
             found[at] -= less
             over -= less
     return found
@@ -293,5 +297,5 @@ def _is_number(value: Cell) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """Return a text as one line, with a mark where a line ended."""
+    """Return a text as one line, with ␤ in place of line breaks."""
     return _LINE_END.sub("␤", text)

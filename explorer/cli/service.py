@@ -1,6 +1,7 @@
-"""The embedded catalog as a process: `python -m explorer.cli.service --data-dir DIR`.
+"""The embedded catalog service as a process: `python -m explorer.cli.service --data-dir DIR`.
 
-Front ends start it through `explorer.instance`; it is the edge where the service meets the sample.
+Front ends start it through `explorer.instance`. It fills a new catalog with the sample, which
+`explorer.server` itself does not import.
 """
 
 import argparse
@@ -27,12 +28,12 @@ _FAILED_STATUS = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until nobody asks any more; the exit status, with one sentence on failure."""
+    """Serve until idle, and return the exit status. Failures are printed to standard error."""
     parser = argparse.ArgumentParser(prog="python -m explorer.cli.service", description=__doc__)
-    parser.add_argument("--data-dir", type=Path, required=True, help="where the catalog is kept")
+    parser.add_argument("--data-dir", type=Path, required=True, help="directory of the catalog")
     parser.add_argument("--no-sample", action="store_true", help="leave a new catalog empty")
     parser.add_argument(
-        "--idle-seconds", type=float, default=300.0, help="leave after so long without a request"
+        "--idle-seconds", type=float, default=300.0, help="stop after this long without a request"
     )
     for option, variable, default, metavar in (
         ("--keep-changes", "CATALOG_KEEP_CHANGES", str(Retention().changes_days), "DAYS|all"),
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             option,
             default=os.environ.get(variable, default),
             metavar=metavar,
-            help=f"as of `catalog serve` [env: {variable}]",
+            help=f"as for `catalog serve` [env: {variable}]",
         )
     given = parser.parse_args(arguments)
     retention = Retention(
@@ -73,13 +74,13 @@ def _number(parser: argparse.ArgumentParser, option: str, given: str, least: int
     if given == "all":
         return None
     if not (given.isascii() and given.isdecimal() and int(given) >= least):
-        parser.error(f"{option} is a number from {least} or all, not “{given}”")
+        parser.error(f"{option} must be all or a number of at least {least}, not “{given}”")
     return int(given)
 
 
 def _user(data_dir: Path) -> str | None:
-    """Return the URN of who works on this catalog: whom `catalog profile` named, CATALOG_USER, or
-    the login name; None where there is none of them."""
+    """Return the URN of the user of this catalog: the one set with `catalog profile`, else
+    CATALOG_USER, else the login name; None if there is none of these."""
     import getpass
 
     from explorer.config import user_of, user_urn

@@ -38,7 +38,7 @@ def test_folders_come_before_entities_with_kind_and_description(mill: Run) -> No
 def test_only_so_many_are_shown_when_so_many_are_asked_for(mill: Run) -> None:
     ran = mill("browse", "/mill/duckdb", "--urns", "--count", "1")
     assert ran.out.splitlines() == [FLOUR]
-    assert "1 of 2 shown; --all for the others" in ran.err
+    assert "1 of 2 shown; --all shows all" in ran.err
     assert mill("browse", "/mill/duckdb", "--urns", "--all").out.splitlines() == [FLOUR, GRAIN]
 
 

@@ -52,7 +52,7 @@ def test_of_several_one_that_fails_loses_no_other(shop: Run, table: Any) -> None
         (["--until", "2030-06-30"], "--note"),
         (["--undo", "--note", "x"], "--undo"),
         (["--note", "x", "--until", "tomorrow"], "tomorrow"),
-        (["--dry-run"], "something to be changed"),
+        (["--dry-run"], "needs a change"),
     ],
 )
 def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:

@@ -239,10 +239,10 @@ def test_hostile_text_reaches_no_terminal(docs: Any, exported: Any) -> None:
     [
         (["export", ORDERS], 2, "--format"),
         (["export", ORDERS, "-o", "x.ods"], 1, ".xlsx"),
-        (["export", ORDERS, "--folder", "/", "--format", "csv"], 2, "not several"),
+        (["export", ORDERS, "--folder", "/", "--format", "csv"], 2, "give only one"),
         (["export", "urn:li:tag:x", "--format", "csv"], 1, "no dataset"),
         (["export", ORDERS.replace("orders", "none"), "--format", "csv"], 1, "none of these"),
-        (["export", "--search", "zzqq", "--format", "csv"], 1, "no dataset is found"),
+        (["export", "--search", "zzqq", "--format", "csv"], 1, "no dataset matches"),
         (["diff", "-", "--format", "json"], 1, "no JSON"),
         (["diff", "nowhere.csv"], 2, "nowhere.csv"),
     ],

@@ -199,9 +199,9 @@ def test_the_table_is_as_wide_as_the_terminal(shop: Run, fresh: Any) -> None:
     [
         (["tag"], "Missing argument"),
         (["tag", ORDERS, "--add", "PII", "--remove", "PII"], "both to be added"),
-        (["tag", ORDERS, "--dry-run"], "something to be changed"),
+        (["tag", ORDERS, "--dry-run"], "needs a change"),
         (["tag", ORDERS, "--add", "PII", "--csv"], "--json"),
-        (["tag", ORDERS, "--json", "--urns"], "exclude"),
+        (["tag", ORDERS, "--json", "--urns"], "cannot be combined"),
         (["own", ORDERS, "--column", "id", "--add", "x"], "No such option"),
         (["domain", "finance"], "no URN"),
         (["domain", ORDERS, "finance", "--none"], "give one of them"),

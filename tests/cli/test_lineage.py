@@ -37,7 +37,7 @@ def test_the_tree_has_the_entity_in_its_middle(warehouse: Run) -> None:
         "└─ By day  chart · looker",
         "   └─ The lake  dashboard · looker",
     ]
-    assert ran.err == "4 upstream, 2 downstream in 3 hops\n"
+    assert ran.err == "4 upstream, 2 downstream within 3 hops\n"
 
 
 def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Run) -> None:
@@ -49,7 +49,7 @@ def test_what_is_met_twice_is_shown_once_and_referred_to(warehouse: Run) -> None
     # The chart lies one step further and is counted, not shown.
     assert "… 1 more" in next(line for line in lines if "mart  dataset" in line)
     assert "By day" not in ran.out
-    assert "it goes on: --hops 3 shows more" in ran.err
+    assert "there is more lineage; --hops 3 shows it" in ran.err
 
 
 def test_a_cycle_is_said_and_ends(warehouse: Run) -> None:
@@ -59,13 +59,13 @@ def test_a_cycle_is_said_and_ends(warehouse: Run) -> None:
         "└─ lake.two  dataset · hive",
         "   └─ lake.one  ↺ a cycle, back to this",
     ]
-    assert "a cycle: lake.one → lake.two → lake.one" in ran.err
+    assert "cycle: lake.one → lake.two → lake.one" in ran.err
 
 
 def test_a_limit_shows_the_nearest_and_says_how_many_there_are(warehouse: Run) -> None:
     ran = warehouse("lineage", table("raw"), "--limit", "2", "--hops", "9")
     assert len(ran.out.splitlines()) == 3
-    assert "2 of 7 shown (0 upstream, 7 downstream) in 9 hops" in ran.err
+    assert "2 of 7 shown (0 upstream, 7 downstream) within 9 hops" in ran.err
     assert "… 1 more" in ran.out
 
 
@@ -77,7 +77,7 @@ def test_columns_are_connected_and_a_guess_is_marked(warehouse: Run) -> None:
         "└─ right.mail  column · hive  UPPER",
         "   └─ mart.contact  column · hive  UPPER",
     ]
-    assert "1 way between columns is a guess" in ran.err
+    assert "1 column edge is a guess" in ran.err
     named = warehouse("lineage", column("raw", "email"), "--down")
     assert named.out == ran.out
 
@@ -92,7 +92,7 @@ def test_a_filter_steps_over_what_it_leaves_out(warehouse: Run) -> None:
     assert owned.out.split() == [table("mart")]
     wrong = warehouse("lineage", table("raw"), "--filter", "rowCount>3")
     assert (wrong.code, wrong.out) == (1, "")
-    assert "no field of what lineage leads to named 'rowCount'" in wrong.err
+    assert "no field of entities in lineage named 'rowCount'" in wrong.err
 
 
 def test_programs_get_node_link_json_edges_as_csv_and_urns(warehouse: Run) -> None:
@@ -144,9 +144,9 @@ def test_a_picture_that_is_cut_is_said_to_be(warehouse: Run, tmp_path: Path) -> 
     loaded = warehouse("load", str(tmp_path / "wide.json"))
     assert loaded.code == 0, loaded
     ran = warehouse("lineage", table("wide"), "--format", "mermaid")
-    assert "the picture is cut: 150 of 161 nodes" in ran.err
+    assert "the diagram is truncated: 150 of 161 nodes" in ran.err
     drawn = warehouse("lineage", table("wide"), "--format", "mermaid", "--limit", "9")
-    assert "cut" not in drawn.err
+    assert "truncated" not in drawn.err
     assert drawn.out.count("Wide ") == 9
     assert "9 of 160 shown" in drawn.err
 
@@ -178,7 +178,7 @@ def test_a_table_fits_the_terminal(warehouse: Run) -> None:
 def test_nothing_there_and_nobody_there_are_different_things(warehouse: Run) -> None:
     nothing = warehouse("lineage", DASHBOARD, "--down")
     assert (nothing.code, nothing.out.strip()) == (0, "● The lake  dashboard · looker")
-    assert "nothing downstream in 3 hops" in nothing.err
+    assert "nothing downstream within 3 hops" in nothing.err
     nobody = warehouse("lineage", table("nowhere"))
     assert (nobody.code, nobody.out) == (1, "")
     assert "there is no" in nobody.err

@@ -88,7 +88,7 @@ def test_a_link_that_is_not_there_cannot_be_removed(shop: Run, table: Any) -> No
         (["add", "https://x y", "--label", "x"], "%20"),
         (["drop", "https://x"], "drop"),
         (["--label", "x"], "--label goes with"),
-        (["--dry-run"], "something to be changed"),
+        (["--dry-run"], "needs a change"),
     ],
 )
 def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:

@@ -30,7 +30,7 @@ def test_a_catalog_is_copied_to_a_database_and_told_table_by_table(
     assert "PGPASSWORD" not in again.err
     open_to_all = database.replace("//root@", "//root:secret@")
     warned = catalog("migrate", "--from", str(tmp_path / "none"), "--to", open_to_all, url=None)
-    assert "--to: everybody on this machine can read the password" in warned.err
+    assert "--to: every user of this machine can read the password" in warned.err
     assert "secret" not in warned.err
     missing = catalog("migrate", "--from", str(tmp_path / "none"), "--to", database, url=None)
     assert "there is no catalog in" in missing.err

@@ -21,7 +21,7 @@ def test_all_shortest_ways_are_drawn_with_kinds(warehouse: Run) -> None:
         "1  raw (dataset · hive) → left (dataset · hive) removed → mart (dataset · hive)",
         "2  raw (dataset · hive) → right (View · hive) → mart (dataset · hive)",
     ]
-    assert ran.err == "2 shortest ways, 2 hops, downstream: mart is made from raw\n"
+    assert ran.err == "2 shortest ways, 2 hops, downstream: mart is downstream of raw\n"
 
 
 def test_a_long_way_is_broken_between_entities(warehouse: Run) -> None:
@@ -35,13 +35,13 @@ def test_a_long_way_is_broken_between_entities(warehouse: Run) -> None:
 def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse: Run) -> None:
     ran = warehouse("path", table("mart"), table("right"))
     assert ran.out == "mart (dataset · hive) ← right (View · hive)\n"
-    assert "upstream: mart is made from right" in ran.err
+    assert "upstream: mart is downstream of right" in ran.err
 
 
 def test_no_way_is_exit_1_and_a_sentence(warehouse: Run) -> None:
     ran = warehouse("path", table("one"), table("mart"))
     assert (ran.code, ran.out) == (1, "")
-    assert "there is no way from lake.one to mart along lineage" in ran.err
+    assert "there is no path from lake.one to mart along lineage" in ran.err
     as_json = warehouse("path", table("one"), table("mart"), "--json")
     assert (as_json.code, as_json.json["ways"], as_json.json["hops"]) == (1, [], None)
     nobody = warehouse("path", table("nowhere"), table("mart"))

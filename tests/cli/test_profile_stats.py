@@ -58,7 +58,7 @@ def test_a_column_has_a_line_for_each_profile_newest_first(mill: Run) -> None:
         "median",
     ]
     assert [row.split()[2:5] for row in rows] == [["90", "1", "80"], ["100", "0", "90"]]
-    assert "2 profiles ever, newest first" in ran.err
+    assert "2 profiles, newest first" in ran.err
     one = mill("profile-stats", FLOUR, "--column", "weight", "--to", "2026-01-01", "--json").json
     assert [profile["nulls"] for profile in one["profiles"]] == [0]
     wrong = mill("profile-stats", FLOUR, "--column", "wieght")
@@ -75,5 +75,5 @@ def test_a_period_shows_how_the_table_grew(mill: Run) -> None:
 def test_what_was_never_profiled_is_said(mill: Run) -> None:
     ran = mill("profile-stats", GRAIN)
     assert (ran.code, ran.out) == (0, "")
-    assert "never profiled" in ran.err
+    assert "this dataset has no profile" in ran.err
     assert mill("profile-stats", "urn:li:tag:Finance").code == 1

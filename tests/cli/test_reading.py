@@ -21,7 +21,7 @@ def test_a_search_is_a_table_that_says_how_many_there_are(shop: Run) -> None:
     assert [row.startswith("  ") for row in rows] == [False, True, False, True]
     assert max(map(len, ran.out.splitlines())) <= 80
     assert not any(line.endswith(" ") for line in ran.out.splitlines())
-    assert "2 of 3 shown; --start 2 for what follows" in ran.err
+    assert "2 of 3 shown; --start 2 shows the next ones" in ran.err
 
 
 def test_where_there_is_room_a_hit_is_one_line(shop: Run) -> None:
@@ -105,7 +105,7 @@ def test_nothing_found_is_said_and_is_no_error(shop: Run) -> None:
 def test_a_slip_is_corrected_and_said_on_standard_error(shop: Run) -> None:
     ran = shop("search", "surogate", "--entity", "dataset", "--urns")
     assert ran.out.split() == [ORDERS]
-    assert "no match for surogate; these are the results for surrogate" in ran.err
+    assert "no match for surogate; showing results for surrogate" in ran.err
     told = shop("search", "surogate", "--json").json
     assert (told["text"], told["corrected"]) == ("surogate", "surrogate")
     assert shop("search", "surrogate", "--json").json["corrected"] is None
@@ -274,4 +274,4 @@ def test_a_search_may_name_several_types_and_be_csv(shop: Run) -> None:
 def test_a_result_has_one_form(shop: Run) -> None:
     ran = shop("search", "shop", "--json", "--urns")
     assert (ran.code, ran.out) == (2, "")
-    assert "--json and --urns exclude each other" in ran.err
+    assert "--json and --urns cannot be combined" in ran.err

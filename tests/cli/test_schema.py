@@ -29,7 +29,7 @@ def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Run) -> 
     assert "no description" in lines[4]
     assert max(map(len, lines)) <= 80
     assert "5 columns, 3 documented, 1 ✎ edited" in ran.err
-    assert "edited, but no longer a column: gone" in ran.err
+    assert "has edits, but is no longer a column: gone" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_older_version_says_what_was_then_and_nothing_that_people_wrote_since
     assert [column["path"] for column in columns] == ["sack_id", "weight", "origin"]
     assert columns[1]["description"] == "In kilograms.\nWithout the sack."
     assert columns[1]["edited"] is None
-    assert "version 1: what people wrote of columns is not part of it" in ran.err
+    assert "version 1 of the ingested schema; edited descriptions are not part of it" in ran.err
     assert mill("schema", FLOUR, "--version", "7").code == 1
 
 
@@ -81,7 +81,9 @@ def test_no_spreadsheet_takes_a_text_for_a_formula(mill: Run) -> None:
 def test_what_has_no_columns_is_said(mill: Run) -> None:
     chart = mill("schema", "urn:li:chart:(metabase,mill.1)")
     assert (chart.code, chart.out) == (1, "")
-    assert "only a dataset has columns, and this is a chart" in chart.err
+    assert (
+        "only datasets have columns; urn:li:chart:(metabase,mill.1) has the type chart" in chart.err
+    )
     nowhere = mill("schema", "urn:li:dataset:(urn:li:dataPlatform:duckdb,no.where,PROD)")
     assert nowhere.code == 1
 
@@ -90,7 +92,7 @@ def test_the_urn_may_come_from_standard_input(mill: Run) -> None:
     assert names(mill("schema", "-", stdin=f"{FLOUR}\n".encode()))[0] == "sack_id"
     two = mill("schema", "-", stdin=f"{FLOUR}\n{GRAIN}\n".encode())
     assert (two.code, two.out) == (2, "")
-    assert "2 URNs stand on standard input; one is wanted" in two.err
+    assert "2 URNs on standard input; give exactly one" in two.err
     assert mill("get", "-", stdin=b"\n").code == 2
 
 

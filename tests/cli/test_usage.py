@@ -22,7 +22,7 @@ def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Run) -> None:
     assert third[:3] == ["2026-01-03", "8", "1"]
     assert len(third[3]) == 2 * len(first[3])
     assert max(map(len, lines)) <= 80
-    assert "12 queries on 3 measured days from 2026-01-01 to 2026-01-07, 4.0 a day" in ran.err
+    assert "12 queries on 3 measured days from 2026-01-01 to 2026-01-07, 4.0 per day" in ran.err
 
 
 def test_the_top_users_and_columns_say_how_many_there_are(mill: Run) -> None:
@@ -41,7 +41,7 @@ def test_dates_bound_what_is_read_and_include_both_days(mill: Run) -> None:
     assert days("--days", "2", "--to", "2026-01-02") == ["2026-01-01", "2026-01-02"]
     nothing = mill("usage", FLOUR, "--from", "2025-01-01", "--to", "2025-01-31")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "no use was measured from 2025-01-01 to 2025-01-31" in nothing.err
+    assert "no usage data from 2025-01-01 to 2025-01-31" in nothing.err
 
 
 def test_programs_read_json_and_csv(mill: Run) -> None:

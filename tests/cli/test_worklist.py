@@ -125,7 +125,7 @@ def test_mine_on_a_server_is_what_the_owner_of_the_token_owns(catalog: Run, tmp_
 def test_a_server_that_does_not_know_who_asks_says_what_to_do(worklist: Any) -> None:
     ran = worklist("--mine")
     assert ran.code != 0
-    assert "use --owner with your name" in ran.err
+    assert "give your name with --owner" in ran.err
 
 
 @pytest.mark.parametrize(

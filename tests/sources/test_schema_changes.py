@@ -324,9 +324,9 @@ def test_wrong_use_says_what_to_do(
     repository.commit({"dbt/models/orders.sql": "select 1 as id"})
     ran = command("impact", "--diff", "main..HEAD")
     assert (ran.code, "no commit in common" in ran.err) == (1, True), ran
-    assert "--diff stands in the place of" in command("impact", "--diff", "a..b", "--top", "3").err
-    assert "give URN, or" in command("impact").err
-    assert "go with --diff" in command("impact", "urn:li:tag:x", "--markdown").err
+    assert "--diff cannot be combined with" in command("impact", "--diff", "a..b", "--top", "3").err
+    assert "give a URN, or" in command("impact").err
+    assert "need --diff" in command("impact", "urn:li:tag:x", "--markdown").err
     assert "knows no SQL dialect 'x'" in command("impact", "--diff", "a..", "--dialect", "x").err
     monkeypatch.chdir(tmp_path)
     assert "not a git repository" in command("impact", "--diff", "main..HEAD").err

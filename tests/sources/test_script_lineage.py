@@ -61,7 +61,7 @@ def test_each_statement_is_traced_or_listed_with_the_reason(loaded: Run, tmp_pat
     assert found[5]["columns"] == {"twice": [{"urn": totals, "column": "worth"}]}
     assert [bool(one["problem"]) for one in found] == [False, False, True, False, True, False]
     assert found[3]["columns"] == {"worth": []}
-    assert "4 of 6 statements understood" in ran.err
+    assert "4 of 6 statements parsed" in ran.err
 
 
 def test_people_read_a_line_a_column(loaded: Run, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""`catalog get`, `schema`, `usage`, `profile-stats`, `history`, `blame` and `diff`: what is known
-of one entity.
+"""`catalog get`, `schema`, `usage`, `profile-stats`, `history`, `blame` and `diff`: the commands
+that show one entity.
 """
 
 import click
@@ -27,31 +27,31 @@ Examples
   catalog schema URN --csv | cut -d, -f1
   catalog search orders --urns | head -1 | catalog schema -
 
-JSON and CSV have the exact path of each column as `path`, and as people write it as `name`.
+In JSON and CSV, `path` is the exact field path of a column and `name` its simple form, a.b.c.
 """
 
 
 @click.command(epilog=_SCHEMA_EPILOG)
 @click.argument("urn", type=WORDS, shell_complete=complete_urns)
-@click.option("--undocumented", is_flag=True, help="Only columns that nobody described.")
+@click.option("--undocumented", is_flag=True, help="Only columns without a description.")
 @click.option(
     "--tag",
     "tags",
     type=WORDS,
     metavar="TAG",
     multiple=True,
-    help="Only columns with this tag or glossary term: its name or URN.",
+    help="Only columns with this tag or glossary term, given by name or URN; can be repeated.",
 )
 @click.option(
     "--match",
     type=WORDS,
     metavar="TEXT",
-    help="Only columns with TEXT in the path or description, whatever the case.",
+    help="Only columns with TEXT in their path or description, ignoring case.",
 )
 @click.option(
     "--version",
     type=click.IntRange(0),
-    help="The schema as that version of it says; 0 is the latest, 1 the oldest.",
+    help="Show this version of the schema; 0 is the latest, 1 the oldest.",
 )
 @format_options("json", "csv")
 @catalog_options
@@ -67,8 +67,8 @@ def schema(
 ) -> None:
     """Show the columns of a dataset as a tree.
 
-    With their types, keys, tags, glossary terms and descriptions; ✎ stands before a description
-    that people wrote over what ingestion says.
+    Shows the type, key, tags, glossary terms and description of each column. ✎ marks descriptions
+    that were edited in the catalog and replace the ingested ones.
     """
     from explorer.cli.options import read_existing, read_urn
     from explorer.cli.rendering import entity
@@ -91,7 +91,7 @@ Examples
   catalog usage URN --from 2026-01-01 --to 2026-03-31 --csv > quarter.csv
   catalog usage URN --json | jq '.users[0]'
 
-Days are those of UTC. A day with no line was not measured.
+Days are in UTC. Days without measurements are left out.
 """
 
 
@@ -103,16 +103,16 @@ Days are those of UTC. A day with no line was not measured.
     type=click.IntRange(0),
     default=5,
     show_default=True,
-    help="How many users and columns; JSON has them all.",
+    help="Number of users, columns and queries to list; JSON always has all of them.",
 )
 @format_options("json", "csv")
 @catalog_options
 def usage(
     target: Target, urn: str, period: Period, top: int, shown_as: OutputFormat | None
 ) -> None:
-    """Show how much something is used, day by day, and by whom.
+    """Show daily usage of an entity, and who uses it.
 
-    Queries of a dataset, views of a chart or dashboard.
+    Counts the queries of a dataset, and the views of a chart or dashboard.
     """
     from explorer.cli.options import read_known_names, read_urn
     from explorer.cli.rendering import usage
@@ -137,7 +137,7 @@ Examples
   catalog profile-stats URN --column amount --from 2026-01-01 --csv
   catalog profile-stats URN --json | jq '.columns[] | select(.nulls > 0)'
 
-JSON and CSV have the numbers as profiling wrote them.
+JSON and CSV have the values exactly as they were profiled.
 """
 
 
@@ -148,7 +148,7 @@ JSON and CSV have the numbers as profiling wrote them.
     type=WORDS,
     metavar="PATH",
     shell_complete=complete_columns,
-    help="What was measured of this column over time.",
+    help="Show the statistics of this column over time.",
 )
 @period_options(None)
 @format_options("json", "csv")
@@ -156,9 +156,9 @@ JSON and CSV have the numbers as profiling wrote them.
 def profile_stats(
     target: Target, urn: str, column: str | None, period: Period, shown_as: OutputFormat | None
 ) -> None:
-    """Show what profiling measured of a dataset and its columns.
+    """Show the profiling statistics of a dataset and its columns.
 
-    The newest profile; with --column or a period all profiles, a line each.
+    By default it shows the latest profile; with --column or a period, all profiles, one per line.
     """
     from explorer.cli.options import read_urn
     from explorer.cli.rendering import usage
@@ -180,10 +180,10 @@ _HISTORY_EPILOG = """
 Examples
   catalog history 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
   catalog history URN --aspect ownership
-  catalog history URN --column shipping.zip    (who described it, and how)
+  catalog history URN --column shipping.zip    (changes of its description)
   catalog history URN --aspect status --json | jq '.versions[0].changes'
 
-Version 0 is the latest, 1 the oldest. catalog diff shows what one changed.
+Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff.
 """
 
 
@@ -196,21 +196,21 @@ Version 0 is the latest, 1 the oldest. catalog diff shows what one changed.
     metavar="NAME",
     multiple=True,
     shell_complete=complete_aspects,
-    help="Of this aspect only; several may be given.",
+    help="Only changes of this aspect; can be repeated.",
 )
 @click.option(
     "--column",
     type=WORDS,
     metavar="PATH",
     shell_complete=complete_columns,
-    help="What this column's description said, and who wrote it.",
+    help="Show the changes of this column's description, and their authors.",
 )
 @click.option(
     "--count",
     type=click.IntRange(1, 1_000),
     default=20,
     show_default=True,
-    help="How many at most.",
+    help="Maximum number of changes.",
 )
 @format_options("json", "csv")
 @catalog_options
@@ -222,13 +222,13 @@ def history(
     count: int,
     shown_as: OutputFormat | None,
 ) -> None:
-    """List what was changed of an entity, when and by whom.
+    """List the changes to an entity, with date and author.
 
-    Newest first, with what each version changed of the one before it. Without --aspect it reads
-    every aspect that the entity has.
+    The newest change comes first. Each line summarizes the differences to the previous version of
+    that aspect. By default all aspects of the entity are included.
     """
     if column is not None and aspects:
-        raise click.UsageError("--column and --aspect exclude each other; give one of them")
+        raise click.UsageError("--column and --aspect cannot be combined; give only one of them")
     from explorer.cli.options import read_urn
     from explorer.cli.rendering import entity
 
@@ -250,7 +250,7 @@ Examples
   catalog blame 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
   catalog blame URN --json | jq '.columns[] | select(.who == null) | .name'
 
-catalog history URN --column PATH shows what else a column's description said.
+To see earlier descriptions of a column, use catalog history URN --column PATH.
 """
 
 
@@ -259,9 +259,10 @@ catalog history URN --column PATH shows what else a column's description said.
 @format_options("json", "csv")
 @catalog_options
 def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
-    """Show who gave each column its description, and when.
+    """Show who wrote each column's description, and when.
 
-    In the order of the schema: what people wrote where they wrote any, else what was ingested.
+    Columns are in schema order. If a description was edited in the catalog, the edit counts;
+    otherwise the ingestion that wrote it.
     """
     from explorer.cli.options import read_actor_names, read_existing, read_urn
     from explorer.cli.rendering import entity
@@ -276,13 +277,13 @@ def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
 _DIFF_EPILOG = """
 \b
 Examples
-  catalog diff URN --aspect schemaMetadata           (what the latest changed)
-  catalog diff URN --aspect ownership --older 1      (all since the first)
+  catalog diff URN --aspect schemaMetadata           (the latest change)
+  catalog diff URN --aspect ownership --older 1      (all changes so far)
   catalog diff URN --aspect ownership --older 3 --newer 4
   catalog diff URN --aspect schemaMetadata --json | jq -r '.changes[].place'
 
-Version 0 is the latest, 1 the oldest; -1 is the one before the latest. The exit code is 0 whether
-anything differs or not.
+Version 0 is the latest, 1 the oldest, -1 the one before the latest. The exit code is 0 whether or
+not the versions differ.
 """
 
 
@@ -294,18 +295,18 @@ anything differs or not.
     metavar="NAME",
     required=True,
     shell_complete=complete_aspects,
-    help="The aspect whose versions are compared.",
+    help="The aspect to compare.",
 )
-@click.option("--older", type=int, default=-1, show_default=True, help="The version before.")
-@click.option("--newer", type=int, default=0, show_default=True, help="The version after.")
+@click.option("--older", type=int, default=-1, show_default=True, help="The older version.")
+@click.option("--newer", type=int, default=0, show_default=True, help="The newer version.")
 @format_options("json")
 @catalog_options
 def diff(
     target: Target, urn: str, aspect: str, older: int, newer: int, shown_as: OutputFormat | None
 ) -> None:
-    """Show what differs between two versions of an aspect.
+    """Show the differences between two versions of an aspect.
 
-    Place by place: lines with - say what was, lines with + what is.
+    For each place that differs, lines with - are the older value and lines with + the newer one.
     """
     from explorer.cli.options import read_urn
     from explorer.cli.rendering import entity
@@ -324,7 +325,7 @@ Examples
   catalog get URN --json | jq .aspects.upstreamLineage.value
   catalog search orders --urns | head -1 | catalog get -
 
-Version 0 is the latest; the others count upwards from 1, the oldest.
+Version 0 is the latest; the others are numbered from 1, the oldest.
 """
 
 
@@ -337,17 +338,19 @@ Version 0 is the latest; the others count upwards from 1, the oldest.
     metavar="NAME",
     multiple=True,
     shell_complete=complete_aspects,
-    help="This aspect as it is stored.",
+    help="Show this aspect as it is stored; can be repeated.",
 )
-@click.option("--version", type=click.IntRange(0), help="That version of the one aspect named.")
+@click.option(
+    "--version", type=click.IntRange(0), help="Show this version of the aspect given by --aspect."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the raw aspects as one JSON object.")
 @catalog_options
 def get(
     target: Target, urn: str, aspects: tuple[str, ...], version: int | None, *, as_json: bool
 ) -> None:
-    """Show one entity: owners, what is wrong, description, columns, links.
+    """Show one entity: health, owners, description, columns and links.
 
-    What ingestion says and what people wrote over it are both shown, and marked.
+    Ingested descriptions and those edited in the catalog are both shown and marked.
     """
     if version is not None and len(aspects) != 1:
         raise click.UsageError("--version needs exactly one --aspect")

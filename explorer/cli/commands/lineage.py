@@ -1,4 +1,4 @@
-"""`catalog lineage`, `impact`, `path` and `relationships`: how entities hang together."""
+"""`catalog lineage`, `impact`, `path` and `relationships`: how entities are connected."""
 
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -36,62 +36,65 @@ Examples
   catalog impact --print-workflow > .github/workflows/impact.yml
 
 \b
-Of a pull request
-  --diff takes the columns and tables that the commits drop, rename or retype,
-  in the dbt projects and other SQL files of the repository here, and shows
-  what depends on them. Columns come from the SQL itself; of a model whose
-  template only dbt can render, from target/manifest.json, which dbt compile
-  writes. What is not understood is listed and not taken for harmless.
+Pull requests
+  --diff finds the columns and tables that the commits drop, rename or retype
+  in the dbt projects and other SQL files of the current Git repository, and
+  shows what depends on them. Columns are parsed from the SQL. For a model
+  whose template only dbt can render, they come from target/manifest.json,
+  which dbt compile writes. SQL that cannot be parsed is listed, and counts
+  as affected for --fail-if-any.
 
 \b
-What is known of a column
-  said               lineage between columns was ingested all the way
-  guess: same name   for a part of the way a same name is all there is
-  the table only     it uses an affected table; nobody said which columns
+The column “known”
+  said               column lineage was ingested along the whole path
+  guess: same name   part of the path is guessed from equal column names
+  the table only     uses an affected table; its columns are not known
 
-With --fail-if-any the exit code is 1 when something is affected, or when not everything could be
-looked at. --filter says what counts; it knows the fields name, platform, origin, type, typeNames,
+With --fail-if-any the exit code is 1 if anything is affected, or if not everything could be
+checked. --filter limits what counts. Its fields are name, platform, origin, type, typeNames,
 owners, tags, glossaryTerms, domains, description, deprecated, removed, hops, queries, users and
 urn.
 
-Queries and users are of the last 30 days; users are the most in any one of the windows in which
-they were counted.
+Queries and users are those of the last 30 days. Users are counted per time window; the number is
+that of the window with the most.
 """
 
 
 @click.command(epilog=_IMPACT_EPILOG)
 @click.argument("urn", type=WORDS, shell_complete=complete_urns, required=False)
-@click.option("--column", type=WORDS, metavar="PATH", help="When this column changes or goes.")
+@click.option("--column", type=WORDS, metavar="PATH", help="Show the impact of this column only.")
 @click.option(
     "--by",
     "grouping",
     type=click.Choice(("type", "platform", "owner", "domain")),
-    help="In groups, the largest first.",
+    help="Group the results, the largest group first.",
 )
 @filter_option
-@click.option("--no-usage", is_flag=True, help="Do not ask how much each is used; faster.")
+@click.option("--no-usage", is_flag=True, help="Do not fetch usage; this is faster.")
 @click.option(
     "--top",
     type=click.IntRange(1),
-    help=f"Only so many, the first.  [default: {_IMPACT_SHOWN} in tables]",
+    help=f"Maximum number of results.  [default: {_IMPACT_SHOWN} in tables, else all]",
 )
-@click.option("--fail-if-any", is_flag=True, help="Exit with 1 when something is affected.")
+@click.option("--fail-if-any", is_flag=True, help="Exit with 1 if anything is affected.")
 @click.option(
     "--diff",
     type=WORDS,
     metavar="BASE..HEAD",
-    help="When these commits are merged, in place of URN.",
+    help="Show the impact of these Git commits instead of that of URN.",
 )
 @click.option(
     "--dialect",
     type=WORDS,
-    help="With --diff, whose SQL it is.  [default: what dbt's manifest says]",
+    help="With --diff, the SQL dialect.  [default: that in dbt's manifest]",
 )
-@click.option("--markdown", is_flag=True, help="With --diff, print a comment for a pull request.")
+@click.option(
+    "--markdown", is_flag=True, help="With --diff, print Markdown for a pull request comment."
+)
 @click.option(
     "--print-workflow",
     is_flag=True,
-    help="Print a GitHub workflow that comments on pull requests, and ask nothing.",
+    help="Print a GitHub workflow that comments on pull requests, and exit.",
 )
 @format_options("json", "csv", "urns")
 @catalog_options
@@ -111,9 +114,9 @@ def impact(
     markdown: bool,
     print_workflow: bool,
 ) -> None:
-    """Show what breaks downstream when an entity or a column goes.
+    """Show what is affected downstream when an entity or column changes.
 
-    Up to 50 hops away, the most used first. URN may be that of a column.
+    Follows up to 50 hops; the most used entities come first. URN can be that of a column.
     """
     from explorer.cli.output import print_exactly
     from explorer.cli.rendering import lineage
@@ -124,9 +127,11 @@ def impact(
         return
     if diff is not None:
         if urn or column or grouping or top:
-            raise click.UsageError("--diff stands in the place of URN, --column, --by and --top")
+            raise click.UsageError("--diff cannot be combined with URN, --column, --by or --top")
         if markdown and shown_as:
-            raise click.UsageError(f"--markdown and --{shown_as} exclude each other; give one")
+            raise click.UsageError(
+                f"--markdown and --{shown_as} cannot be combined; give only one of them"
+            )
         with target.open() as catalog:
             changes = lineage.read_schema_changes(
                 catalog,
@@ -143,9 +148,9 @@ def impact(
             raise click.exceptions.Exit(1)
         return
     if urn is None:
-        raise click.UsageError("give URN, or the commits of a pull request by --diff")
+        raise click.UsageError("give a URN, or the commits of a pull request with --diff")
     if markdown or dialect:
-        raise click.UsageError("--markdown and --dialect go with --diff")
+        raise click.UsageError("--markdown and --dialect need --diff")
     entity, path = column_asked(urn, column)
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
@@ -155,13 +160,13 @@ def impact(
             catalog, entity, path, narrowed_by=narrowed_by, with_usage=not no_usage
         )
     lineage.print_impact(found, grouping, top, shown_as)
-    # Groups say for themselves what each leaves out.
+    # Each group prints how many of its entities it leaves out.
     lineage.say_how_many_affected(found, None if grouping and not shown_as else top)
     if fail_if_any and lineage.may_break(found):
         raise click.exceptions.Exit(1)
 
 
-_MOST_HOPS: Final = 1_000
+_MAX_HOPS: Final = 1_000
 _PATHS_SHOWN: Final = 20
 
 _PATH_EPILOG = """
@@ -172,11 +177,11 @@ Examples
   catalog path SOURCE TARGET --json | jq '.ways | length'
   catalog path 'urn:li:corpuser:jdoe' URN --relationship OwnedBy
 
-The ways follow lineage, downstream from SOURCE, or upstream where there is none downstream. With
---relationship they follow the relationships of those names instead, whichever way each was
-declared; catalog relationships URN lists them.
+Paths follow lineage, downstream from SOURCE, or upstream if there is no path downstream. With
+--relationship they follow these relationships instead, in either direction. To see the
+relationships of an entity, use catalog relationships URN.
 
-The exit code is 1 when there is no way.
+The exit code is 1 if there is no path.
 """
 
 
@@ -189,21 +194,21 @@ The exit code is 1 when there is no way.
     type=WORDS,
     metavar="NAME",
     multiple=True,
-    help="Along this relationship instead of lineage; may be given several times.",
+    help="Follow this relationship instead of lineage; can be repeated.",
 )
 @click.option(
     "--hops",
-    type=click.IntRange(1, _MOST_HOPS),
-    help="How far to look.  [default: 50, and 4 along relationships]",
+    type=click.IntRange(1, _MAX_HOPS),
+    help="Maximum length of a path.  [default: 50, or 4 with --relationship]",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=_PATHS_SHOWN,
     show_default=True,
-    help="How many ways at most.",
+    help="Maximum number of paths.",
 )
-@format_options("json", "urns", urns="Print the URNs along the first way, one a line.")
+@format_options("json", "urns", urns="Print the URNs along the first path, one per line.")
 @catalog_options
 def path(
     target: Target,
@@ -214,7 +219,7 @@ def path(
     limit: int,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Show every shortest way from SOURCE to TARGET."""
+    """Show every shortest path from SOURCE to TARGET."""
     from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
@@ -235,7 +240,8 @@ Examples
   catalog relationships URN --json | jq .counts
   catalog relationships URN --csv > edges.csv
 
-Outgoing are those that the entity declares itself, incoming those of others that name it.
+Outgoing relationships are declared by the entity itself; incoming ones are declared by other
+entities that refer to it.
 """
 
 
@@ -247,7 +253,7 @@ Outgoing are those that the entity declares itself, incoming those of others tha
     type=click.Choice(("in", "out", "both")),
     default="both",
     show_default=True,
-    help="Those that lead to it, those that it declares, or both.",
+    help="Show incoming relationships, outgoing ones, or both.",
 )
 @click.option(
     "--type",
@@ -255,12 +261,12 @@ Outgoing are those that the entity declares itself, incoming those of others tha
     type=WORDS,
     metavar="NAME",
     multiple=True,
-    help="Only of this name, as in OwnedBy; may be given several times.",
+    help="Only relationships with this name, as in OwnedBy; can be repeated.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help="So many under each name at most.  [default: 20 for people, else all]",
+    help="Maximum number of entities per relationship.  [default: 20; all in JSON, CSV and URNs]",
 )
 @format_options("json", "csv", "urns")
 @catalog_options
@@ -272,7 +278,7 @@ def relationships(
     limit: int | None,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Show what an entity points at, and what points at it."""
+    """List the incoming and outgoing relationships of an entity."""
     from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
@@ -303,23 +309,24 @@ Examples
 
 \b
 The tree
-  ●  the entity: above it what it is made from, below it what is made from it
-  ↑  ↓  met already: its own line is above or below
-  ↺  a cycle: it leads back to an entity on the way to here
-  …  there are more, not shown: see --hops and --limit
+  ●  the entity; its upstream is above this line, its downstream below it
+  ↑  ↓  shown once already, on a line above or below
+  ↺  a cycle: leads back to an entity on the path to this line
+  …  more entities that are not shown; see --hops and --limit
 
-With --filter what does not match is stepped over, and how many were is said. It knows the fields
-name, platform, origin, type, typeNames, owners, tags, glossaryTerms, domains, description,
-deprecated, removed, hops and urn. --json is node-link JSON, as networkx and D3 read it; --csv is
-a line for each edge.
+With --filter, lineage continues through entities that do not match, and their number is shown.
+The fields are name, platform, origin, type, typeNames, owners, tags, glossaryTerms, domains,
+description, deprecated, removed, hops and urn. --json is node-link JSON, which networkx and D3
+read; --csv has one line per edge.
 
 \b
-With --sql
-  Nothing is written. Tables are those of the platform in the catalog, and
-  those that the script makes. A statement that is not understood is listed
-  with the reason; the command then ends with 1. --json is a list with an
-  object for each statement: line, text, target (urn or name), upstreams,
-  columns (of each the columns it is made from: urn, column), problem.
+SQL scripts
+  --sql shows the lineage of a script and writes nothing to the catalog. Its
+  tables are looked up in the catalog, on the platform of the dialect, and
+  among those that the script creates. Statements that cannot be parsed are
+  listed with the reason, and the exit code is 1. --json prints a list with
+  an object for each statement: line, text, target (urn or name), upstreams,
+  columns (and for each the columns it is made from: urn, column), problem.
 """
 
 
@@ -330,28 +337,37 @@ With --sql
     "script",
     type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Of the statements in this file instead, to the column; - is standard input.",
+    help="Show the column lineage of this SQL file instead; - reads standard input.",
 )
 @click.option("--dialect", type=WORDS, help="With --sql: postgres, snowflake, bigquery, duckdb, …")
-@click.option("--up", "sides", flag_value="up", help="Only what it is made from.")
-@click.option("--down", "sides", flag_value="down", help="Only what is made from it.")
-@click.option("--both", "sides", flag_value="both", default="both", help="Both, as without.")
+@click.option("--up", "sides", flag_value="up", help="Only upstream lineage.")
+@click.option("--down", "sides", flag_value="down", help="Only downstream lineage.")
+@click.option(
+    "--both",
+    "sides",
+    flag_value="both",
+    default="both",
+    help="Upstream and downstream lineage; the default.",
+)
 @click.option(
     "--hops",
-    type=click.IntRange(1, _MOST_HOPS),
+    type=click.IntRange(1, _MAX_HOPS),
     default=3,
     show_default=True,
-    help="How far to go.",
+    help="Maximum distance in hops.",
 )
-@click.option("--column", type=WORDS, metavar="PATH", help="Of this column, and to columns.")
+@click.option(
+    "--column", type=WORDS, metavar="PATH", help="Show the column lineage of this column."
+)
 @filter_option
 @click.option(
     "--limit",
     type=click.IntRange(1),
-    help=f"Only so many, the nearest.  [default: {_LINEAGE_SHOWN} in trees and tables, else all]",
+    help="Maximum number of entities, the nearest first.  "
+    f"[default: {_LINEAGE_SHOWN} in trees and tables, else all]",
 )
 @click.option(
-    "--format", "written_as", type=click.Choice(_FORMATS), help="What to print.  [default: tree]"
+    "--format", "written_as", type=click.Choice(_FORMATS), help="Output format.  [default: tree]"
 )
 @format_options(
     "json",
@@ -374,13 +390,15 @@ def lineage(
     written_as: Format | None,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Show what an entity is made from, and what is made from it.
+    """Show the upstream and downstream lineage of an entity.
 
-    URN may be that of a column. Columns are connected where the catalog says so; where it only
-    says so of their tables, columns of the same name are taken to be, and marked as a guess.
+    URN can be that of a column. Where the catalog has no column lineage between two tables, their
+    columns with the same name are assumed to be connected, and marked as a guess.
     """
     if shown_as and written_as:
-        raise click.UsageError(f"--{shown_as} and --format exclude each other; give one of them")
+        raise click.UsageError(
+            f"--{shown_as} and --format cannot be combined; give only one of them"
+        )
     from explorer.cli.rendering import lineage
     from explorer.cli.rendering.lineage import column_asked, read_choice, read_lineage
 
@@ -400,8 +418,8 @@ def lineage(
             path,
             sides,
             hops=hops,
-            # What lies one step further is counted.
-            looking_on=form == "tree" and not filters,
+            # The tree shows how many entities lie one hop further.
+            with_next_hop=form == "tree" and not filters,
             narrowed_by=narrowed_by,
             limit=limit or (_LINEAGE_SHOWN if for_people else None),
         )
@@ -413,7 +431,7 @@ def _show_script(
     target: Target, urn: str | None, script: str | None, dialect: str | None, *, as_json: bool
 ) -> None:
     if script is None or dialect is None or urn is not None:
-        raise click.UsageError("--sql FILE and --dialect NAME go together, and without a URN")
+        raise click.UsageError("--sql and --dialect must be given together, and without a URN")
     from explorer.cli.rendering import script_lineage
     from explorer.sources.script_lineage import find_tables, read_script
 

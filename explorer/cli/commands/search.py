@@ -14,7 +14,7 @@ from explorer.cli.shell_completion import complete_filters, complete_paths, comp
 
 __all__ = ["browse", "search"]
 
-_DEEPEST = 20
+_MAX_DEPTH = 20
 _ENTITIES = click.option(
     "--entity",
     "entities",
@@ -22,7 +22,7 @@ _ENTITIES = click.option(
     metavar="TYPE",
     multiple=True,
     shell_complete=complete_types,
-    help="Of this type only: dataset, chart, dashboard, …; several may be given.",
+    help="Only entities of this type: dataset, chart, dashboard, …; can be repeated.",
 )
 
 _BROWSE_EPILOG = """
@@ -35,7 +35,7 @@ Examples
   catalog browse --entity chart --entity dashboard
   catalog browse /prod --tree 9 --csv > folders.csv
 
-A folder's number counts what lies in it and in the folders below.
+The number of a folder counts the entities in it and in all folders below it.
 """
 
 
@@ -45,16 +45,16 @@ A folder's number counts what lies in it and in the folders below.
 @click.option(
     "--tree",
     "depth",
-    type=click.IntRange(1, _DEEPEST),
+    type=click.IntRange(1, _MAX_DEPTH),
     metavar="DEPTH",
-    help="The folders as a tree, so many levels deep.",
+    help="Show the folders as a tree with this many levels.",
 )
 @click.option(
     "--count",
     type=click.IntRange(1),
-    help="How many at most; for people, as many as the terminal has lines.",
+    help="Maximum number of entries.  [default: those that fit the terminal, else 1,000]",
 )
-@click.option("--all", "everything", is_flag=True, help="All there are, however many.")
+@click.option("--all", "everything", is_flag=True, help="Show all entries.")
 @format_options("urns", "json", "csv")
 @catalog_options
 def browse(
@@ -67,15 +67,17 @@ def browse(
     *,
     everything: bool,
 ) -> None:
-    """Walk the folders: those at PATH, and what lies in it.
+    """List the folders and entities at PATH.
 
-    Folders come first, then datasets, charts and others with what they are and what is said of
-    them. Without a PATH it begins at the top.
+    Folders come first, then datasets, charts and other entities with their type and description.
+    By default PATH is /, the top.
     """
     if count is not None and everything:
-        raise click.UsageError("--count and --all exclude each other; give one of them")
+        raise click.UsageError("--count and --all cannot be combined; give only one of them")
     if depth is not None and (shown_as == "urns" or count is not None or everything):
-        raise click.UsageError("--tree shows folders only, and all of them: leave out the other")
+        raise click.UsageError(
+            "--tree shows only folders, and all of them; leave out --urns, --count and --all"
+        )
     from explorer.cli.rendering import search
 
     wanted = None if everything else count
@@ -90,7 +92,7 @@ def browse(
     search.print_folder(found, summaries, shown_as)
 
 
-_MOST = 10_000
+_MAX_COUNT = 10_000
 
 _SEARCH_EPILOG = """
 \b
@@ -107,18 +109,18 @@ Examples
 
 \b
 Filters
-  name:orders  tags:(PII, GDPR)       is, or is one of
-  name:ord*  name:*ers  name:*rde*    begins with, ends in, holds
-  name=~Orders                        is, ignoring case
-  rows>1000  rows:10..20              also >=, <, <=; dates read 2026-01-31
-  tags:*  tags IS NULL                has a value, has none
-  owner:nina  owner:"Nina Weber"      by the id or the name of an owner
+  name:orders  tags:(PII, GDPR)       equals the value, or one of the values
+  name:ord*  name:*ers  name:*rde*    starts with, ends with, contains
+  name=~Orders                        equals, ignoring case
+  rows>1000  rows:10..20              also >=, <, <=; dates are 2026-01-31
+  tags:*  tags IS NULL                has a value, has no value
+  owner:nina  owner:"Nina Weber"      ID or name of an owner
   is:undocumented                     also documented, owned, unowned,
                                       deprecated, removed
-  AND  OR  NOT  -  ( )                AND may be left out
+  AND  OR  NOT  -  ( )                AND can be omitted
 
-When --filter is given several times, all must be met. A value with spaces or signs in it stands
-in "double quotes". Fields are those of the model: platform, origin, tags, owners, glossaryTerms,
+If --filter is repeated, all filters must match. Put values with spaces or punctuation in "double
+quotes". The fields are those of the metadata model: platform, origin, tags, owners, glossaryTerms,
 domains, typeNames, name and many more.
 """
 
@@ -133,7 +135,7 @@ domains, typeNames, name and many more.
     metavar="FILTER",
     multiple=True,
     shell_complete=complete_filters,
-    help="Narrow the result, as in platform:hive; given several times, all must be met.",
+    help="Only entities that match, as in platform:hive; if repeated, all must match.",
 )
 @click.option(
     "--sort",
@@ -141,22 +143,22 @@ domains, typeNames, name and many more.
     type=WORDS,
     metavar="FIELDS",
     default="",
-    help="Not the best first but in this order: name, -rows for the largest first, -use for the "
-    "most used.",
+    help="Sort by these fields instead of by relevance: name, -rows for the most rows first, -use "
+    "for the most used first.",
 )
 @click.option(
     "--count",
-    type=click.IntRange(1, _MOST),
+    type=click.IntRange(1, _MAX_COUNT),
     default=20,
     show_default=True,
-    help="How many at most.",
+    help="Maximum number of results.",
 )
-@click.option("--start", type=click.IntRange(0), default=0, help="How many to pass over.")
+@click.option("--start", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
     "--why",
     "explains",
     is_flag=True,
-    help="Show why each was found: its score, the fields that matched and what they weigh.",
+    help="Explain each result: its score, and the matched fields with their weights.",
 )
 @format_options("urns", "json", "csv")
 @catalog_options
@@ -172,11 +174,11 @@ def search(
     *,
     explains: bool,
 ) -> None:
-    """Find what matches TEXT, best first.
+    """Search the catalog for TEXT; the best matches come first.
 
-    TEXT is words, or a field and what it holds, platform:hive; without it everything matches.
-    Words are looked for in names, descriptions, columns and tags; the table's last column
-    says where they were found. A word that nothing has is corrected, and that is said.
+    TEXT is words, or a field with a value, as in platform:hive. Without TEXT everything matches.
+    Words are searched in names, descriptions, columns and tags; the last column of the table lists
+    the fields that matched. If a word has no match, its spelling is corrected, with a message.
     """
     from explorer.cli.rendering import search
     from explorer.query import read_sort

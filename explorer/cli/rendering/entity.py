@@ -1,5 +1,5 @@
-"""One entity: its page, its aspects as stored, its columns, and the versions of both with what
-differs between them.
+"""Read and render one entity: its page, its aspects as stored, its columns, and their versions with
+the differences between them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,13 +88,13 @@ __all__ = [
 ]
 
 _ASPECT: Final = "schemaMetadata"
-# More of a description is for `catalog get`.
-_MOST_TEXT: Final = 240
+# `catalog get` shows the rest of a long description.
+_MAX_DESCRIPTION: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which columns are shown: those that meet all of it."""
+    """A filter for columns; a column is shown if it meets all conditions."""
 
     tags: Sequence[str] = ()
     match: str = ""
@@ -102,11 +102,11 @@ class Wanted:
 
     @property
     def everything(self) -> bool:
-        """Whether no column is left out."""
+        """Whether the filter has no conditions."""
         return not (self.tags or self.match or self.undocumented)
 
     def meets(self, column: Column) -> bool:
-        """Return whether a column is shown."""
+        """Return whether a column meets all conditions."""
         labels = [*column.tags, *column.terms]
         named = {text.casefold() for urn in labels for text in (str(urn), urn.name)}
         text = "\n".join((column.path.simple, column.path.raw, column.description)).casefold()
@@ -118,14 +118,16 @@ class Wanted:
 
 
 def checked(entity: Entity) -> Entity:
-    """Return the entity, where it is one that has columns; raises `InvalidInput`."""
+    """Return the entity if it is a dataset; raises `InvalidInput` otherwise."""
     if entity.entity_type != "dataset":
-        raise InvalidInput(f"only a dataset has columns, and this is a {entity.entity_type}")
+        raise InvalidInput(
+            f"only datasets have columns; {entity.urn} has the type {entity.entity_type}"
+        )
     return entity
 
 
 def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
-    """Return a dataset with that version of its schema and nothing written since. One request."""
+    """Return a dataset with only the given version of its schema aspect. Makes one request."""
     read = catalog.aspect(urn, _ASPECT, version)
     return checked(Entity(Urn.parse(urn), {_ASPECT: read}, read.as_of))
 
@@ -133,7 +135,7 @@ def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
 def print_schema(
     entity: Entity, wanted: Wanted, shown_as: OutputFormat | None, *, version: int
 ) -> None:
-    """The columns that are wanted, in one of the forms; totals go to standard error."""
+    """Print the columns that `wanted` selects in the given format, and totals to standard error."""
     found = [column for column in entity.schema if wanted.meets(column)]
     if shown_as == "json":
         print_json(
@@ -166,7 +168,7 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
                 if holds
             ),
             _labels(row),
-            _described(row, _MOST_TEXT),
+            _described(row, _MAX_DESCRIPTION),
         ]
         for row in shown
     ]
@@ -204,7 +206,7 @@ def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, 
 def _say_how_many(entity: Entity, found: Sequence[Column], version: int) -> None:
     schema = entity.schema
     if not schema.columns:
-        note("no columns are known of it")
+        note("the catalog has no columns for this dataset")
     else:
         edited = sum(bool((column.edited or "").strip()) for column in schema)
         parts = [
@@ -217,9 +219,9 @@ def _say_how_many(entity: Entity, found: Sequence[Column], version: int) -> None
             del parts[1]
         note(", ".join(filter(None, parts)))
     if version:
-        note(f"version {version}: what people wrote of columns is not part of it")
+        note(f"version {version} of the ingested schema; edited descriptions are not part of it")
     for orphan in schema.orphans:
-        note(f"edited, but no longer a column: {line(orphan.field_path)}")
+        note(f"has edits, but is no longer a column: {line(orphan.field_path)}")
 
 
 _WIDE: Final = 110
@@ -227,7 +229,7 @@ _WIDE: Final = 110
 
 @dataclass(slots=True)
 class Steps:
-    """Versions, newest first. `total` counts all there are, where that is known."""
+    """Versions of aspects, newest first; `total` counts all there are, None if unknown."""
 
     urn: Urn
     steps: list[VersionStep] = field(default_factory=list)
@@ -236,10 +238,10 @@ class Steps:
 
 
 def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -> Steps:
-    """Return the newest versions of some aspects, or of all that the entity has, at most `count`.
+    """Return the newest versions of some aspects, or of all aspects of the entity; at most `count`.
 
-    One request for each aspect, and one for the entity. Raises `UnknownName` for an aspect that it
-    lacks, `NotFound` where there is no such entity.
+    Makes one request for the entity and one per aspect. Raises `UnknownName` for an aspect that the
+    entity does not have, and `NotFound` if there is no such entity.
     """
     entity = read_existing(catalog, urn)
     for name in aspects:
@@ -248,7 +250,7 @@ def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -
     found = Steps(entity.urn)
     names = aspects or [name for name in sorted(entity.aspects) if not name.endswith("Key")]
     for name in dict.fromkeys(names):
-        # One more tells what the oldest of them changed.
+        # One more version is needed to compute what the oldest one shown changed.
         page = catalog.versions(urn, name, count=count + 1)
         history = AspectHistory(name).with_page(page)
         found.steps += history.steps[:count]
@@ -264,14 +266,14 @@ def read_column(
     catalog: Catalog, urn: str, path: str
 ) -> tuple[str, tuple[ColumnChange, ...], ActorNames]:
     """Return a column's exact path, the changes of its description, newest first, and the names of
-    those who made them."""
+    their authors."""
     exact = column_at(read_existing(catalog, urn), path).path.raw
     changes = catalog.column_history(urn, exact)
     return exact, changes, read_actor_names(catalog, (one.created for one in changes))
 
 
 def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
-    """Versions in one of the forms; totals go to standard error."""
+    """Print versions in the given format, and totals to standard error."""
     if shown_as == "json":
         print_json(
             {
@@ -299,7 +301,7 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
     if every:
         note(f"{counted(len(found.steps), 'version')} shown")
     else:
-        note(f"{len(found.steps):,} of {total} versions shown; --count for more")
+        note(f"{len(found.steps):,} of {total} versions shown; --count shows more")
 
 
 def print_column(
@@ -310,7 +312,7 @@ def print_column(
     count: int,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Print what a column's description said, in one of the forms."""
+    """Print the changes of a column's description in the given format."""
     kept = changes[:count]
     table = column_changes_table("", kept, names)
     if shown_as == "json":
@@ -334,9 +336,9 @@ def print_column(
             )
             print_diff(text_diff(change.before, change.after), indent=2)
     if not changes:
-        note("nobody ever described it")
+        note("this column has never had a description")
     elif len(kept) < len(changes):
-        note(f"{len(kept):,} of {len(changes):,} changes shown; --count for more")
+        note(f"{len(kept):,} of {len(changes):,} changes shown; --count shows more")
     else:
         note(f"{counted(len(changes), 'change')} shown")
 
@@ -347,7 +349,7 @@ def print_blame(
     names: ActorNames,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Print who gave each column its description, in one of the forms."""
+    """Print who wrote each column's description in the given format."""
     table = blame_table("", entity.schema, blamed, names)
     if shown_as == "json":
         print_json({"urn": str(entity.urn), "columns": output.as_objects(table)})
@@ -361,14 +363,14 @@ def print_blame(
 def read_difference(
     catalog: Catalog, urn: str, aspect: str, older: int, newer: int
 ) -> tuple[AspectDiff, ActorNames]:
-    """Return what differs between two versions, and the names of those who wrote them."""
+    """Return the differences between two versions, and the names of their authors."""
     found = catalog.diff(urn, aspect, older, newer)
     stamps = (found.older.created, found.newer.created)
     return found, read_actor_names(catalog, stamps)
 
 
 def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputFormat | None) -> None:
-    """Print what differs, place by place, in one of the forms."""
+    """Print the differences, place by place, in the given format."""
     if shown_as == "json":
         print_json(
             {
@@ -381,17 +383,17 @@ def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputForma
         )
     elif found.changes:
         console = results()
-        console.print(Text("--- ", "red") + _headed(found.aspect, found.older, names))
-        console.print(Text("+++ ", "green") + _headed(found.aspect, found.newer, names))
+        console.print(Text("--- ", "red") + _version_header(found.aspect, found.older, names))
+        console.print(Text("+++ ", "green") + _version_header(found.aspect, found.newer, names))
         print_diff(value_diff(found.changes), indent=2)
     if found.changes:
         note(f"{len(found):,} {'places differ' if len(found) != 1 else 'place differs'}")
     else:
-        note("nothing differs between the two versions")
+        note("no differences between the two versions")
 
 
 def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
-    """Print a line for each version; where there is no room, what it changed stands below."""
+    """Print one line per version, or two on a narrow terminal, with the summary on the second."""
     console = results()
     if console.width >= _WIDE and steps:
         table = history_table("", steps, names)
@@ -408,7 +410,7 @@ def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
         console.print(Padding(said(step.summary), (0, 0, 0, 2)))
 
 
-def _headed(aspect: str, version: Version, names: ActorNames) -> Text:
+def _version_header(aspect: str, version: Version, names: ActorNames) -> Text:
     stamp = version.created
     return words(
         [
@@ -455,16 +457,16 @@ def _when(stamp: AuditStamp | None) -> str:
 
 _Names = Mapping[Urn, str]
 
-# These aspects are in the table of columns.
+# These aspects are shown in the table of columns.
 _SHOWN_AS_COLUMNS = frozenset(("schemaMetadata", "editableSchemaMetadata"))
-_MOST_VALUES = 20
+_MAX_VALUES = 20
 _INDENT = (0, 0, 0, 2)
 
 
 def print_aspects(
     urn: str | Urn, aspects: Sequence[AspectRead], names: ActorNames, *, as_json: bool
 ) -> None:
-    """Print aspects as they are stored, by name: all in one JSON object, or one below the other."""
+    """Print aspects as they are stored: as one JSON object by name, or one below the other."""
     if as_json:
         print_json(
             {
@@ -483,8 +485,10 @@ def print_aspects(
 
 
 def print_entity(entity: Entity, names: _Names, health: Health | None = None) -> None:
-    """Everything that people ask of an entity first; `names` are those of what it refers to,
-    `health` is what is wrong with it."""
+    """Print the page of an entity: header, health problems, description, columns, links, details.
+
+    `names` has the names of the entities that it refers to.
+    """
     console = results()
     _print_header(console, entity, names)
     if health is not None and not health.is_sound:
@@ -498,7 +502,7 @@ def print_entity(entity: Entity, names: _Names, health: Health | None = None) ->
         _print_links(console, entity, names)
     _print_parts(console, detail_parts(entity, _SHOWN_AS_COLUMNS), names)
     held = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
-    note(Text(f"\nstored: {line(held)}; --aspect NAME shows one", "dim"))
+    note(Text(f"\naspects: {line(held)}; --aspect NAME shows one", "dim"))
 
 
 def _print_parts(console: Console, parts: Iterable[Part], names: _Names) -> None:
@@ -529,8 +533,8 @@ def _print_facts(console: Console, parts: Iterable[Part], names: _Names) -> None
 
 
 def _values(fact: Fact, names: _Names) -> Text:
-    shown = words((_value(value, names) for value in fact.values[:_MOST_VALUES]), ", ")
-    more = len(fact.values) - _MOST_VALUES
+    shown = words((_value(value, names) for value in fact.values[:_MAX_VALUES]), ", ")
+    more = len(fact.values) - _MAX_VALUES
     return shown + Text(f", and {more:,} more", "dim") if more > 0 else shown
 
 
@@ -553,7 +557,7 @@ def _value(value: Value, names: _Names) -> Text:
 def print_description(
     console: Console, ingested: str | None, edited: str | None, stamp: Text | None = None
 ) -> None:
-    """Print both texts, each marked; the ingested one comes second where people wrote one."""
+    """Print the edited and the ingested description, in this order, each under its label."""
     if edited:
         console.print(words([Text(f"{EDITED} edited", "bold"), stamp]))
         console.print(Padding(told(edited), (0, 0, 0, 2)))
@@ -570,10 +574,10 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
     platform_word = entity.kind if entity.kind != kind else ""
     facts = [kind, platform_word, entity.platform, entity.urn.origin]
     console.print(words(said(fact) for fact in facts))
-    # Never broken over two lines: it is there to be copied.
+    # Never wrapped, so that it can be copied.
     console.print(said(str(entity.urn), "dim"), soft_wrap=True)
     if entity.removed:
-        console.print(Text("removed: search and browse do not show it", "bold red"))
+        console.print(Text("removed: hidden from search and browse", "bold red"))
     if entity.deprecation is not None:
         console.print(Text("deprecated: ", "bold red") + said(entity.deprecation))
     grid = Table.grid(padding=(0, 2))
@@ -586,14 +590,14 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
         ("domains", entity.domains),
     ):
         if urns:
-            grid.add_row(title, _called(urns, names))
+            grid.add_row(title, _names(urns, names))
     for path in entity.browse_paths:
         grid.add_row("folder", said(path))
     console.print(grid)
 
 
 def _print_health(console: Console, health: Health) -> None:
-    """What is wrong, each with the URN to go on with."""
+    """Print the health problems, each with the URN of the entity that has it."""
     _print_heading(console, "Health", ", ".join(health.sentences()))
     for one in problems(health):
         since = one.day(lambda at: moment(round(at.timestamp() * 1000)))
@@ -607,12 +611,12 @@ def _owners(entity: Entity, names: _Names) -> Text:
     found = []
     for owner in entity.owners:
         urns = Urn.parse_all([owner.owner])
-        who = _called(urns, names) if urns else said(owner.owner)
+        who = _names(urns, names) if urns else said(owner.owner)
         found.append(who + Text(f" ({line(ownership(owner.type))})", "dim"))
     return words(found, ", ") if found else Text("nobody", "dim italic")
 
 
-def _called(urns: Iterable[Urn], names: _Names) -> Text:
+def _names(urns: Iterable[Urn], names: _Names) -> Text:
     return words((said(names.get(urn) or urn.name) for urn in urns), ", ")
 
 
@@ -642,7 +646,7 @@ def _print_schema(console: Console, entity: Entity) -> None:
     console.print(table)
     for orphan in schema.orphans:
         where = said(orphan.field_path)
-        console.print(Text("edited, but no longer a column: ", "dim") + where)
+        console.print(Text("has edits, but is no longer a column: ", "dim") + where)
 
 
 def _print_links(console: Console, entity: Entity, names: ActorNames) -> None:

@@ -1,4 +1,4 @@
-"""Lineage, the impact of a change, paths and relationships, read and printed."""
+"""Read and render lineage, the impact of a change, paths and relationships."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,14 +69,14 @@ __all__ = [
     "say_how_many_relationships",
 ]
 
-_OF_COLUMNS = ("name", "platform", "removed", "deprecated")
+_DATASET_ATTRIBUTES = ("name", "platform", "removed", "deprecated")
 
 
 def read_known(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the attributes of each entity; see `explorer.graph.nodes.known_attributes`.
 
-    A column has `column`, its path as people write it, and the name of its dataset; nothing says
-    whether it exists. One request for 150 entities.
+    A column has `column`, its simple path, and the name of its dataset, but no `exists`. Makes one
+    request per 150 entities.
     """
     wanted = list(dict.fromkeys(urns))
     columns = {urn: parts for urn in wanted if (parts := split_column(urn))}
@@ -85,7 +85,7 @@ def read_known(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any
     for urn, (dataset, path) in columns.items():
         held = known[dataset]
         known[urn] = {
-            **{name: held[name] for name in _OF_COLUMNS if name in held},
+            **{name: held[name] for name in _DATASET_ATTRIBUTES if name in held},
             "type": "schemaField",
             "column": FieldPath(path).simple,
         }
@@ -93,15 +93,17 @@ def read_known(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any
 
 
 def check_there(catalog: Catalog, urn: str) -> None:
-    """Raises `NotFound` where nothing is stored of an entity: a mistyped name has no lineage and
-    no relationships either. One request."""
+    """Raise `NotFound` if the catalog does not have the entity. Makes one request.
+
+    A mistyped URN would otherwise look like an entity without lineage or relationships.
+    """
     if not catalog.exists(urn):
         raise NotFound(f"there is no {urn} in this catalog")
 
 
 @contextmanager
-def naming_what_is_not_there(catalog: Catalog, urn: str) -> Iterator[None]:
-    """Of an entity that is not there it is not said that it has no such column."""
+def _checking_existence(catalog: Catalog, urn: str) -> Iterator[None]:
+    """Raise `NotFound` instead of `UnknownName` if the entity, not only its column, is missing."""
     try:
         yield
     except UnknownName:
@@ -117,15 +119,17 @@ _FLOWS: Mapping[Sides, tuple[Flow, ...]] = {
     "up": ("UPSTREAM",),
 }
 
-# As people write them.
+# The names of the fields in filters, for error messages.
 _FIELDS = frozenset("type" if name == "_entityType" else name for name in FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
 class LineageReport:
-    """What lies around an entity or a column, `root`: a graph for each side asked for, and all of
-    it as one. `shown` are the nearest, as many as were asked for, without the root, none of them
-    further than `hops`; the graphs may know of one step more."""
+    """The lineage of an entity or column, `root`: a graph per side, and `whole`, their union.
+
+    `shown` has the URNs to show, the nearest within `hops`, without the root. The graphs may reach
+    one hop further.
+    """
 
     root: str
     hops: int
@@ -135,52 +139,57 @@ class LineageReport:
 
     @property
     def truncated(self) -> str | None:
-        """Why the walk ended early, in words."""
+        """The reason why the traversal stopped early, or None."""
         cut: str | None = self.whole.graph["truncated"]
         return cut
 
     @property
     def total(self) -> int:
-        """How many there are within the hops, without the root."""
+        """The number of nodes within `hops`, without the root."""
         return sum(1 for _ in _within(self.whole, self.root, self.hops))
 
     @property
     def goes_on(self) -> bool:
-        """Whether more is known to lie beyond the hops."""
+        """Whether the graph has nodes beyond `hops`."""
         return self.total < len(self.whole) - 1
 
     def count(self, flow: Flow) -> int:
-        """Return how many lie on one side within the hops."""
+        """Return the number of nodes on one side within `hops`."""
         return sum(1 for _ in _within(self.sides[flow], self.root, self.hops))
 
     def part(self) -> "nx.DiGraph":
-        """Return the graph of what is shown; all of it, unless it was cut."""
+        """Return the graph of the root and the nodes shown."""
         if len(self.shown) == len(self.whole) - 1:
             return self.whole
         return self.whole.subgraph({self.root, *self.shown}).copy()
 
 
 def column_asked(urn: str, column: str | None) -> tuple[str, str | None]:
-    """Return the entity and the column that are meant: a column may be named by its own URN."""
+    """Return the URN of the entity and the path of the column; a column can be given by its URN.
+
+    Raises `InvalidInput` if both the URN and `column` name a column.
+    """
     parts = split_column(urn)
     if parts is None:
         return urn, column
     if column is not None:
-        raise InvalidInput("the URN names a column already; leave --column out")
+        raise InvalidInput("the URN already names a column; leave out --column")
     return parts
 
 
 def read_choice(texts: Iterable[str], registry: Registry) -> Filter:
-    """Return the filter of texts that must all be met, over what a graph's nodes say. Raises
-    `UnknownName` for a field that they do not have."""
+    """Parse filters on the attributes of graph nodes, and return one that requires all of them.
+
+    Raises `UnknownName` for a field that graph nodes do not have.
+    """
     chosen = Filter()
     for text in texts:
-        # hops, queries and users are no fields of the model.
+        # Not strict, because hops, queries and users are not fields of the metadata model.
         narrower = read_filter(text, registry, strict=False)
         for criterion in (one for group in narrower.any_of for one in group):
             name = criterion.field.removesuffix(".keyword")
             if name not in FIELDS:
-                raise UnknownName("field of what lineage leads to", name, _FIELDS)
+                raise UnknownName("field of entities in lineage", name, _FIELDS)
         chosen = chosen.narrowed_by(narrower)
     return chosen
 
@@ -192,20 +201,20 @@ def read_lineage(
     sides: Sides,
     *,
     hops: int,
-    looking_on: bool,
+    with_next_hop: bool,
     narrowed_by: Filter,
     limit: int | None,
 ) -> LineageReport:
-    """Lineage up to `hops` away, of a column where one is given.
+    """Return lineage up to `hops` away, of the column if one is given.
 
-    With `looking_on` it is known what lies one step further, which is not shown. What a filter
-    leaves out is stepped over. `limit` is how many are shown, the nearest of all; those are named
-    by the catalog. Raises `NotFound` where nothing is known of the entity, `UnknownName` for a
-    column that is not there.
+    With `with_next_hop` the graphs include one more hop, which is not shown. Nodes that do not
+    match the filter are contracted. At most `limit` nodes are shown, the nearest ones; details are
+    fetched for those. Raises `NotFound` if there is no such entity, and `UnknownName` if there is
+    no such column.
     """
     graphs = Graphs(catalog)
-    reach = hops + 1 if looking_on else hops
-    with naming_what_is_not_there(catalog, urn):
+    reach = hops + 1 if with_next_hop else hops
+    with _checking_existence(catalog, urn):
         read = {flow: _side(graphs, urn, column, flow, reach) for flow in _FLOWS[sides]}
     first = next(iter(read.values()))
     root = first.graph["roots"][0] if column is not None else first.graph["root"]
@@ -242,7 +251,7 @@ def _side(graphs: Graphs, urn: str, column: str | None, flow: Flow, hops: int) -
 
 
 def _add_details(catalog: Catalog, graph: "nx.DiGraph", urns: Iterable[str]) -> None:
-    """Complete nodes with what is known of them; whether they are there lineage knows better."""
+    """Add attributes of the entities to the nodes, except `exists` if lineage has set it."""
     for urn, known in read_known(catalog, urns).items():
         exists = graph.nodes[urn].get("exists")
         graph.nodes[urn].update(known)
@@ -254,11 +263,11 @@ _SIDES: Final[Mapping[Flow, Literal["upstream", "downstream"]]] = {
     "UPSTREAM": "upstream",
     "DOWNSTREAM": "downstream",
 }
-_MOST_CYCLES: Final = 3
+_MAX_CYCLES: Final = 3
 
 
 def print_tree(found: LineageReport) -> None:
-    """Print what the entity is made from, the entity itself, and what is made from it."""
+    """Print the tree: upstream entities, the entity itself, downstream entities."""
     console = results()
     nodes = found.whole.nodes
     shown = [(urn, nodes[urn]) for urn in (found.root, *found.shown)]
@@ -302,7 +311,7 @@ def _entity_text(entity: LineageEntity, style: str, before: str = "") -> Text:
 
 
 def print_as_table(found: LineageReport) -> None:
-    """Print a line for each entity, nearest first."""
+    """Print one line per entity, nearest first."""
     if not found.shown:
         return
     columns = (
@@ -323,7 +332,7 @@ def print_as_table(found: LineageReport) -> None:
 
 
 def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print a table without the columns that are empty in every row."""
+    """Print a table without columns that are empty in every row."""
     used = [
         at for at in range(len(columns)) if any(row[at] not in (None, "", 0, ()) for row in rows)
     ]
@@ -332,50 +341,52 @@ def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) 
 
 
 def say_how_many(found: LineageReport) -> None:
-    """The totals, what was left out and how to see it, and cycles, to the person."""
+    """Print totals, what was left out and how to see it, and cycles to standard error."""
     total = found.total
     hops = hop_count(found.hops)
     counts = [
         f"{found.count(flow):,} {side}" for flow, side in _SIDES.items() if flow in found.sides
     ]
     if not total:
-        note(Text(f"nothing {' or '.join(_SIDES[flow] for flow in found.sides)} in {hops}"))
+        note(Text(f"nothing {' or '.join(_SIDES[flow] for flow in found.sides)} within {hops}"))
     elif len(found.shown) < total:
         note(
             Text(
-                f"{len(found.shown):,} of {total:,} shown ({', '.join(counts)}) in {hops}; "
+                f"{len(found.shown):,} of {total:,} shown ({', '.join(counts)}) within {hops}; "
                 "--limit shows more"
             )
         )
     else:
-        note(Text(f"{', '.join(counts)} in {hops}"))
+        note(Text(f"{', '.join(counts)} within {hops}"))
     if found.goes_on:
-        note(Text(f"it goes on: --hops {found.hops + 1} shows more"))
+        note(Text(f"there is more lineage; --hops {found.hops + 1} shows it"))
     guesses = found.whole.graph.get("guesses")
     if guesses:
-        ways = "1 way between columns is a guess" if guesses == 1 else f"{guesses:,} are guesses"
-        note(Text(f"{ways}: only the tables are known to be connected"))
+        edges = (
+            "1 column edge is a guess" if guesses == 1 else f"{guesses:,} column edges are guesses"
+        )
+        note(Text(f"{edges}: only their tables are known to be connected"))
     _say_cycles(found)
     if found.truncated:
-        note(Text("not all was walked: ", "bold"), Text(line(found.truncated)))
+        note(Text("incomplete: ", "bold"), Text(line(found.truncated)))
 
 
 def say_cut(picture: str) -> None:
-    """Pictures hold only so much, and say in a comment at their top what they leave out."""
+    """Print a warning if a diagram was truncated, which a comment at its top says."""
     _, _, cut = "\n".join(picture.split("\n", 2)[:2]).partition("cut: ")
     if cut:
-        note(Text(f"the picture is cut: {line(cut)}; --limit draws the nearest"))
+        note(Text(f"the diagram is truncated: {line(cut)}; --limit draws only the nearest"))
 
 
 def _say_cycles(found: LineageReport) -> None:
     from explorer.graph import cycles
 
     part = found.part()
-    rounds = cycles(part, limit=_MOST_CYCLES + 1)
-    for cycle in rounds[:_MOST_CYCLES]:
+    found_cycles = cycles(part, limit=_MAX_CYCLES + 1)
+    for cycle in found_cycles[:_MAX_CYCLES]:
         names = [views.lineage_entity(urn, part.nodes[urn]).name for urn in (*cycle, cycle[0])]
-        note(Text("a cycle: "), Text(" → ".join(names)))
-    if len(rounds) > _MOST_CYCLES:
+        note(Text("cycle: "), Text(" → ".join(names)))
+    if len(found_cycles) > _MAX_CYCLES:
         note(Text("there are more cycles"))
 
 
@@ -386,9 +397,9 @@ _WIDEST: Final = 140
 def read_impact(
     catalog: Catalog, urn: str, column: str | None, *, narrowed_by: Filter, with_usage: bool
 ) -> ImpactView:
-    """Return what is affected and matches the filter. Raises `NotFound` where nothing is known of
-    the entity, and what `find_impact` does."""
-    with naming_what_is_not_there(catalog, urn):
+    """Return the affected entities that match the filter. Raises `NotFound` if there is no such
+    entity, and whatever `find_impact` raises."""
+    with _checking_existence(catalog, urn):
         found = Graphs(catalog).impact(urn, column, with_usage=with_usage)
     if not found.affected:
         check_there(catalog, urn)
@@ -411,8 +422,10 @@ def _matches(attributes: Mapping[str, Any], one: Affected, narrowed_by: Filter) 
 def print_impact(
     found: ImpactView, grouping: Grouping | None, top: int | None, shown_as: OutputFormat | None
 ) -> None:
-    """Print what is affected, the most used first, `top` at most; for people as one table, or as
-    one for each group with `top` lines in each."""
+    """Print the affected entities in the given format, at most `top`, the most used first.
+
+    For people this is one table, or with `grouping` one per group with at most `top` lines each.
+    """
     match shown_as:
         case "json":
             _print_impact_as_json(found, top)
@@ -445,8 +458,8 @@ def _print_impact_tables(found: ImpactView, grouping: Grouping | None, most: int
 
 
 def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
-    """Print one object: `affected` in order, and `groups` with what is counted under each type,
-    platform, owner and domain, "" for those without one."""
+    """Print one JSON object: `affected` in order, and `groups` with the counts for each type,
+    platform, owner and domain; the key "" is for entities without one."""
     impact = found.impact
     groups = {
         grouping: [
@@ -475,7 +488,7 @@ def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
 
 
 def say_how_many_affected(found: ImpactView, cut_to: int | None) -> None:
-    """Print the totals, of which `cut_to` were printed at most, and what was not looked at."""
+    """Print the totals, and what was left out; at most `cut_to` entities were printed."""
     impact = found.impact
     if impact.affected:
         note(Text(f"{len(impact):,} affected by "), said(found.title))
@@ -487,25 +500,27 @@ def say_how_many_affected(found: ImpactView, cut_to: int | None) -> None:
     if most < len(impact):
         note(Text(f"{most:,} of {len(impact):,} shown; --top shows more"))
     if impact.truncated:
-        note(Text("not everything was looked at: ", "bold"), said(impact.truncated))
+        note(Text("incomplete: ", "bold"), said(impact.truncated))
     if impact.uncounted:
         note(said(impact.uncounted))
 
 
 def may_break(found: ImpactView) -> bool:
-    """Return whether something is affected, or might be where nobody looked."""
+    """Return whether anything is affected, or the traversal stopped before it could tell."""
     return bool(found.impact.affected or found.impact.truncated)
 
 
 WORKFLOW: Final = Path(__file__).with_name("impact-workflow.yml")
-"""A GitHub workflow that comments the impact of a pull request."""
+"""The path of a GitHub workflow that comments on a pull request with its impact."""
 
 
 def read_schema_changes(
     catalog: Catalog, revisions: str, dialect: str | None, *, narrowed_by: Filter, with_usage: bool
 ) -> SchemaChangesView:
-    """Return what commits of the repository in this folder change, and what of the catalog depends
-    on it; see `explorer.sources.schema_changes.read_changes` for what it raises."""
+    """Return the schema changes in commits of the current repository, with their impact.
+
+    Raises whatever `explorer.sources.schema_changes.read_changes` raises.
+    """
     from explorer.sources.schema_changes import NamedDatasets, read_changes
 
     datasets = NamedDatasets(catalog)
@@ -515,7 +530,7 @@ def read_schema_changes(
         if not change.is_breaking:
             impacts.append(ChangeImpact(change))
             continue
-        views, problem = [], "the catalog has no such table"
+        views, problem = [], "the catalog does not have this table"
         for entity in datasets.find(change.table, is_dbt=change.is_dbt):
             column = None
             if change.column is not None:
@@ -523,7 +538,7 @@ def read_schema_changes(
                 paths = (one.path for one in entity.schema)
                 column = next((path.raw for path in paths if path.simple.casefold() == named), None)
                 if column is None:
-                    problem = "the catalog has the table without this column"
+                    problem = "the catalog has this table, but not this column"
                     continue
             views.append(
                 read_impact(
@@ -539,7 +554,7 @@ def read_schema_changes(
 
 
 def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None) -> None:
-    """Print the changes, those that affect the most used first; `urns` are what is affected."""
+    """Print the changes in the given format; as URNs, print those of the affected entities."""
     match shown_as:
         case "json":
             output.print_json(
@@ -565,12 +580,11 @@ def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None
             pass
     note(said(found.title))
     for text in found.notes:
-        note(Text("not looked at: ", "bold"), said(text))
+        note(Text("not checked: ", "bold"), said(text))
 
 
 def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: int) -> None:
-    """Print a table without the columns that would be empty, nor some where there is little
-    room."""
+    """Print a table of affected entities, with fewer columns on a narrow terminal."""
     narrowed = found.impact.column is not None
     wide = width >= (_WIDEST if narrowed else _WIDE)
     counted = not narrowed or width >= _WIDE
@@ -608,7 +622,7 @@ _INDENT: Final = "  "
 
 
 def _check_relationships(names: Sequence[str], registry: Registry) -> None:
-    """Raises `UnknownName` for a relationship that the model does not have."""
+    """Raise `UnknownName` for a relationship that the metadata model does not have."""
     known = {edge.name for aspect in registry.aspects.values() for edge in aspect.relationships}
     for name in names:
         if name not in known:
@@ -624,8 +638,8 @@ def read_paths(
     hops: int | None,
     limit: int,
 ) -> PathsView:
-    """Return all shortest paths, at most `limit`. Raises `NotFound` where there
-    is none and one of the ends is not there at all."""
+    """Return all shortest paths, at most `limit`. Raises `NotFound` if there is no path because
+    one of the two entities does not exist."""
     _check_relationships(relationships, catalog.registry)
     found = Graphs(catalog).paths(
         source, target, relationships=relationships or None, hops=hops, limit=limit
@@ -638,7 +652,7 @@ def read_paths(
 
 
 def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
-    """Print the paths: for people a line for each, as URNs the first one alone."""
+    """Print the paths in the given format; as URNs, print only the first path."""
     match shown_as:
         case "json":
             _print_paths_as_json(found)
@@ -649,8 +663,10 @@ def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
 
 
 def _print_path_lines(found: PathsView) -> None:
-    """Print a line for each path, broken between entities where it is too long; numbered where
-    there are several. Along other relationships than lineage each step says which one it is."""
+    """Print one line per path, numbered if there are several, and wrapped between entities.
+
+    If the paths do not follow lineage, each arrow shows the name of its relationship.
+    """
     console = results()
     several = len(found.steps) > 1
     widest = len(str(len(found.steps)))
@@ -672,8 +688,8 @@ def _print_path_lines(found: PathsView) -> None:
 
 
 def _print_paths_as_json(found: PathsView) -> None:
-    """Print one object: each way lists its entities from `source` to `target`, and `joined_by` for
-    each way the relationship of each step."""
+    """Print one JSON object: `ways` has the entities of each path from `source` to `target`, and
+    `joined_by` the relationships between them."""
     paths = found.paths
     output.print_json(
         {
@@ -689,20 +705,20 @@ def _print_paths_as_json(found: PathsView) -> None:
 
 
 def say_how_many_paths(found: PathsView, relationships: Sequence[str]) -> None:
-    """Print how many paths there are, how long, and which way they run."""
+    """Print the number of paths, their length and their direction."""
     paths = found.paths
     source, target = said(found.source.full_name), said(found.target.full_name)
     if not paths.ways:
         along = f"along {', '.join(relationships)}" if relationships else "along lineage"
-        note(Text("there is no way from "), source, Text(" to "), target, Text(f" {along}"))
+        note(Text("there is no path from "), source, Text(" to "), target, Text(f" {along}"))
     elif paths.direction == "any":
         note(Text(found.counts))
     else:
         ends = (target, source) if paths.direction == "downstream" else (source, target)
-        middle = Text(" is made from ")
+        middle = Text(" is downstream of ")
         note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
     if paths.truncated:
-        note(Text("not everything was looked at: ", "bold"), said(paths.truncated))
+        note(Text("incomplete: ", "bold"), said(paths.truncated))
 
 
 def _step(entity: LineageEntity) -> Text:
@@ -743,7 +759,7 @@ _DIRECTIONS: Final[Mapping[RelationshipSide, tuple[Direction, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class RelationshipGroup:
-    """The entities under one relationship's name in one direction: how many, and those shown."""
+    """The entities of one relationship in one direction: their number, and those to show."""
 
     direction: Direction
     name: str
@@ -753,8 +769,10 @@ class RelationshipGroup:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Relationships of an entity in groups, outgoing ones first, and what is known of those
-    shown. `totals` are the server's counts; of more than was read, the groups' are of what was."""
+    """Relationships of an entity in groups, outgoing ones first, with attributes of those shown.
+
+    `totals` are the server's counts. The counts of the groups cover only what was read.
+    """
 
     urn: str
     groups: tuple[RelationshipGroup, ...]
@@ -763,7 +781,7 @@ class Related:
 
     @property
     def read(self) -> int:
-        """How many were read."""
+        """The number of relationships that were read."""
         return sum(group.count for group in self.groups)
 
 
@@ -776,11 +794,11 @@ def read_edges(
     limit: int | None,
     whole: bool,
 ) -> Related:
-    """Return the relationships, those of the names given or all; `limit` are shown under each name.
+    """Return the relationships with these names, or all; at most `limit` are shown per name.
 
-    With `whole` every one is read and shown unless a limit is given, else the first 10,000 a
-    direction. Raises `NotFound` where there is no such entity, `UnknownName` for a relationship
-    that there is not.
+    With `whole` all are read, and shown unless there is a limit; otherwise the first 10,000 per
+    direction are read. Raises `NotFound` if there is no such entity, and `UnknownName` for a
+    relationship that does not exist.
     """
     _check_relationships(names, catalog.registry)
     groups: list[RelationshipGroup] = []
@@ -790,7 +808,7 @@ def read_edges(
         totals[direction] = edges.total
         held: Mapping[str, Sequence[Urn]] = edges.by_relationship()
         if whole and edges.truncated:
-            held = _every(catalog, urn, direction, names)
+            held = _read_all(catalog, urn, direction, names)
         most = limit or (None if whole else _SHOWN_PER_NAME)
         groups += [
             RelationshipGroup(direction, name, len(held[name]), tuple(held[name][:most]))
@@ -803,7 +821,7 @@ def read_edges(
 
 
 def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
-    """Print the relationships, or the URNs at their other ends, each once."""
+    """Print the relationships in the given format; as URNs, print each related entity once."""
     match shown_as:
         case "json":
             _print_relationships_as_json(found)
@@ -816,7 +834,7 @@ def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
 
 
 def _print_relationship_groups(found: Related) -> None:
-    """A heading for each relationship with its count, and below it the entities."""
+    """Print a heading with the count of each relationship, and its entities below."""
     console = results()
     for at, group in enumerate(found.groups):
         if at:
@@ -839,7 +857,7 @@ def _print_relationship_groups(found: Related) -> None:
 
 
 def _print_relationships_as_json(found: Related) -> None:
-    """One object: `counts` by direction and name, `edges` in the server's order under each."""
+    """Print one JSON object: `counts` by direction and name, and `edges` in the server's order."""
     counts: dict[str, dict[str, int]] = {side.lower(): {} for side in found.totals}
     for group in found.groups:
         counts[group.direction.lower()][group.name] = group.count
@@ -854,7 +872,7 @@ def _print_relationships_as_json(found: Related) -> None:
 
 
 def say_how_many_relationships(found: Related) -> None:
-    """The totals, and what was not shown, to the person."""
+    """Print the totals, and what was left out, to standard error."""
     total = sum(found.totals.values())
     name = said(views.lineage_entity(found.urn, found.about[found.urn]).name)
     if not total:
@@ -868,10 +886,10 @@ def say_how_many_relationships(found: Related) -> None:
     else:
         note(Text(counts))
     if found.read < total:
-        note(Text(f"counted under their names: the first {found.read:,} that the server gave"))
+        note(Text(f"the counts per relationship cover only the first {found.read:,}"))
 
 
-def _every(
+def _read_all(
     catalog: Catalog, urn: str, direction: Direction, names: Sequence[str]
 ) -> Mapping[str, Sequence[Urn]]:
     held: dict[str, list[Urn]] = {}

@@ -1,4 +1,4 @@
-"""The lineage of SQL statements as text and JSON."""
+"""Render the lineage of SQL statements as text and JSON."""
 
 import sys
 from pathlib import Path
@@ -19,37 +19,38 @@ __all__ = ["print_as_json", "print_statements", "read_script_file", "tell_proble
 
 
 def read_script_file(name: str) -> str:
-    """Return the text of a file, of standard input for `-`; raises `InvalidInput`."""
+    """Return the text of a file, or of standard input for `-`. Raises `InvalidInput` if it cannot
+    be read or is not UTF-8."""
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.strerror}") from error
+        raise InvalidInput(f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8") from None
 
 
 def print_statements(found: "Sequence[StatementLineage]", known: "CatalogTables") -> None:
-    """Print of each statement that was understood what it makes, and out of which columns."""
+    """Print the target, upstream tables and column lineage of each statement that was parsed."""
     console = results()
     for one in found:
         if one.lineage.problem is not None:
             continue
         target = ".".join(one.target) if one.target else "query"
-        made = ", ".join(_name(path, known) for path in one.lineage.tables) or "nothing"
+        upstreams = ", ".join(_name(path, known) for path in one.lineage.tables) or "nothing"
         line = Text(f"{one.line:>5} ", "dim")
-        console.print(line, said(target, "bold"), Text("from"), said(made))
+        console.print(line, said(target, "bold"), Text("from"), said(upstreams))
         for name, sources in zip(one.target_columns, one.lineage.columns, strict=True):
             read = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
             console.print(Text("      "), said(name), Text("←", "dim"), said(read or "no column"))
 
 
 def _name(path: "TablePath", known: "CatalogTables") -> str:
-    return ".".join(path) + ("" if path in known.urns else " (made by the script)")
+    return ".".join(path) + ("" if path in known.urns else " (created by the script)")
 
 
 def print_as_json(found: "Sequence[StatementLineage]", known: "CatalogTables") -> None:
-    """Print a list with an object for each statement."""
+    """Print a JSON list with one object per statement."""
     print_json([_value(one, known) for one in found])
 
 
@@ -73,10 +74,10 @@ def _label(path: "TablePath", known: "CatalogTables") -> str:
 
 
 def tell_problems(found: "Sequence[StatementLineage]") -> int:
-    """Tell what was not understood, and return how many statements that are."""
+    """Print the statements that could not be parsed, and return their number."""
     problems = [one for one in found if one.lineage.problem is not None]
     for one in problems:
-        note(said(f"line {one.line}: not understood: {one.lineage.problem} ({one.text})"))
-    count = f"{len(found) - len(problems):,} of {len(found):,} statements understood"
-    note(count if found else "the script has no statement that reads or writes")
+        note(said(f"line {one.line}: cannot be parsed: {one.lineage.problem} ({one.text})"))
+    count = f"{len(found) - len(problems):,} of {len(found):,} statements parsed"
+    note(count if found else "the script has no statement that reads or writes tables")
     return len(problems)

@@ -1,4 +1,4 @@
-"""Search results, and folders with what is in them: as tables, trees, JSON, CSV and URNs."""
+"""Render search results and folders as tables, trees, JSON, CSV and URNs."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,17 +33,20 @@ __all__ = [
     "read_tree",
 ]
 
-# Lines of a terminal that the table leaves to its heading, the totals and the next prompt.
-_KEPT_LINES: Final = 4
-_LEAST: Final = 10
-_MOST_PIPED: Final = 1_000
+# Lines of the terminal reserved for the header, the totals and the next prompt.
+_RESERVED_LINES: Final = 4
+_MIN_ENTRIES: Final = 10
+_MAX_PIPED: Final = 1_000
 _TREE: Final = tuple(map(output.TableColumn, ("path", "name", "type", "depth", "entities")))
 
 
 @dataclass(frozen=True, slots=True)
 class FolderOutput:
-    """What lies at a path: folders and entities with their type, of `total` entries; `below`
-    counts the entities in it and in all folders below."""
+    """The folders and entities at a path, each with its entity type.
+
+    `total` counts the entries there are at the path, and `below` the entities in it and in all
+    folders below it.
+    """
 
     path: str
     folders: list[tuple[str, Folder]] = field(default_factory=list)
@@ -53,7 +56,7 @@ class FolderOutput:
 
     @property
     def shown(self) -> int:
-        """How many entries are held."""
+        """The number of entries in this record, which may be less than `total`."""
         return len(self.folders) + len(self.entities)
 
     @property
@@ -64,7 +67,7 @@ class FolderOutput:
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """A folder with those below it."""
+    """A folder with its subfolders."""
 
     path: str
     name: str
@@ -75,22 +78,22 @@ class FolderTree:
 
 
 def fitting(shown_as: OutputFormat | None) -> int:
-    """Return how many entries to show when nobody says: what fits the terminal, more into a
-    pipe."""
+    """Return the default number of entries: those that fit the terminal, or 1,000 if the output
+    is not for people."""
     if shown_as is not None or not sys.stdout.isatty():
-        return _MOST_PIPED
-    return max(_LEAST, results().height - _KEPT_LINES)
+        return _MAX_PIPED
+    return max(_MIN_ENTRIES, results().height - _RESERVED_LINES)
 
 
 def read_folder(
     catalog: Catalog, path: str, entities: Sequence[str], count: int | None
 ) -> FolderOutput:
-    """Return what lies at a path, at most `count` entries, folders first. Raises `NotFound` where
-    there is no such folder."""
-    path = _whole(path)
+    """Return the entries at a path, at most `count`, folders first. Raises `NotFound` if there is
+    no such folder."""
+    path = _absolute(path)
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
-        raise NotFound(f"there is no folder {path} here; catalog browse shows those at the top")
+        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     found = FolderOutput(
         path,
         total=sum(entries for entries, _ in pages.values()),
@@ -109,23 +112,25 @@ def read_folder(
 
 
 def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) -> list[FolderTree]:
-    """Return the folders below a path, `depth` levels deep. A request for each folder that has
-    some."""
-    path = _whole(path)
+    """Return the folders below a path, `depth` levels deep. Makes one request per folder.
+
+    Raises `NotFound` if there is no such folder.
+    """
+    path = _absolute(path)
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
-        raise NotFound(f"there is no folder {path} here; catalog browse shows those at the top")
+        raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
     return [branch for entity in pages for branch in _below(catalog, path, entity, 1, depth)]
 
 
 def print_folder(
     found: FolderOutput, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
 ) -> None:
-    """What lies at a path, in one of the forms; totals go to standard error."""
+    """Print the entries at a path in the given format, and totals to standard error."""
     if shown_as == "urns":
         output.print_urns(found.urns)
     elif shown_as == "json":
-        print_json(_place_as_json(found, summaries))
+        print_json(_folder_as_json(found, summaries))
     elif shown_as == "csv":
         output.print_csv(_table(found, summaries))
     elif found.shown:
@@ -134,13 +139,13 @@ def print_folder(
 
 
 def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) -> None:
-    """The folders, each with how many entities lie in and below it."""
+    """Print the folders, each with the number of entities in and below it."""
     if shown_as == "json":
         print_json([_branch_as_json(branch) for branch in branches])
         return
     if shown_as == "csv":
         rows = [
-            (one.path, one.name, one.entity_type, one.depth, one.count) for one in _all(branches)
+            (one.path, one.name, one.entity_type, one.depth, one.count) for one in _walk(branches)
         ]
         output.print_csv(output.StyledTable(_TREE, rows))
         return
@@ -149,22 +154,24 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
     for text in _drawn(branches, "", several=len(types) > 1):
         text.no_wrap, text.overflow = True, "ellipsis"
         console.print(text)
-    note(counted(sum(1 for _ in _all(branches)), "folder"))
+    note(counted(sum(1 for _ in _walk(branches)), "folder"))
 
 
-def _whole(path: str) -> str:
+def _absolute(path: str) -> str:
     return "/" + path.strip("/")
 
 
 def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """For each type that has anything at the path, how many entries and entities. At the top, a
-    type that nobody filed in folders is shown only when it is named."""
+    """Return, for each entity type with entries at the path, the numbers of entries and entities.
+
+    At the top, entity types without folders are included only if `entities` names them.
+    """
     found = {}
     for entity in entities or catalog.counts():
         page = catalog.browse(path, entity=entity, count=1)
         entries = page.entries or len(page)
-        filed = path != "/" or page.folders
-        if entries and (entities or filed):
+        has_folders = path != "/" or page.folders
+        if entries and (entities or has_folders):
             found[entity] = (entries, page.total)
     return found
 
@@ -215,7 +222,7 @@ def _shortened_description(summary: Entity | None) -> str:
     return f"{EDITED} {first}" if summary.edited_description else first
 
 
-def _place_as_json(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
+def _folder_as_json(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
     base = found.path.rstrip("/")
     entities = []
     for entity, named in found.entities:
@@ -258,10 +265,10 @@ def _branch_as_json(branch: FolderTree) -> dict[str, Any]:
     }
 
 
-def _all(branches: Sequence[FolderTree]) -> Iterator[FolderTree]:
+def _walk(branches: Sequence[FolderTree]) -> Iterator[FolderTree]:
     for branch in branches:
         yield branch
-        yield from _all(branch.below)
+        yield from _walk(branch.below)
 
 
 def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Iterator[Text]:
@@ -281,21 +288,21 @@ def _entities(number: int) -> str:
 
 def _say_how_many_entries(found: FolderOutput, *, only_entities: bool) -> None:
     if not found.total:
-        note("nothing is filed in folders here")
+        note("there are no folders or entities here")
         return
     shown = (
         f"{found.shown:,}"
         if found.shown == found.total
         else (f"{found.shown:,} of {found.total:,}")
     )
-    more = "" if found.shown == found.total else "; --all for the others"
+    more = "" if found.shown == found.total else "; --all shows all"
     inside = f"; {_entities(found.below)} in and below {line(found.path)}"
     if only_entities and found.folders:
         inside = f"; {len(found.folders):,} of them folders, which have no URN{inside}"
     note(Text(f"{shown} shown{more}{inside}"))
 
 
-# The columns beside the description, and the most that each takes.
+# The columns other than the description, with their maximum widths.
 _COLUMNS = {"name": 36, "type": 12, "platform": 12, "matched": 24}
 _CSV = ("urn", "name", "type", "kind", "platform", "description", "edited", "matched")
 _GAP = "  "
@@ -308,13 +315,13 @@ class _ResultCells(NamedTuple):
 
 
 def print_urns(page: SearchPage) -> None:
-    """One URN a line, and nothing else."""
+    """Print the URNs of the results, one per line."""
     output.print_urns(hit.urn for hit in page)
     _say_how_many(page)
 
 
 def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
-    """A line for each hit, with what JSON says of it; `matched` are the fields that did."""
+    """Print one CSV row per hit, with the same values as JSON; `matched` lists field names."""
     rows = []
     for row in result_rows(page, summaries):
         values = _as_json(row) | {"matched": list(row.matched_fields)}
@@ -324,7 +331,7 @@ def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 
 
 def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
-    """The page as one object: `total` counts all that matches, `hits` are in order."""
+    """Print the page as one JSON object; `total` counts all matches, `hits` are in order."""
     print_json(
         {
             "text": page.text,
@@ -341,7 +348,7 @@ def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 
 
 def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
-    """For each hit its place and score, the reason, and the fields that matched."""
+    """Print the rank and score of each hit, the reason, and the fields that matched."""
     console = results()
     for rank, row in enumerate(result_rows(page, summaries), page.start + 1):
         score = f"  {row.score_label}" if row.score_label else ""
@@ -362,7 +369,7 @@ def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 
 
 def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
-    """A line for each hit: what it is, what it says, and why it is there."""
+    """Print a table with each hit's name, type, platform, description and matched fields."""
     if page.hits:
         rows = [_row(row) for row in result_rows(page, summaries)]
         console = results()
@@ -371,7 +378,7 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 
 
 def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
-    """Return a line for each hit; the description gets what the other columns leave."""
+    """Return a table with one line per hit; the description fills the remaining width."""
     widths = _widths(rows)
     taken = sum(widths) + len(_GAP) * len(widths)
     longest = max(len("description"), *(row.description.cell_len for row in rows))
@@ -388,7 +395,7 @@ def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
 
 
 def _narrow(rows: Sequence[_ResultCells]) -> RenderableType:
-    """Two lines for each hit, the description below."""
+    """Return a table with two lines per hit, the description on the second."""
     widths = _widths(rows)
     parts: list[RenderableType] = []
     for at, row in enumerate(rows):
@@ -417,7 +424,7 @@ def _widths(rows: Sequence[_ResultCells]) -> list[int]:
 def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
     headers = tuple(_COLUMNS)[start:]
     for header, width in zip(headers, widths, strict=False):
-        # A name is never cut, only broken.
+        # Names are folded, never truncated.
         whole = header == "name"
         overflow: OverflowMethod = "fold" if whole else "ellipsis"
         table.add_column(header, width=width, no_wrap=not whole, overflow=overflow)
@@ -456,16 +463,16 @@ def _say_how_many(page: SearchPage) -> None:
         note(
             Text("no match for "),
             said(page.text[:80]),
-            Text("; these are the results for "),
+            Text("; showing results for "),
             said(page.corrected[:80]),
         )
     if not page.total:
         note(Text("nothing found for "), said(page.text[:80]))
     elif not page.hits:
-        note(Text(f"nothing after {page.start:,}: there are {page.total:,}"))
+        note(Text(f"no results after {page.start:,}: the total is {page.total:,}"))
     elif len(page) == page.total:
         note(Text(f"{page.total:,} shown"))
     else:
         after = page.start + len(page)
-        more = f"; --start {after} for what follows" if page.truncated else ""
+        more = f"; --start {after} shows the next ones" if page.truncated else ""
         note(Text(f"{len(page):,} of {page.total:,} shown{more}"))

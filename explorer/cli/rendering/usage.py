@@ -1,4 +1,4 @@
-"""Usage day by day with its users and columns, and what profiling measured."""
+"""Read and render daily usage and profiling statistics."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -23,7 +23,7 @@ __all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_pr
 _ASPECT: Final = "datasetProfile"
 _WIDE: Final = 130
 
-# Attributes of records by the names that the columns have here.
+# Column names in the output, with the attributes of the records that they show.
 _MEASURES: Final = {
     "nulls": "null_count",
     "null_proportion": "null_proportion",
@@ -40,36 +40,39 @@ _TABLE: Final = {"rows": "row_count", "columns": "column_count", "size_bytes": "
 
 
 def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
-    """Return the profiles of a period, oldest first, or the newest of all. One request."""
+    """Return the profiles of a period, oldest first, or only the latest profile. Makes one request.
+
+    Raises `InvalidInput` if the entity is not a dataset.
+    """
     kind = Urn.parse(urn).entity_type
     if kind != "dataset":
-        raise InvalidInput(f"only a dataset is profiled, and this is a {kind}")
+        raise InvalidInput(f"only datasets have profiles; {urn} has the type {kind}")
     if newest:
         return catalog.timeseries(urn, _ASPECT, latest=True)
     return catalog.profiles(urn, start=period.start, end=period.end)
 
 
 def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
-    """Print the last profile: the table's numbers, then its columns'."""
+    """Print the latest profile: the statistics of the table, then those of its columns."""
     point = next(reversed(series.records(TableMeasures)), None)
-    columns = [_column(field) for field in point.field_profiles or ()] if point else []
+    columns = [_column_as_dict(field) for field in point.field_profiles or ()] if point else []
     if shown_as == "json":
-        print_json({"urn": urn, **_whole(point), "columns": columns} if point else None)
+        print_json({"urn": urn, **_table_as_dict(point), "columns": columns} if point else None)
     elif shown_as == "csv":
         _print_csv(("path", *_MEASURES), columns)
     elif point:
-        _print_whole(point)
+        _print_summary(point)
         _print_columns(columns)
     if not point:
-        note("it was never profiled, or profiling did not tell")
+        note("this dataset has no profile")
     else:
-        note(f"\n{counted(len(columns), 'column')} measured")
+        note(f"\n{counted(len(columns), 'column')} profiled")
 
 
 def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFormat | None) -> None:
-    """Print rows, columns and size, a line for each profile, newest first."""
+    """Print the rows, columns and size of each profile, newest first."""
     points = series.records(TableMeasures)[::-1]
-    found = [_whole(point) for point in points]
+    found = [_table_as_dict(point) for point in points]
     if shown_as == "json":
         print_json({"urn": urn, "truncated": series.truncated, "profiles": found})
     elif shown_as == "csv":
@@ -86,17 +89,20 @@ def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFor
 def print_column(
     urn: str, series: Timeseries, path: str, period: Period, shown_as: OutputFormat | None
 ) -> None:
-    """Print what was measured of one column, a line for each profile, newest first."""
+    """Print the statistics of one column in each profile, newest first.
+
+    Raises `UnknownName` if no profile has the column.
+    """
     found = []
     known: dict[str, None] = {}
     for point in series.records(TableMeasures)[::-1]:
         known |= dict.fromkeys(point.columns)
-        exact = path if path in point.columns else _named_so(path, point.columns)
+        exact = path if path in point.columns else _find_by_simple_path(path, point.columns)
         if exact is not None:
-            found.append((point, _column(point.columns[exact])))
+            found.append((point, _column_as_dict(point.columns[exact])))
     if known and not found:
         raise UnknownName("column in these profiles", path, known)
-    rows = [{**_whole(point), **column} for point, column in found]
+    rows = [{**_table_as_dict(point), **column} for point, column in found]
     if shown_as == "json":
         kept = ("measured_at", "timestamp_millis", "rows", "path", *_MEASURES)
         profiles = [{name: row[name] for name in kept} for row in rows]
@@ -122,7 +128,7 @@ def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
 _SHOWN: Final = ("nulls", "distinct", "min", "max", "mean", "median")
 
 
-def _print_whole(point: TableMeasures) -> None:
+def _print_summary(point: TableMeasures) -> None:
     rows, columns, partition = point.row_count, point.column_count, point.partition
     results().print(
         words(
@@ -138,7 +144,7 @@ def _print_whole(point: TableMeasures) -> None:
 
 
 def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each column, and where there is no room for all of it a second one."""
+    """Print one line per column, or two on a narrow terminal."""
     if not columns:
         return
     console = results()
@@ -191,12 +197,12 @@ def _share(count: int | None, proportion: float | None) -> str:
     return number or share or "?"
 
 
-def _column(one: ColumnMeasures) -> dict[str, Any]:
+def _column_as_dict(one: ColumnMeasures) -> dict[str, Any]:
     measures = {name: getattr(one, attribute) for name, attribute in _MEASURES.items()}
     return {"path": one.field_path, **measures}
 
 
-def _whole(point: TableMeasures) -> dict[str, Any]:
+def _table_as_dict(point: TableMeasures) -> dict[str, Any]:
     return {
         "measured_at": point.at.isoformat() if point.at else None,
         "timestamp_millis": point.timestamp_millis,
@@ -204,7 +210,7 @@ def _whole(point: TableMeasures) -> dict[str, Any]:
     }
 
 
-def _named_so(path: str, fields: Mapping[str, Any]) -> str | None:
+def _find_by_simple_path(path: str, fields: Mapping[str, Any]) -> str | None:
     same = [exact for exact in fields if FieldPath(exact).simple == path]
     return same[0] if len(same) == 1 else None
 
@@ -219,16 +225,16 @@ def _size(count: int | None) -> str:
 
 def _say_how_many(series: Timeseries, shown: int, period: Period) -> None:
     if not shown:
-        note(f"nothing was profiled {period.said}")
+        note(f"no profiles{period.phrase}")
     else:
-        note(f"{counted(shown, 'profile')} {period.said}, newest first; times are UTC")
+        note(f"{counted(shown, 'profile')}{period.phrase}, newest first; times are UTC")
     if series.truncated:
-        note("there are more than the server gives at once; look at fewer days")
+        note("the server returned only some of the profiles; choose a shorter period to see all")
 
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-_FEWEST_BAR: Final = 10
-_MOST_BAR: Final = 60
+_MIN_BAR: Final = 10
+_MAX_BAR: Final = 60
 
 
 def print_usage(
@@ -239,7 +245,7 @@ def print_usage(
     top: int,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Print the usage in one of the forms; totals go to standard error."""
+    """Print usage in the given format, and totals to standard error."""
     if shown_as == "json":
         print_json(_as_json(urn, found))
     elif shown_as == "csv":
@@ -250,7 +256,7 @@ def print_usage(
         _print_top("Users", [(name_of(one, names), count) for one, count in found.users], top)
         paths = [(FieldPath(path).simple, count) for path, count in found.columns]
         _print_top("Columns", paths, top)
-        _print_top("Queries, by the days on which they were frequent", found.queries, top)
+        _print_top("Queries, by number of days on which they were frequent", found.queries, top)
     _say_how_much(found, period)
 
 
@@ -258,7 +264,7 @@ def _print_days(found: Usage) -> None:
     console = results()
     most = max(day.count for day in found.days)
     digits = max(len(f"{most:,}"), len(found.measure))
-    room = max(_FEWEST_BAR, min(_MOST_BAR, console.width - 10 - digits - 5 - 6))
+    room = max(_MIN_BAR, min(_MAX_BAR, console.width - 10 - digits - 5 - 6))
     console.print(Text(f"{'day':<10}  {found.measure:>{digits}}  users", "bold"))
     for day in found.days:
         users = "" if day.users is None else f"{day.users:,}"
@@ -304,10 +310,10 @@ def _as_json(urn: str, found: Usage) -> dict[str, Any]:
 
 def _say_how_much(found: Usage, period: Period) -> None:
     if not found.days:
-        note(f"no use was measured {period.said}")
+        note(f"no usage data{period.phrase}")
         return
     days = counted(len(found.days), "measured day")
-    each = found.total / len(found.days)
-    note(f"\n{found.total:,} {found.measure} on {days} {period.said}, {each:,.1f} a day")
+    per_day = found.total / len(found.days)
+    note(f"\n{found.total:,} {found.measure} on {days}{period.phrase}, {per_day:,.1f} per day")
     if found.limit is not None:
-        note("there are more points than the server gives at once; look at fewer days")
+        note("the server returned only some of the data; choose a shorter period to see all")
