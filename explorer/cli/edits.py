@@ -1,5 +1,5 @@
-"""Edits made by commands: to one entity after another, reported one by one, kept in the journal;
-labels, shown and changed; and descriptions, shown, typed, written in the user's editor, and saved.
+"""Edits made by commands: they are applied to one entity after another, reported, and recorded in
+the journal. Also shows and changes labels, and shows and edits descriptions.
 """
 
 import os
@@ -84,39 +84,39 @@ __all__ = [
 ]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
-"""Does something to one entity, and gives each edit when it is made."""
+"""A function that changes one entity and yields each edit after it is made."""
 
-_OF_ONE: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
-"""What concerns one entity rather than all of them."""
+_ENTITY_ERRORS: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
+"""Errors that concern one entity; any other error ends the run."""
 
 
 @dataclass(slots=True)
 class EditRun:
-    """What became of entities that were gone through: each that failed with the reason, and what
-    made an end to it before all had their turn."""
+    """The outcome of processing entities: those that failed, with the reason, and the error that
+    stopped the run early, if any."""
 
     failed: list[tuple[str, str]] = field(default_factory=list)
     stopped: CatalogError | None = None
 
 
 def refuse_read_only(target: Target) -> None:
-    """Raises `ReadOnly` where the profile in use only reads, before anything is asked or typed."""
+    """Raise `ReadOnly` if the profile in use is read-only, before any prompt or request."""
     server = config.server(target.url, profile=target.profile, data_dir=target.data_dir)
     if server.read_only:
         raise ReadOnly(
-            f"the profile {server.name} is read-only, and nothing was sent; use one that writes"
+            f"the profile {server.name} is read-only and nothing was sent; use another profile"
         )
 
 
 def keep_journal(catalog: "Catalog") -> "Journal":
-    """Have the client write its edits down where `catalog undo` finds them."""
+    """Make the client record its edits in the journal that `catalog undo` reads."""
     from explorer.client.journal import JOURNAL
 
     return catalog.keep_journal(config.state_dir() / JOURNAL)
 
 
 def read_stdin() -> str:
-    """Return all of standard input; raises `InvalidInput` where it is not text."""
+    """Return all of standard input; raises `InvalidInput` if it is not UTF-8."""
     data = sys.stdin.buffer.read() if sys.stdin else b""
     try:
         return data.decode()
@@ -125,27 +125,27 @@ def read_stdin() -> str:
 
 
 def given_urns(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the URNs that are meant, each once; `-` stands for those on standard input, one a
-    line.
+    """Return the URNs without duplicates; `-` stands for those on standard input, one per line.
 
-    Raises `InvalidInput` where there are none.
+    Raises `InvalidInput` if there are none.
     """
     found: list[str] = []
     for word in words:
         lines = read_stdin().split("\n") if word == "-" else (word,)
         found += filter(None, map(str.strip, lines))
     if not found:
-        raise InvalidInput("there is no URN on standard input; give one a line")
+        raise InvalidInput("no URN on standard input; give one per line")
     return tuple(dict.fromkeys(found))
 
 
 def go_through(urns: Sequence[str], act: Callable[[str], None]) -> EditRun:
-    """Act on each; what fails is said and loses no other, what concerns all ends it."""
+    """Call `act` for each URN. An error that concerns one entity is printed, and the others are
+    still processed; any other error stops the run."""
     done = EditRun()
     for position, urn in enumerate(urns):
         try:
             act(urn)
-        except _OF_ONE as error:
+        except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
             named = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
             note(Text(f"error: {line(named)}"))
@@ -153,13 +153,13 @@ def go_through(urns: Sequence[str], act: Callable[[str], None]) -> EditRun:
             done.stopped = error
             left = len(urns) - position
             if len(urns) > 1:
-                note(Text(f"stopped at {line(urn)}: {left:,} of {len(urns):,} were not written"))
+                note(Text(f"stopped at {line(urn)}: {left:,} of {len(urns):,} not processed"))
             break
     return done
 
 
 def finish(done: EditRun) -> None:
-    """End the command as what became of the entities asks for."""
+    """Raise the error that stopped the run, or exit with 1 if an entity failed."""
     if done.stopped is not None:
         raise done.stopped
     if done.failed:
@@ -175,11 +175,11 @@ def change_each(
     as_json: bool,
     propose: Path | None = None,
 ) -> None:
-    """Change each entity and say what changed; as JSON also to standard output. All of it is one
-    save, which `catalog undo` takes back at once.
+    """Change each entity and report the changes, on standard error and as JSON also on standard
+    output. All changes are one save, which `catalog undo` reverts as a whole.
 
-    With `dry_run`, `change` only says what it would do; with `propose` too, and that is staged as a
-    changeset in a new file.
+    With `dry_run` or `propose`, `change` must yield the planned edits without making them. With
+    `propose` these are staged as a changeset in a new file.
     """
     from explorer.client.journal import one_save
 
@@ -212,19 +212,19 @@ def change_each(
         )
     _say_how_many(urns, made, done)
     if dry_run:
-        note(Text("nothing was written: this was a dry run"))
+        note(Text("dry run: nothing was written"))
     finish(done)
 
 
 def _propose_each(
     target: Target, words: Sequence[str], change: Change, file: Path, *, as_json: bool
 ) -> None:
-    """Stage in a new file what `change` says of each entity."""
+    """Stage the edits that `change` plans for each entity in a new file."""
     from explorer.cli.rendering.review import print_proposed
     from explorer.stewardship import Stewardship, staged_edit
 
     if file.exists():
-        raise InvalidInput(f"{file} is there already; name another file")
+        raise InvalidInput(f"{file} already exists; give another file name")
     urns = given_urns(words)
     planned: list[Edit] = []
     with target.open() as catalog:
@@ -247,12 +247,12 @@ def _propose_each(
             changeset = Stewardship(catalog).stage(staged, f"{noun} of {many}", file)
             print_proposed(changeset, "json" if as_json else None)
     if not staged and done.stopped is None and not done.failed:
-        raise NotFound("all of it is so already; there is nothing to propose")
+        raise NotFound("nothing to propose: the catalog already has all these values")
     finish(done)
 
 
 def tell(edits: Sequence[Edit]) -> None:
-    """Say what edits of one entity did to it together: before → after."""
+    """Print the combined effect of edits of one entity: before → after."""
     if not edits:
         return
     first, last = edits[0], edits[-1]
@@ -266,7 +266,7 @@ def tell(edits: Sequence[Edit]) -> None:
 
 
 def as_record(edit: Edit) -> dict[str, Any]:
-    """Return an edit as JSON; `at` is a moment in UTC."""
+    """Return an edit as a JSON object; `at` is an ISO timestamp in UTC."""
     return {
         "urn": str(edit.urn),
         "column": edit.column,
@@ -288,9 +288,9 @@ def _say_how_many(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> N
 
 _What = LabelWhat | Literal["domain"]
 NamedLabel = tuple[str, str | None]
-"""The name or URN of a label. With an owner comes the kind of ownership, None for all kinds."""
+"""The name or URN of a label, and for an owner the ownership type, None for all types."""
 _Found = tuple[Urn, str | None, tuple[str, ...]]
-"""An entity, the exact path of its column where one is meant, and its labels."""
+"""An entity, the exact path of its column or None, and its labels."""
 _NAME_WIDTH: Final = 56
 
 
@@ -318,11 +318,10 @@ def change_labels(
     as_json: bool,
     propose: Path | None = None,
 ) -> None:
-    """Put labels on entities and take others off; the labels of others stay. Otherwise as
-    `change_each`."""
+    """Add labels to entities and remove others; further labels are kept. See `change_each`."""
     for name, _ in set(labels.add) & set(labels.remove):
-        raise click.UsageError(f"{name} is both to be added and to be removed")
-    # What is wrong with the labels themselves is wrong for every entity.
+        raise click.UsageError(f"{name} is given with both --add and --remove; give only one")
+    # Checked once: an invalid label is invalid for every entity.
     for name, _ in (*labels.add, *labels.remove):
         labels.kind.named(name)
     change: Change = _plan(labels) if dry_run or propose else _write(labels)
@@ -336,7 +335,7 @@ def show_labels(
     column: str | None,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Show the labels of entities: a line for each entity, their URNs alone, or as JSON."""
+    """Print the labels of entities in the given format; as URNs, print only those of the labels."""
     found: list[_Found] = []
     urns = given_urns(words)
     with target.open() as catalog:
@@ -367,7 +366,7 @@ def _held(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
         return domains_of(entity.raw("domains") or {})
     if path is not None and what in ("tags", "terms"):
         column = column_at(entity, path)
-        # Also those that ingestion brought.
+        # Includes the ingested ones.
         return tuple(map(str, column.tags if what == "tags" else column.terms))
     return _edited(entity, LABEL_KINDS[what], path)
 
@@ -414,7 +413,7 @@ def _label(name: str, ownership: str | None, labels: Labels) -> str:
 
 
 def _is_among(label: str, labels: Labels) -> bool:
-    """Return whether a label is among those to be removed."""
+    """Return whether a label is one of those to remove."""
     urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
     return any(
         labels.kind.named(name) == (urn,) and given in (None, ownership)
@@ -443,21 +442,21 @@ def _table(found: Sequence[_Found], what: _What) -> StyledTable:
     return StyledTable(columns, rows)
 
 
-# No line of the notes below it, which all begin otherwise, can be taken for it.
+# None of the comment lines below it can be equal to this line.
 _SCISSORS: Final = "# ------------------------ >8 ------------------------"
 _INGESTED: Final = "#   "
 _EDITOR_NOTES: Final = (
-    "# Nothing from the line above on is saved; leave that line as it is.",
-    "# The text is markdown. Saved as it was, or emptied, nothing is written.",
+    "# Do not change or remove the line above. Everything below it is ignored.",
+    "# The text is Markdown. If it is unchanged or empty, nothing is written.",
 )
 
 
 class _TypedText:
-    """A text that somebody typed. As a context it is kept in a file where what happens inside
-    fails; else nothing is left of it."""
+    """A text that a user typed. As a context manager, it saves the text to a file if the block
+    fails, and otherwise removes the file."""
 
     def __init__(self, text: str, again: str, path: Path | None = None) -> None:
-        """`again` is the command that writes the text when it is given the file."""
+        """`again` is the command that writes the text if the file is its standard input."""
         self.text = text
         self._again = again
         self._path = path
@@ -465,12 +464,12 @@ class _TypedText:
 
     @classmethod
     def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
-        """Return what the person makes of a text in their editor: `VISUAL`, `EDITOR` or the
-        system's.
+        """Open a text in the user's editor, and return the result.
 
-        The ingested text is shown below it. Raises `StorageFault` where no file can be made, before
-        anything is typed, and `InvalidInput` where the editor fails or what it left cannot be
-        read; the file it left is then named.
+        The editor is `VISUAL`, `EDITOR` or the default of the system. The ingested text is shown
+        below the text, as comments. Raises `StorageFault` if no file can be created, and
+        `InvalidInput` if the editor fails or its file cannot be read; then the file is kept, and a
+        message names it.
         """
         path = _new_file(name)
         blank = _editor_text(name, text, ingested)
@@ -483,14 +482,14 @@ class _TypedText:
             if isinstance(error, click.ClickException):
                 raise InvalidInput(f"nothing was written: {error.format_message()}") from error
             if isinstance(error, OSError):
-                raise StorageFault(f"{path} cannot be used: {error.strerror}") from error
+                raise StorageFault(f"cannot read or write {path}: {error.strerror}") from error
             raise
         return cls(found, again, path)
 
     def keep(self) -> None:
-        """Put the text into a file and say where, with the words that write it from there."""
+        """Save the text to a file, and print its name and the command that writes it."""
         self._kept = True
-        # Of the end one line end is left off when it is read from standard input.
+        # One line break at the end is dropped when the text is read from standard input.
         data = (self.text + ("\r\n" if self.text.endswith("\r") else "\n")).encode()
         try:
             path = self._path or _new_file("typed")
@@ -500,10 +499,10 @@ class _TypedText:
             draft.replace(path)
         except (OSError, StorageFault):
             if self._path is None:
-                note(Text("your text cannot be kept in a file; it is:\n"), Text(block(self.text)))
+                note(Text("your text cannot be saved to a file; it is:\n"), Text(block(self.text)))
                 return
             path = self._path
-        note(Text(f"your text is kept in {line(str(path))}"))
+        note(Text(f"your text is saved in {line(str(path))}"))
         note(Text(f"to write it: {line(f'{self._again} < {quote(str(path))}')}", "dim"))
 
     def __enter__(self) -> Self:
@@ -526,22 +525,22 @@ def _new_file(name: str) -> Path:
     plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)[:60]
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made for its owner's eyes only.
+        # mkstemp creates the file with mode 0600.
         descriptor, path = tempfile.mkstemp(".md", f"{plain}-", directory)
         os.close(descriptor)
     except OSError as error:
         raise StorageFault(
-            f"{directory} cannot be written ({error.strerror}); "
-            "name another directory with CATALOG_STATE_DIR"
+            f"cannot write to {directory} ({error.strerror}); "
+            "set CATALOG_STATE_DIR to another directory"
         ) from error
     return Path(path)
 
 
 def _editor_text(name: str, text: str, ingested: str) -> bytes:
-    below = [_SCISSORS, *_EDITOR_NOTES, f"# It describes {line(name)}."]
+    below = [_SCISSORS, *_EDITOR_NOTES, f"# Description of {line(name)}"]
     if ingested:
         below += [
-            "# Ingestion says:",
+            "# Ingested description:",
             *(f"{_INGESTED}{one}" for one in block(ingested).split("\n")),
         ]
     return "\n".join((text, *below, "")).encode()
@@ -551,7 +550,7 @@ def _above_scissors(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"nothing was written: it is not UTF-8 text: {error}") from None
+        raise InvalidInput(f"nothing was written: the file is not UTF-8 text: {error}") from None
     lines = text.split("\n")
     at = max((at for at, one in enumerate(lines) if one.rstrip("\r") == _SCISSORS), default=None)
     if at is not None:
@@ -559,20 +558,22 @@ def _above_scissors(data: bytes) -> str:
         return above.removesuffix("\r") if lines[at].endswith("\r") else above
     if any(one.rstrip("\r") in _EDITOR_NOTES for one in lines):
         raise InvalidInput(
-            "nothing was written: the line with >8 is gone, and so it cannot be told where your "
-            "text ends"
+            "nothing was written: the line with >8 was removed, so the end of your text is unknown"
         )
     return text.removesuffix("\n")
 
 
 def _run_editor(path: Path) -> None:
-    with _results_elsewhere():
+    with _stdout_to_stderr():
         click.edit(filename=str(path))
 
 
 @contextmanager
-def _results_elsewhere() -> Iterator[None]:
-    """What the editor shows is no result: it goes to standard error where results go to a file."""
+def _stdout_to_stderr() -> Iterator[None]:
+    """Redirect standard output to standard error, unless it is a terminal.
+
+    The screen of the editor must not go to a file or pipe for results.
+    """
     if os.isatty(1):
         yield
         return
@@ -586,19 +587,19 @@ def _results_elsewhere() -> Iterator[None]:
 
 
 def _remove_untouched(path: Path, blank: bytes) -> None:
-    """Leave the file where something was typed into it, and say so."""
+    """Remove the file if nothing was typed into it; otherwise keep it and print its name."""
     try:
         if path.read_bytes() in (blank, b""):
             path.unlink()
             return
     except OSError:
         pass
-    note(Text(f"what you typed is kept in {line(str(path))}"))
+    note(Text(f"your text is saved in {line(str(path))}"))
 
 
 @dataclass(frozen=True, slots=True)
 class _DescribedPlace:
-    """Where a description stands and what it says; `path` is the column's, exact."""
+    """The description of an entity, or of its column with the exact path `path`."""
 
     urn: str
     name: str
@@ -609,7 +610,7 @@ class _DescribedPlace:
 
 @dataclass(frozen=True, slots=True)
 class DescribeOptions:
-    """How a text is written: over somebody else's, not at all but shown, told as JSON."""
+    """How to write a description: `force` overwrites the edits of others."""
 
     force: bool
     dry_run: bool
@@ -617,9 +618,9 @@ class DescribeOptions:
 
 
 def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
-    """Return the entity's description, or that of a column of it. One request.
+    """Return the description of an entity, or of one of its columns. Makes one request.
 
-    Raises `NotFound` for an entity and `UnknownName` for a column that does not exist.
+    Raises `NotFound` if there is no such entity, and `UnknownName` if there is no such column.
     """
     entity = read_existing(catalog, urn)
     if column is None:
@@ -631,22 +632,22 @@ def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _Descri
 
 
 def _read_description() -> str:
-    """Return all of standard input without one line end at its end.
+    """Return all of standard input without one line break at its end.
 
-    Raises `InvalidInput` when there is nothing, so that a script whose input went missing takes
-    no description back.
+    Raises `InvalidInput` if it is blank, so that a script whose input is missing does not remove
+    a description.
     """
     text = read_stdin()
     if not text.strip():
         raise InvalidInput(
-            "there is no text on standard input; --text gives one, "
-            '--text "" takes the description back, and `catalog get` shows it'
+            "no text on standard input; give a text with --text, or remove the description with "
+            '--text ""'
         )
     return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
 
 def show_description(target: Target, urn: str, column: str | None, *, as_json: bool) -> None:
-    """Show both texts, each marked."""
+    """Print the edited and the ingested description, each under its label."""
     from explorer.cli.rendering.entity import print_description
 
     with target.open() as catalog:
@@ -660,56 +661,56 @@ def show_description(target: Target, urn: str, column: str | None, *, as_json: b
 
 
 def describe(
-    target: Target, urn: str, column: str | None, text: str, manner: DescribeOptions
+    target: Target, urn: str, column: str | None, text: str, options: DescribeOptions
 ) -> None:
-    """Write a text that was given with the command."""
+    """Write a text given on the command line."""
     refuse_read_only(target)
     with target.open() as catalog:
-        _save_description(catalog, _find_writable(catalog, urn, column), text, manner)
+        _save_description(catalog, _find_writable(catalog, urn, column), text, options)
 
 
 def describe_from_stdin(
-    target: Target, urn: str, column: str | None, manner: DescribeOptions
+    target: Target, urn: str, column: str | None, options: DescribeOptions
 ) -> None:
-    """Write a text from standard input, which is kept in a file where that fails."""
+    """Write a text from standard input; if that fails, save it to a file."""
     refuse_read_only(target)
-    typed = _TypedText(_read_description(), _again(urn, column))
-    with typed as sheet, target.open() as catalog:
-        _save_description(catalog, _find_writable(catalog, urn, column), sheet.text, manner)
+    typed = _TypedText(_read_description(), _command_to_write(urn, column))
+    with typed, target.open() as catalog:
+        _save_description(catalog, _find_writable(catalog, urn, column), typed.text, options)
 
 
 def describe_in_editor(
-    target: Target, urn: str, column: str | None, manner: DescribeOptions
+    target: Target, urn: str, column: str | None, options: DescribeOptions
 ) -> None:
-    """Write what the person makes of the text in their editor; kept in a file where that fails.
+    """Open the text in the user's editor and write the result; if that fails, save it to a file.
 
-    Where the text in the catalog changed meanwhile nothing is written, unless with `force`.
+    If the text in the catalog has changed meanwhile, nothing is written, except with `force`.
     """
     refuse_read_only(target)
     with target.open() as catalog:
         place = _find_writable(catalog, urn, column)
-        again = _again(urn, place.path)
-        with _TypedText.edited(place.name, place.edited, place.ingested, again) as sheet:
-            if sheet.text == place.edited or not (sheet.text.strip() or place.edited.strip()):
-                note(Text("the text is as it was; nothing was written"))
+        again = _command_to_write(urn, place.path)
+        with _TypedText.edited(place.name, place.edited, place.ingested, again) as typed:
+            if typed.text == place.edited or not (typed.text.strip() or place.edited.strip()):
+                note(Text("the text is unchanged; nothing was written"))
                 return
-            if not sheet.text.strip():
-                note(Text("the text was emptied; nothing was written"))
-                note(Text('--text "" in place of --edit takes the description back', "dim"))
+            if not typed.text.strip():
+                note(Text("the text is empty; nothing was written"))
+                note(Text('to remove the description, use --text "" instead of --edit', "dim"))
                 click.get_current_context().exit(1)
-            if manner.dry_run:
-                sheet.keep()
-            _save_description(catalog, place, sheet.text, manner, instead_of=place.edited)
+            if options.dry_run:
+                typed.keep()
+            _save_description(catalog, place, typed.text, options, instead_of=place.edited)
 
 
-def _again(urn: str, column: str | None) -> str:
+def _command_to_write(urn: str, column: str | None) -> str:
     words = ("catalog", "describe", urn, *(("--column", column) if column else ()), "--text", "-")
     return shlex.join(words)
 
 
 def _find_writable(catalog: "Catalog", urn: str, column: str | None) -> _DescribedPlace:
-    """Return what `_find_described` does. Raises `InvalidInput` for what cannot be described,
-    before anything is typed."""
+    """Return the same as `_find_described`. Raises `InvalidInput` if the entity cannot have a
+    description, before the user types anything."""
     place_of(Urn.parse(urn), column)
     return _find_described(catalog, urn, column)
 
@@ -718,36 +719,36 @@ def _save_description(
     catalog: "Catalog",
     place: _DescribedPlace,
     text: str,
-    manner: DescribeOptions,
+    options: DescribeOptions,
     *,
     instead_of: str | None = None,
 ) -> None:
     before = place.edited
-    if manner.dry_run:
-        if manner.as_json:
+    if options.dry_run:
+        if options.as_json:
             print_json(_changed_description(replace(place, edited=text), before, dry_run=True))
         elif text != before:
             _print_difference(before, text, to_results=True)
-        same = "" if text != before else "the text is as it was; "
-        note(Text(f"{same}nothing was written: this was a dry run"))
+        unchanged = "" if text != before else "the text is unchanged; "
+        note(Text(f"{unchanged}dry run: nothing was written"))
         return
     keep_journal(catalog)
     try:
         edit = catalog.describe(
-            place.urn, text, column=place.path, instead_of=instead_of, force=manner.force
+            place.urn, text, column=place.path, instead_of=instead_of, force=options.force
         )
     except TextConflict as conflict:
-        note(Text("what changed while you wrote:"))
+        note(Text("somebody changed the description while you were writing:"))
         _print_difference(conflict.base, conflict.theirs, to_results=False)
-        note(Text("--force with --edit writes over it, as --text does", "dim"))
+        note(Text("to overwrite it, use --edit with --force, or --text", "dim"))
         raise
     if edit.changed:
         head = Text("described ") + said(place.name, "bold")
         was, now = (held_words("description", held) for held in (edit.before, edit.after))
         note(head, Text(f": {was} → {now}"))
     else:
-        note(said(place.name, "bold"), Text(" says that already; nothing was written"))
-    if manner.as_json:
+        note(said(place.name, "bold"), Text(" already has this description; nothing was written"))
+    if options.as_json:
         held = edit.before if isinstance(edit.before, str) else ""
         print_json(_changed_description(replace(place, edited=text), held, dry_run=False))
 
@@ -759,7 +760,7 @@ def _print_difference(before: str, after: str, *, to_results: bool) -> None:
 
 
 def _description_as_json(place: _DescribedPlace) -> dict[str, Any]:
-    """`description` is the text that counts: what people wrote where they wrote any."""
+    """Return the descriptions as a JSON object; `description` is the edited one if there is one."""
     return {
         "urn": place.urn,
         "column": place.path,

@@ -1,4 +1,4 @@
-"""Entities deleted and restored, and edits listed, undone and redone."""
+"""Delete and restore entities; list, undo and redo edits."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,8 +52,7 @@ _SHORT: Final = 8
 
 
 def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None:
-    """Print the edits of saves that have all `words`, the newest first. Nothing is asked of any
-    server."""
+    """Print the edits of saves that contain all `words`, newest first. Makes no requests."""
     everything = _journal()
     undone = undone_in(everything)
     entries = entries_with(everything, words)[::-1]
@@ -61,7 +60,7 @@ def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None
     match shown_as:
         case "json":
             records = output.as_objects(table)
-            # Texts, lists and objects as they are, not as a table has them.
+            # In JSON these are texts, lists and objects, not the strings of the table.
             for record, entry in zip(records, entries, strict=False):
                 record["before"], record["after"] = entry.before, entry.after
             print_json(records)
@@ -70,38 +69,40 @@ def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None
         case _:
             _print_entries(entries[:count], undone)
     if not everything:
-        note(Text("no edits were made from this machine"))
+        note(Text("no edits have been made from this machine"))
     else:
         note(Text(f"{min(count, len(entries)):,} of {len(entries):,} shown"))
 
 
 def undo_edits(target: Target, edit_id: str | None, *, force: bool, as_json: bool) -> None:
-    """Undo an edit or a save, by the beginning of its ID, or the last save to the server asked.
+    """Undo the edit or save whose ID begins with `edit_id`, or the last save on the target server.
 
-    Raises `NotFound` where there is none, `InvalidInput` for one that is undone already or of
-    another server, and without `force` `TextConflict` where somebody changed it since.
+    Raises `NotFound` if there is none, `InvalidInput` if it is already undone or was made on
+    another server, and, without `force`, `TextConflict` if somebody changed the value since.
     """
     refuse_read_only(target)
     with target.open() as catalog:
         entries = list(keep_journal(catalog))
         address = _address(catalog)
-        save = last_save(entries, address) if edit_id is None else _chosen(entries, edit_id)
+        save = last_save(entries, address) if edit_id is None else _find_save(entries, edit_id)
         if save is None:
-            raise NotFound(f"nothing left to undo on {address}; catalog undo --list shows all")
+            raise NotFound(
+                f"nothing left to undo on {address}; catalog undo --list shows all edits"
+            )
         if save.server != address:
             raise InvalidInput(
-                f"edit {save.id} was made to {save.server}, not to {address}; "
-                "name that server with --url or --profile"
+                f"edit {save.id} was made on {save.server}, not on {address}; "
+                "select that server with --url or --profile"
             )
-        made = _undone(catalog, save, force=force)
-    _tell(made, as_json=as_json)
+        made = _undo_save(catalog, save, force=force)
+    _report(made, as_json=as_json)
 
 
 def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
-    """Do again what the last undo on the server asked took back.
+    """Redo what the last undo on the target server reverted.
 
-    Raises `NotFound` where nothing was undone, and without `force` `TextConflict` where somebody
-    changed it since.
+    Raises `NotFound` if there is nothing to redo, and, without `force`, `TextConflict` if somebody
+    changed the value since.
     """
     refuse_read_only(target)
     with target.open() as catalog:
@@ -109,25 +110,26 @@ def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
         undo = last_undo(entries, address)
         if undo is None:
             raise NotFound(
-                f"nothing was undone on {address} that could be done again, or something else was "
-                "saved since; catalog undo --list shows all, and catalog undo ID undoes an undo too"
+                f"nothing to redo on {address}: nothing was undone, or something else was saved "
+                "since; to undo an earlier undo, find its ID with catalog undo --list and run "
+                "catalog undo ID"
             )
-        made = _undone(catalog, undo, force=force)
-    _tell(made, as_json=as_json)
+        made = _undo_save(catalog, undo, force=force)
+    _report(made, as_json=as_json)
 
 
-def _undone(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
+def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
     try:
         return catalog.undo_save(save, force=force)
     except TextConflict as conflict:
-        note(Text(f"edit {save.id[:_SHORT]} left: "), said(conflict.base, missing="nothing"))
-        note(Text("there is now: "), said(conflict.theirs, missing="nothing"))
-        note(Text("would come back: "), said(conflict.mine, missing="nothing"))
-        note(Text("nothing was written; --force writes over what is there now", "dim"))
+        note(Text(f"value after edit {save.id[:_SHORT]}: "), said(conflict.base, missing="nothing"))
+        note(Text("current value: "), said(conflict.theirs, missing="nothing"))
+        note(Text("value to restore: "), said(conflict.mine, missing="nothing"))
+        note(Text("nothing was written; --force overwrites the current value", "dim"))
         raise
 
 
-def _tell(made: Sequence[Edit], *, as_json: bool) -> None:
+def _report(made: Sequence[Edit], *, as_json: bool) -> None:
     for edit in made:
         tell([edit])
     if as_json:
@@ -142,13 +144,16 @@ def _journal() -> Sequence[JournalEntry]:
 
 def _address(catalog: "Catalog") -> str:
     if not catalog.address:
-        # The embedded catalog has one when it was found.
+        # The address of the embedded catalog is known only after the first request.
         catalog.abilities()
     return catalog.address
 
 
-def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
-    """Return the edit whose ID begins so, or all that is left of the save whose ID does."""
+def _find_save(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
+    """Return the edit whose ID begins with `edit_id`, or what is not yet undone of such a save.
+
+    Raises `NotFound` if there is none, and `InvalidInput` if there are several or it is undone.
+    """
     undone = undone_in(entries)
     found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
     for save in saves_of(entries):
@@ -156,17 +161,20 @@ def _chosen(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
             found.append(standing_part(save, undone) or save)
     if not found:
         raise NotFound(
-            f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all"
+            f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all edits"
         )
     if len(found) > 1:
         ids = ", ".join(save.id for save in found[:4])
-        raise InvalidInput(f"{len(found):,} edits have an ID that begins with {edit_id}: {ids}")
+        raise InvalidInput(
+            f"{len(found):,} edits have an ID that begins with {edit_id}: {ids}; "
+            "give more of the ID"
+        )
     (chosen,) = found
     first = chosen.entries[0].id
     if is_undone(first, undone):
         raise InvalidInput(
-            f"edit {first} is taken back already, by {' and '.join(undone[first])}; "
-            "taking that back does the edit again"
+            f"edit {first} is already undone, by {' and '.join(undone[first])}; "
+            "undo that to redo the edit"
         )
     return chosen
 
@@ -200,14 +208,14 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         console.print(Padding(change, (0, 0, 0, 2)))
 
 
-_POINTS: Final = 1_000
+_MAX_POINTS: Final = 1_000
 _REFERENCES_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Deletion:
-    """What a deletion takes: how many versions and points, where that can be told; of points
-    there may be more."""
+class _PlannedDeletion:
+    """What a deletion removes. A number is None if the server does not return it; there may be
+    more time series points than `points` if `more_points` is set."""
 
     deletion: Deletion
     aspects: int
@@ -217,40 +225,40 @@ class _Deletion:
 
 
 def soft_delete(target: Target, words: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
-    """Take entities away from search and browsing."""
+    """Hide entities from search and browse, so that they can be restored."""
     _set_status(target, words, removed=True, dry_run=dry_run, as_json=as_json)
 
 
 def restore(target: Target, words: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
-    """Bring back entities that were hidden."""
+    """Restore entities that were soft-deleted."""
     _set_status(target, words, removed=False, dry_run=dry_run, as_json=as_json)
 
 
 def hard_delete(
     target: Target, words: Sequence[str], *, asks: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Delete entities for good; with `asks` says first what goes, and asks."""
+    """Delete entities permanently; with `asks`, show what will be deleted and ask first."""
     refuse_read_only(target)
     urns = given_urns(words)
     gone: list[dict[str, Any]] = []
     with target.open() as catalog:
-        looked = EditRun()
+        preview = EditRun()
         if asks or dry_run:
-            going: list[_Deletion] = []
-            looked = go_through(urns, lambda urn: _look(catalog, urn, going))
+            planned: list[_PlannedDeletion] = []
+            preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
             if dry_run:
-                gone = [_going_json(one) for one in going]
-            elif going and looked.stopped is None and _agrees(going):
-                urns = tuple(str(one.deletion.urn) for one in going)
+                gone = [_planned_as_json(one) for one in planned]
+            elif planned and preview.stopped is None and _confirm(planned):
+                urns = tuple(str(one.deletion.urn) for one in planned)
             else:
                 note(Text("nothing was deleted"))
-                finish(looked)
+                finish(preview)
                 click.get_current_context().exit(1)
         if not dry_run:
             done = go_through(urns, lambda urn: _delete(catalog, urn, gone))
-            looked.failed += done.failed
-            looked.stopped = done.stopped
-    _conclude("deleted", gone, looked, dry_run=dry_run, as_json=as_json)
+            preview.failed += done.failed
+            preview.stopped = done.stopped
+    _conclude("deleted", gone, preview, dry_run=dry_run, as_json=as_json)
 
 
 def _set_status(
@@ -267,7 +275,7 @@ def _set_status(
 
         def change(urn: str) -> None:
             made.append(act(urn, dry_run=dry_run))
-            _tell_status(made[-1], dry_run=dry_run)
+            _print_status_change(made[-1], dry_run=dry_run)
 
         with one_save():
             done = go_through(given_urns(words), change)
@@ -284,31 +292,30 @@ def _set_status(
     _conclude(name, records, done, dry_run=dry_run, as_json=as_json)
 
 
-def _tell_status(change: StatusChange, *, dry_run: bool) -> None:
+def _print_status_change(change: StatusChange, *, dry_run: bool) -> None:
     name = said(change.urn.name, "bold")
     if change.was_removed == change.removed:
-        state = "is hidden already" if change.removed else "is not hidden"
+        state = "is already soft-deleted" if change.removed else "is not soft-deleted"
         note(name, Text(f" {state}; nothing to do"))
     elif change.removed:
-        verb = "would be hidden" if dry_run else "is hidden"
-        note(name, Text(f" {verb}: in search and browsing → in neither; catalog restore undoes it"))
+        verb = "would be soft-deleted" if dry_run else "soft-deleted"
+        note(name, Text(f" {verb}: hidden from search and browse; catalog restore restores it"))
     else:
-        verb = "would be back" if dry_run else "is back"
-        note(name, Text(f" {verb}: hidden → in search and browsing"))
+        verb = "would be restored" if dry_run else "restored"
+        note(name, Text(f" {verb}: visible in search and browse again"))
 
 
-def _look(catalog: "Catalog", urn: str, going: list[_Deletion]) -> None:
+def _plan_deletion(catalog: "Catalog", urn: str, planned: list[_PlannedDeletion]) -> None:
     found = catalog.delete(urn, dry_run=True)
     entity = catalog.entity(urn)
     versions = _versions(catalog, found.urn, tuple(entity.aspects))
     points, more = _points(catalog, found.urn)
-    going.append(_Deletion(found, len(entity.aspects), versions, points, more))
-    _tell_going(going[-1])
+    planned.append(_PlannedDeletion(found, len(entity.aspects), versions, points, more))
+    _print_planned(planned[-1])
 
 
 def _versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int | None:
-    """Return how many versions the aspects have together; nothing where that takes a request
-    each."""
+    """Return the total number of versions of the aspects, or None if the server does not tell."""
     if not catalog.abilities().versions:
         return None
     total = 0
@@ -316,7 +323,7 @@ def _versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int | Non
         try:
             found = catalog.versions(urn, aspect, count=1)
         except NotFound:
-            # The key of an entity need not be stored.
+            # The key aspect of an entity is not always stored.
             continue
         if found.total is None:
             return None
@@ -332,7 +339,7 @@ def _points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
     for name in known.aspects_of(urn.entity_type):
         if known.aspects[name].timeseries:
             try:
-                series = catalog.timeseries(urn, name, limit=_POINTS)
+                series = catalog.timeseries(urn, name, limit=_MAX_POINTS)
             except CatalogError:
                 return None, False
             total += len(series.values)
@@ -340,57 +347,60 @@ def _points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
     return total, more
 
 
-def _tell_going(going: _Deletion) -> None:
-    found = going.deletion
-    note(Text("would go for good: "), said(found.urn.name, "bold"))
+def _print_planned(planned: _PlannedDeletion) -> None:
+    found = planned.deletion
+    note(Text("to be deleted permanently: "), said(found.urn.name, "bold"))
     note(Text(f"  {line(str(found.urn))}", "dim"))
-    note(Text(f"  {', '.join(_counted(going))}"))
+    note(Text(f"  {', '.join(_counts(planned))}"))
     for one in (found.references or ())[:_REFERENCES_SHOWN]:
-        note(Text("  pointed at by "), said(one.urn.name), Text(f" ({line(one.aspect)})", "dim"))
+        note(Text("  referenced by "), said(one.urn.name), Text(f" ({line(one.aspect)})", "dim"))
     left = (found.reference_count or 0) - _REFERENCES_SHOWN
     if left > 0:
         note(Text(f"  and by {left:,} more", "dim"))
 
 
-def _counted(going: _Deletion) -> Iterator[str]:
-    yield _several(going.aspects, "aspect")
-    if going.versions is not None:
-        yield _several(going.versions, "version")
-    if going.points is None:
-        yield "all points in time"
+def _counts(planned: _PlannedDeletion) -> Iterator[str]:
+    yield _count(planned.aspects, "aspect")
+    if planned.versions is not None:
+        yield _count(planned.versions, "version")
+    if planned.points is None:
+        yield "all time series points"
     else:
-        yield f"{'at least ' if going.more_points else ''}{_several(going.points, 'point')} in time"
-    count = going.deletion.reference_count
+        at_least = "at least " if planned.more_points else ""
+        yield f"{at_least}{_count(planned.points, 'time series point')}"
+    count = planned.deletion.reference_count
     if count is None:
-        yield "what points at it cannot be told"
+        yield "number of references unknown"
     else:
-        yield f"{_several(count, 'reference')} to it"
+        yield f"{_count(count, 'reference')} to it"
 
 
-def _several(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _agrees(going: Sequence[_Deletion]) -> bool:
-    what = "it" if len(going) == 1 else f"these {len(going):,}"
-    return click.confirm(f"Delete {what} for good? This cannot be undone.", err=True)
+def _confirm(planned: Sequence[_PlannedDeletion]) -> bool:
+    what = "this entity" if len(planned) == 1 else f"these {len(planned):,} entities"
+    return click.confirm(f"Delete {what} permanently? This cannot be undone.", err=True)
 
 
 def _delete(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
     found = catalog.delete(urn)
-    gone.append(_deletion_json(found, found.versions, found.points))
-    counts = f"{_several(found.versions, 'version')}, {_several(found.points, 'point')} in time"
-    note(Text("deleted "), said(found.urn.name, "bold"), Text(f" for good: {counts}"))
+    gone.append(_deletion_as_json(found, found.versions, found.points))
+    counts = ", ".join(
+        (_count(found.versions, "version"), _count(found.points, "time series point"))
+    )
+    note(Text("deleted "), said(found.urn.name, "bold"), Text(f" permanently: {counts}"))
     if found.reference_count:
-        left = _several(found.reference_count, "reference")
-        note(Text(f"  pointed at by others as before: {left}", "dim"))
+        left = _count(found.reference_count, "reference")
+        note(Text(f"  {left} from other entities kept", "dim"))
 
 
-def _going_json(going: _Deletion) -> dict[str, Any]:
-    return _deletion_json(going.deletion, going.versions, going.points)
+def _planned_as_json(planned: _PlannedDeletion) -> dict[str, Any]:
+    return _deletion_as_json(planned.deletion, planned.versions, planned.points)
 
 
-def _deletion_json(found: Deletion, versions: int | None, points: int | None) -> dict[str, Any]:
+def _deletion_as_json(found: Deletion, versions: int | None, points: int | None) -> dict[str, Any]:
     return {
         "urn": str(found.urn),
         "done": found.done,
@@ -411,5 +421,5 @@ def _conclude(
         failed = [{"urn": urn, "error": reason} for urn, reason in done.failed]
         print_json({"dry_run": dry_run, name: records, "failed": failed})
     if dry_run:
-        note(Text("nothing was written: this was a dry run"))
+        note(Text("dry run: nothing was written"))
     finish(done)

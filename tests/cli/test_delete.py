@@ -72,16 +72,16 @@ def test_what_is_hidden_is_brought_back(shop: Run, tables: Any) -> None:
     ran = shop("delete", urn, "--soft", "--json")
     assert (ran.code, ran.json["deleted"][0]["removed"]) == (0, True), ran
     assert "catalog restore" in ran.err
-    assert "removed: search" in shop("get", urn).out
+    assert "removed: hidden" in shop("get", urn).out
     assert "already" in shop("delete", urn, "--soft").err
-    assert "would be back" in shop("restore", urn, "--dry-run").err
+    assert "would be restored" in shop("restore", urn, "--dry-run").err
     back = shop("restore", "-", "--json", stdin=f"{urn}\n".encode())
     assert back.json == {
         "dry_run": False,
         "restored": [{"urn": urn, "was_removed": True, "removed": False, "written": True}],
         "failed": [],
     }
-    assert "removed: search" not in shop("get", urn).out
+    assert "removed: hidden" not in shop("get", urn).out
 
 
 def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Run, tables: Any) -> None:
@@ -91,7 +91,7 @@ def test_a_dry_run_of_a_hard_deletion_says_what_goes(shop: Run, tables: Any) -> 
     (going,) = ran.json["deleted"]
     assert (going["done"], going["points"], going["references"]) == (False, 1, 1)
     assert going["referenced_by"][0]["urn"] == other
-    assert f"{going['versions']} versions, 1 point in time, 1 reference to it" in ran.err
+    assert f"{going['versions']} versions, 1 time series point, 1 reference to it" in ran.err
     gone = shop("delete", urn, "--hard", "--yes", "--json").json["deleted"][0]
     assert (gone["done"], gone["points"]) == (True, 1)
     assert gone["versions"] == going["versions"] >= 2
@@ -114,10 +114,10 @@ def test_on_a_terminal_it_asks_and_only_yes_deletes(
     for answer in (b"n\n", b"\n"):
         code, seen = answered(words, answer)
         assert (code, "nothing was deleted" in seen) == (1, True), seen
-        assert "pointed at by" in seen
+        assert "referenced by" in seen
         assert exists(shop, urn)
     code, seen = answered(words, b"y\n")
-    assert (code, "for good" in seen) == (0, True), seen
+    assert (code, "permanently" in seen) == (0, True), seen
     assert not exists(shop, urn)
 
 
@@ -134,7 +134,11 @@ def test_of_several_one_that_fails_loses_no_other(shop: Run, tables: Any, how: A
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([ORDERS], "say how"), ([ORDERS, "--soft", "--hard"], "say how"), (["--soft"], "Missing")],
+    [
+        ([ORDERS], "give either"),
+        ([ORDERS, "--soft", "--hard"], "give either"),
+        (["--soft"], "Missing"),
+    ],
 )
 def test_how_must_be_said(shop: Run, arguments: Any, words: str) -> None:
     ran = shop("delete", *arguments)

@@ -93,7 +93,7 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(docs: Any, project: Path) -
     assert "models/schema.yml  orders · total  changed" in ran.out
     assert "-In cents" in ran.out
     assert "+Net: in cents" in ran.out
-    assert "this was a dry run of 1 change in 1 file" in ran.err
+    assert "dry run of 1 change in 1 file: nothing was written" in ran.err
     assert "1 resource of the project without a dataset" in ran.err
     assert (project / "models/schema.yml").read_text() == SCHEMA
 

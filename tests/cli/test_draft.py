@@ -82,7 +82,7 @@ def test_drafts_are_told_as_json_and_csv(
     assert told["left"] == 0
     ran = catalog("docs", "draft", URN, "--with", "echo T.", "--csv", "--limit", "1", url=address)
     assert "T." in ran.out
-    assert "2 more left out by --limit" in ran.err
+    assert "2 more left out because of --limit" in ran.err
 
 
 def test_what_the_command_would_be_given_is_shown_and_nothing_is_run(
@@ -107,7 +107,7 @@ def test_without_a_command_nothing_is_run_and_it_is_said_how_to_name_one(
     with Catalog(address) as client:
         client.describe(URN, "Written.")
     ran = catalog("docs", "draft", URN, "--only", "tables", "--with", "true", url=address)
-    assert (ran.code, "nothing here lacks a description" in ran.err) == (1, True)
+    assert (ran.code, "nothing to draft" in ran.err) == (1, True)
     with Catalog(address) as client:
         client.describe(URN, "")
 
@@ -144,24 +144,24 @@ def test_a_command_is_kept_for_all_servers_or_for_one(catalog: Run, tmp_path: Pa
         )
         return ran.code, ran.out.strip(), ran.err
 
-    assert "no command is configured" in profile("draft-with")[2]
+    assert "no drafting command is set" in profile("draft-with")[2]
     assert profile("draft-with", "echo 'All of it'", "--timeout", "5")[0] == 0
     assert profile("draft-with")[1] == "echo 'All of it'"
     assert "5 s" in profile("draft-with")[2]
     url = "https://catalog.example.com"
     assert profile("add", "prod", "--url", url, "--drafting-command", "")[0] == 0
-    assert "no command" in profile("draft-with", "--for", "prod")[2]
+    assert "no drafting command" in profile("draft-with", "--for", "prod")[2]
     assert profile("draft-with", "--for", "prod", "echo Own")[0] == 0
     assert profile("draft-with", "--for", "prod")[1] == "echo Own"
     # What else is kept stays.
     assert profile("use", "prod")[0] == 0
     assert profile("draft-with")[1] == "echo Own"
     _, out, err = profile("list")
-    assert "drafts by: echo Own" in " ".join(out.split())
+    assert "drafting command: echo Own" in " ".join(out.split())
     assert "echo 'All of it'" in err
     assert profile("draft-with", "--none")[0] == 0
     assert profile("remove", "prod", "--yes")[0] == 0
-    assert "no command is configured" in profile("draft-with")[2]
+    assert "no drafting command is set" in profile("draft-with")[2]
     assert profile("draft-with", "'open")[0] == 1
     assert profile("draft-with", "x", "--none")[0] == 2
     assert profile("draft-with", "x", "--for", "embedded")[0] == 1

@@ -57,7 +57,7 @@ def test_a_term_is_made_renamed_moved_and_all_is_taken_back(catalog: Run) -> Non
 
 
 def test_what_cannot_be_moved_says_why(catalog: Run) -> None:
-    assert "say where to" in catalog("move", "urn:li:domain:x").err
+    assert "give the new parent" in catalog("move", "urn:li:domain:x").err
     assert "has no parent" in catalog("move", "urn:li:tag:x", "--top").err
     assert "cannot be edited" in catalog("rename", "urn:li:corpuser:x", "y").err
 

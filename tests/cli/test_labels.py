@@ -166,7 +166,7 @@ def test_one_that_fails_loses_no_other(shop: Run, fresh: Any) -> None:
 def test_a_server_that_cannot_be_reached_ends_it_at_once(catalog: Run) -> None:
     ran = catalog("tag", ORDERS, EVENTS, "--add", "PII", "--json", url="http://127.0.0.1:1")
     assert (ran.code, ran.json["edits"]) == (3, [])
-    assert "2 of 2 were not written" in ran.err
+    assert "2 of 2 not processed" in ran.err
 
 
 def test_no_urns_on_standard_input_is_said(shop: Run) -> None:
@@ -198,13 +198,13 @@ def test_the_table_is_as_wide_as_the_terminal(shop: Run, fresh: Any) -> None:
     ("arguments", "words"),
     [
         (["tag"], "Missing argument"),
-        (["tag", ORDERS, "--add", "PII", "--remove", "PII"], "both to be added"),
+        (["tag", ORDERS, "--add", "PII", "--remove", "PII"], "with both --add and --remove"),
         (["tag", ORDERS, "--dry-run"], "needs a change"),
         (["tag", ORDERS, "--add", "PII", "--csv"], "--json"),
         (["tag", ORDERS, "--json", "--urns"], "cannot be combined"),
         (["own", ORDERS, "--column", "id", "--add", "x"], "No such option"),
         (["domain", "finance"], "no URN"),
-        (["domain", ORDERS, "finance", "--none"], "give one of them"),
+        (["domain", ORDERS, "finance", "--none"], "give only one of them"),
     ],
 )
 def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:

@@ -87,7 +87,7 @@ def test_a_link_that_is_not_there_cannot_be_removed(shop: Run, table: Any) -> No
         (["add", "https://x"], "--label"),
         (["add", "https://x y", "--label", "x"], "%20"),
         (["drop", "https://x"], "drop"),
-        (["--label", "x"], "--label goes with"),
+        (["--label", "x"], "--label needs"),
         (["--dry-run"], "needs a change"),
     ],
 )

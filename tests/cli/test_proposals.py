@@ -86,7 +86,7 @@ def test_a_changeset_goes_from_a_file_to_the_queue_to_a_colleague_and_away(
     mine = staged(tmp_path / "one.changes.jsonl")
     ran = ann("share", str(mine.path))
     assert (ran.code, ran.out) == (0, "")
-    assert f"shared: 3 edits; catalog docs review {mine.id} decides them" in ran.err
+    assert f"shared 3 edits; to review them: catalog docs review {mine.id}" in ran.err
     told = json.loads(ann("share", str(mine.path), "--json").out)
     urn = f"urn:li:changeset:{mine.id}"
     assert told == {"urn": urn, "id": mine.id, "title": "From upstream", "edits": 3}
@@ -109,7 +109,7 @@ def test_a_changeset_goes_from_a_file_to_the_queue_to_a_colleague_and_away(
     assert json.loads(ran.out)["applied"] == 0
 
     assert urn in ben("proposals", "--urns").out
-    assert "withdrawn" in ben("withdraw", urn).err
+    assert "withdrew" in ben("withdraw", urn).err
     assert urn not in ann("proposals", "--urns").out
     gone = ann("review", mine.id)
     assert (gone.code, "withdrawn" in gone.err) == (1, True)

@@ -94,7 +94,7 @@ def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoi
     assert mine("undo", older["id"][:8]).code == 0
     assert text(mine, table) is None
     again = mine("undo", older["id"])
-    assert (again.code, "taken back already" in again.err) == (1, True), again
+    assert (again.code, "already undone" in again.err) == (1, True), again
     undoing = listed(mine)[0]
     assert undoing["undoes"] == older["id"]
     assert mine("undo", undoing["id"]).code == 0
@@ -114,8 +114,8 @@ def test_what_somebody_changed_since_is_not_taken_back(
     ran = mine("undo")
     assert (ran.code, ran.out) == (1, ""), ran
     assert "changed by somebody else" in ran.err
-    assert "there is now: Theirs." in ran.err
-    assert "--force writes over" in ran.err
+    assert "current value: Theirs." in ran.err
+    assert "--force overwrites" in ran.err
     assert text(mine, table) == "Theirs."
     assert listed(mine)[0]["undone"] is False
     assert mine("undo", "--force").code == 0
@@ -213,9 +213,9 @@ def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--list", "abc"], 2, "either --list or an ID"),
-        (["--csv"], 2, "--csv goes with --list"),
-        (["--list", "--force"], 2, "--force writes"),
+        (["--list", "abc"], 2, "--list and an ID cannot be combined"),
+        (["--csv"], 2, "--csv needs --list"),
+        (["--list", "--force"], 2, "--list and --force"),
         (["abc"], 1, "begins with abc"),
     ],
 )

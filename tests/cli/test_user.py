@@ -63,7 +63,7 @@ def test_who_works_here_is_named_by_a_profile_while_the_service_runs(
         done = catalog("profile", "use", "mine", "--user", "Ada", **own)
         assert (done.code, done.err.splitlines()[0]) == (
             0,
-            "edits there are by urn:li:corpuser:Ada",
+            "edits are recorded as urn:li:corpuser:Ada",
         )
         assert opened.info().user == "urn:li:corpuser:Ada"
         opened.describe(TABLE, "by Ada")
@@ -74,4 +74,4 @@ def test_who_works_here_is_named_by_a_profile_while_the_service_runs(
         assert refused.code != 0
         assert "is no user" in refused.err
         served = catalog("profile", "add", "far", "--url", "http://x", "--user", "Ada", **own)
-        assert "a server knows people by their access tokens" in " ".join(served.err.split())
+        assert "a server identifies users by their access tokens" in " ".join(served.err.split())

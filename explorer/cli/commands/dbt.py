@@ -14,6 +14,7 @@ from explorer.cli.options import (
     format_options,
     progress_bar,
 )
+from explorer.cli.options import dry_run as dry_run_option
 
 if TYPE_CHECKING:
     from explorer.stewardship.dbt import Property
@@ -29,39 +30,40 @@ Examples
 
 \b
 What is written
-  The descriptions that people wrote in the catalog, into the schema.yml that
-  has the model, seed, snapshot or source. Only lines that change are touched:
-  comments, order, quotes, anchors and line ends stay. A model without any
-  properties gets them where +dbt-osmosis says in dbt_project.yml, else in the
-  file of its folder that has several models, or in _MODEL.yml beside it.
-  Signs of Jinja are escaped.
+  Descriptions that were edited in the catalog are written to the schema.yml
+  of the model, seed, snapshot or source. Only changed lines are touched:
+  comments, order, quotes, anchors and line endings are kept. A model without
+  properties gets them in the file that +dbt-osmosis in dbt_project.yml names,
+  else in the file of its folder that has several models, or in _MODEL.yml
+  next to it. Jinja delimiters are escaped.
 
 \b
-Which dataset a model is
-  The one of the database, schema and alias in target/manifest.json, as
-  DataHub's connector names it, on dbt or in the warehouse. Without a manifest
-  (dbt parse writes it) the only one of that name. Others are listed.
+How models are matched to datasets
+  By the database, schema and alias in target/manifest.json, with the names
+  that DataHub's connectors use, on dbt or on the warehouse. Without a
+  manifest (dbt parse writes it), by a name that only one dataset has. Models
+  that do not match are listed.
 
 \b
-What comes of a text
-  new, changed  it is written
-  conflict      the project has a text that the catalog was not ingested with;
-                written with --force-conflicts
-  template      the description calls doc() or has other Jinja; never written
-  shared        an anchor shares the place with others, or versions of a model
-  unwritable    the file, the place or the text does not allow it
+Kinds of updates
+  new, changed  written
+  conflict      the project has a description that was not ingested into the
+                catalog; written only with --force-conflicts
+  template      the description uses doc() or other Jinja; never written
+  shared        the place is shared, by an anchor or by versions of a model
+  unwritable    the file, the place or the text cannot be written
 
 \b
 Exit codes
-  0  the project says what the catalog says
-  1  something is left: one of the last four, or a model that could be several
-     datasets
+  0  the project has the descriptions of the catalog
+  1  some were not written: one of the last four kinds, or a model that
+     matches several datasets
 
 \b
 --json prints an object:
-  project, dry_run, counts  how many updates there are of each kind
+  project, dry_run, counts  number of updates of each kind
   updates    file, resource, column, property, kind, before, after, urn, why;
-             all but the unchanged
+             without unchanged ones
   files      file, made
   unmatched  resource, kind, why, candidates
   problems   file, why; files that cannot be read
@@ -76,31 +78,32 @@ Examples
 \b
 What is read
   The descriptions of models, seeds, snapshots, sources and their columns, as
-  dbt renders them: doc() is looked up in the project, any other Jinja in
-  target/manifest.json. One that the catalog was ingested with, or that it has
-  already, changes nothing; an empty one neither. One that people described
-  otherwise in the catalog is a conflict. With --tags and --owners those that
-  the datasets lack are added, if the catalog knows them; the tag dbt:NAME
-  counts as NAME.
+  dbt renders them: doc() is resolved from the project, other Jinja from
+  target/manifest.json. Descriptions that are empty, or that the catalog
+  already has, edited or ingested, change nothing. If the catalog has a
+  different edited description, that is a conflict. With --tags and --owners,
+  missing tags and owners are added, if they exist in the catalog; the tag
+  dbt:NAME is treated as NAME.
 
 \b
-Which dataset a model is
-  As catalog docs dbt-export has it; the one on dbt before the warehouse's.
+How models are matched to datasets
+  The same as in catalog docs dbt-export; datasets on dbt are preferred to
+  those on the warehouse.
 
 \b
 Exit codes
-  0  everything that the project changes is written
-  1  something is left: a conflict, an unknown column, a refusal, a model that
-     could be several datasets
-  3  the server went away; what was written till then is said
+  0  all changes in the project were written
+  1  some were not: a conflict, an unknown column, an error, or a model that
+     matches several datasets
+  3  the connection was lost; the message says what was written before
 
 \b
---json prints an object: as catalog docs import, its file the project; and
+--json prints the object of catalog docs import, with the project as file, and
   labels     urn, column, property, label, added, error
   unmatched  resource, kind, why, candidates
   problems   file, why; files that cannot be read
 
-catalog undo takes the edits back.
+catalog undo reverts the import.
 """
 
 _project = click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -113,13 +116,13 @@ def _properties(*, tags: bool, owners: bool) -> "tuple[Property, ...]":
 @click.command("dbt-export", epilog=_EXPORT)
 @_project
 @dataset_options
-@click.option("--tags", "with_tags", is_flag=True, help="Add the tags of the catalog as well.")
-@click.option("--owners", "with_owners", is_flag=True, help="Set owners as well: meta.owner.")
-@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@click.option("--tags", "with_tags", is_flag=True, help="Also add the tags in the catalog.")
+@click.option("--owners", "with_owners", is_flag=True, help="Also set meta.owner.")
+@dry_run_option
 @click.option(
     "--force-conflicts",
     is_flag=True,
-    help="Replace texts of the project that the catalog does not know of.",
+    help="Overwrite descriptions in the project that were not ingested.",
 )
 @format_options("json")
 @catalog_options
@@ -134,10 +137,11 @@ def dbt_export(
     dry_run: bool,
     force_conflicts: bool,
 ) -> None:
-    """Write descriptions of the catalog into a dbt project.
+    """Export descriptions from the catalog to a dbt project.
 
-    PROJECT is the directory with dbt_project.yml. Of the datasets named, or of those that a search
-    finds or a folder holds; of all without. URN may be - for those on standard input.
+    PROJECT is the directory with dbt_project.yml. Select datasets by URN, by search and filters, or
+    by folder; by default all datasets are included. If URN is -, URNs are read from standard input,
+    one per line.
     """
     from explorer.cli.rendering import dbt
     from explorer.stewardship import Stewardship
@@ -170,19 +174,17 @@ def dbt_export(
 @click.command("dbt-import", epilog=_IMPORT)
 @_project
 @dataset_options
-@click.option("--tags", "with_tags", is_flag=True, help="Add the tags of the project as well.")
+@click.option("--tags", "with_tags", is_flag=True, help="Also add the tags in the project.")
+@click.option("--owners", "with_owners", is_flag=True, help="Also add the owners in meta.owner.")
+@dry_run_option
 @click.option(
-    "--owners", "with_owners", is_flag=True, help="Add the owners that meta.owner names as well."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
-@click.option(
-    "--force-conflicts", is_flag=True, help="Write over what people wrote in the catalog."
+    "--force-conflicts", is_flag=True, help="Overwrite descriptions edited in the catalog."
 )
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write every description that was not applied to this CSV file, with the reason.",
+    help="Write the descriptions that were not imported to this CSV file, with the reasons.",
 )
 @format_options("json")
 @catalog_options
@@ -198,10 +200,11 @@ def dbt_import(
     dry_run: bool,
     force_conflicts: bool,
 ) -> None:
-    """Write descriptions of a dbt project into the catalog.
+    """Import descriptions from a dbt project into the catalog.
 
-    PROJECT is the directory with dbt_project.yml. Into the datasets named, or those that a search
-    finds or a folder holds; into all without. URN may be - for those on standard input.
+    PROJECT is the directory with dbt_project.yml. Select datasets by URN, by search and filters, or
+    by folder; by default all datasets are included. If URN is -, URNs are read from standard input,
+    one per line.
     """
     from explorer.cli import edits
     from explorer.cli.rendering import dbt, documentation
@@ -233,7 +236,7 @@ def dbt_import(
         labels = dbt.LabelOutcome(changes.labels)
         if (wanted or changes.labels) and not dry_run:
             edits.keep_journal(catalog)
-            # One save, which undo takes back at once.
+            # One save, so that a single undo reverts it.
             with one_save():
                 with progress_bar("writing") as progress:
                     applied = steward.apply(wanted, progress=progress)

@@ -50,14 +50,14 @@ Examples
   catalog link URN remove https://wiki.example.com/orders
   catalog search orders --urns | catalog link - add https://x.org --label Wiki
 
-With remove, --label takes away only the link of that label; without it all to the address go.
+remove deletes all links to the URL; with --label, only the one with that label.
 
 \b
 With add or remove, --json prints an object:
   dry_run  whether nothing was written
   edits    urn, column, what, before, after, changed, at
   failed   urn, error
-A link reads "URL LABEL" there.
+In before and after, a link is written as "URL LABEL".
 """
 
 
@@ -65,7 +65,7 @@ A link reads "URL LABEL" there.
 @click.argument("urn", type=WORDS, shell_complete=complete_urns)
 @click.argument("action", type=click.Choice(["add", "remove"]), required=False)
 @click.argument("url_linked", metavar="[URL]", type=WORDS, required=False)
-@click.option("--label", type=WORDS, help="What the link is called.")
+@click.option("--label", type=WORDS, help="The label of the link.")
 @options.dry_run
 @options.propose
 @format_options("json", "csv")
@@ -81,20 +81,22 @@ def link(
     shown_as: OutputFormat | None,
     propose: Path | None,
 ) -> None:
-    """Show, add and remove links to documents about an entity.
+    """Show, add or remove an entity's links to documents.
 
-    URN may be - for several on standard input, one a line. One that fails loses no other. Links
-    that are not named stay.
+    If URN is -, URNs are read from standard input, one per line. If one fails, the others are still
+    processed. Other links are left unchanged.
     """
     options.check_forms(shown_as, dry_run=dry_run, writes=action is not None, propose=propose)
     if action and url_linked is None:
         raise click.UsageError(f"{action} needs the URL of the link")
     if url_linked is not None and (not url_linked or any(map(str.isspace, url_linked))):
-        raise click.UsageError(f"“{url_linked}” is no address; write spaces in it as %20")
+        raise click.UsageError(
+            f"“{url_linked}” is not a valid URL: it is empty or has spaces; write them as %20"
+        )
     if action == "add" and label is None:
-        raise click.UsageError("say with --label what the link is called")
+        raise click.UsageError("add needs a label for the link; give it with --label")
     if action is None and label is not None:
-        raise click.UsageError("--label goes with add and remove")
+        raise click.UsageError("--label needs add or remove")
     if action is None or url_linked is None:
         _show(target, urn, shown_as)
         return
@@ -128,7 +130,9 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
             one for one in before if one != gone and (label is not None or one.split(" ")[0] != url)
         )
         if after == before:
-            raise NotFound(f"{urn} has no link to {url}{f' called “{label}”' if label else ''}")
+            raise NotFound(
+                f"{urn} has no link to {url}{f' with the label “{label}”' if label else ''}"
+            )
         yield Edit.now(Urn.parse(urn), "links", before, after)
 
     return change
@@ -170,7 +174,7 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     finish(done)
 
 
-_MOST_TREND_DAYS = 3_660
+_MAX_TREND_DAYS = 3_660
 
 _COVERAGE_EPILOG = """
 \b
@@ -186,15 +190,16 @@ Examples
 
 \b
 What counts
-  Documented is what ingestion or people say something about; white space
-  says nothing. What has several owners, tags or folders counts under each of
-  them. Percentages are cut, not rounded: 100 means all.
+  A table or column is documented if it has an ingested or an edited
+  description that is not blank. With --by, a dataset with several owners,
+  tags or folders counts in each group. Percentages are rounded down, so 100
+  means all.
 
 \b
-For a build
-  With --fail-under the exit code is 1 when tables or columns are less
-  documented than that, or when there is nothing to count. --only looks at
-  one of the two.
+Continuous integration
+  With --fail-under the exit code is 1 if the percentage of tables or of
+  columns is lower, or if there is nothing to count. --only checks one of the
+  two.
 
 \b
 --json prints an object:
@@ -204,13 +209,14 @@ For a build
 
 \b
 The trend
-  Of the datasets that there are now, as they were at the end of each day
-  (UTC), worked out from the versions of their aspects; the last day is now.
-  What was deleted for good is on no day. By group the 50 with the most left to
-  write are told. Only the catalog's own server can tell it, not DataHub's.
-  With --json it is since, by, every, datasets, group_total and days: key, name,
-  day, tables_total, tables_documented, tables_percent and columns_ likewise,
-  an object for each group and day, oldest first.
+  --trend shows the coverage of the datasets that exist now, as it was at the
+  end of each day (UTC); the last day is the current state. It is computed
+  from the versions of aspects, so permanently deleted datasets are not
+  included. With --by, the 50 groups with the most undocumented tables and
+  columns are listed. DataHub servers have no trend. --json prints an object
+  with since, by, every, datasets, group_total and days: an object for each
+  group and day, oldest first, with key, name, day, tables_total,
+  tables_documented, tables_percent, and the same for columns_.
 """
 
 
@@ -220,24 +226,30 @@ The trend
     "--by",
     "grouping",
     type=click.Choice(("platform", "owner", "domain", "folder", "tag")),
-    help="In groups, those with the most left to write first.",
+    help="Show coverage by group, the groups with the most left to document first.",
 )
 @click.option(
     "--fail-under",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 1 when less than this is documented.",
+    help="Exit with 1 if less than this percentage is documented.",
 )
 @click.option(
-    "--only", type=click.Choice(("columns", "tables")), help="What --fail-under is about."
+    "--only",
+    type=click.Choice(("columns", "tables")),
+    help="With --fail-under, check only columns or only tables.",
 )
-@click.option("--trend", is_flag=True, help="How it was on the last days.")
+@click.option("--trend", is_flag=True, help="Show coverage over time.")
 @click.option(
     "--days",
-    type=click.IntRange(1, _MOST_TREND_DAYS),
-    help="With --trend: the last so many days.  [default: 90]",
+    type=click.IntRange(1, _MAX_TREND_DAYS),
+    help="With --trend, the number of days to show.  [default: 90]",
 )
-@click.option("--every", type=click.Choice(("day", "week")), help="With --trend.  [default: day]")
+@click.option(
+    "--every",
+    type=click.Choice(("day", "week")),
+    help="With --trend, the interval between values.  [default: day]",
+)
 @format_options("json", "csv")
 @catalog_options
 def coverage(
@@ -252,33 +264,38 @@ def coverage(
     *,
     trend: bool,
 ) -> None:
-    """Show how much is documented: tables and columns apart.
+    """Show how much of the catalog is documented.
 
-    Of the datasets named, or of those that a search finds or a folder holds; of all without.
-    URN may be - for those on standard input, one a line.
+    Tables and columns are counted separately. Select datasets by URN, by search and filters, or by
+    folder; by default all datasets are included. If URN is -, URNs are read from standard input,
+    one per line.
     """
     if only and fail_under is None:
-        raise click.UsageError("--only goes with --fail-under")
+        raise click.UsageError("--only needs --fail-under")
     if trend and fail_under is not None:
-        raise click.UsageError("--trend and --fail-under exclude each other; give one of them")
+        raise click.UsageError("--trend and --fail-under cannot be combined; give only one of them")
     if (days or every) and not trend:
-        raise click.UsageError("--days and --every go with --trend")
+        raise click.UsageError("--days and --every need --trend")
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
-        meant = choice.selection(catalog)
+        selection = choice.selection(catalog)
         if trend:
             with progress_bar("reading") as progress:
                 course = Stewardship(catalog).coverage_trend(
-                    **meant, by=grouping, days=days or 90, every=every or "day", progress=progress
+                    **selection,
+                    by=grouping,
+                    days=days or 90,
+                    every=every or "day",
+                    progress=progress,
                 )
             if not choice.urns:
                 require_any(course.datasets)
             documentation.print_trend(course, shown_as)
             return
         with progress_bar("reading") as progress:
-            found = Stewardship(catalog).coverage(**meant, by=grouping, progress=progress)
+            found = Stewardship(catalog).coverage(**selection, by=grouping, progress=progress)
     if not choice.urns:
         require_any(found.tables.total)
     gate = documentation.CoverageGate(found, fail_under, only) if fail_under is not None else None
@@ -287,8 +304,8 @@ def coverage(
         click.get_current_context().exit(1)
 
 
-_MOST_ENTITIES = 10_000
-_MOST_DAYS = 365
+_MAX_ENTITIES = 10_000
+_MAX_DAYS = 365
 
 _WORKLIST_EPILOG = """
 \b
@@ -301,17 +318,17 @@ Examples
   catalog worklist --json | jq -r '.items[] | [.table, .column] | @tsv'
 
 \b
-The order
-  The heaviest first, and the weight is (used + 1) x (downstream + 1); equal
-  ones by used, by downstream, then by URN and as the schema has them.
-  used        how often the column was used in the last days; where columns
-              are not counted apart, the queries of its table
-  downstream  how many entities are made from its table, however far away;
-              10,000 at most
+Order
+  Items are sorted by weight, which is (used + 1) x (downstream + 1), highest
+  first; then by used, downstream, URN and position in the schema.
+  used        uses of the column within --days; if usage is not counted per
+              column, the number of queries of its table
+  downstream  number of entities downstream of the table, at any distance;
+              at most 10,000
 
 \b
 --json prints an object:
-  days, total  over how many days, and how many are undocumented in all
+  days, total  number of days, and number of all undocumented items
   items        urn, table, platform, column, type, weight, used, used_of,
                downstream, at_least
 
@@ -327,25 +344,25 @@ An item without a column is the table itself.
     type=WORDS,
     metavar="OWNER",
     multiple=True,
-    help="Only what this person or group owns: a name, an id or a URN; several may be given.",
+    help="Only what this person or group owns: a name, an ID or a URN; can be repeated.",
 )
 @click.option(
     "--mine",
     "is_mine",
     is_flag=True,
-    help="Only what you own: the user of this machine, or of the token on a server.",
+    help="Only what you own: as the user of the local catalog, or of the token on a server.",
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=50, show_default=True, help="Only so many, the first."
+    "--top", type=click.IntRange(1), default=50, show_default=True, help="Number of items to show."
 )
 @click.option(
     "--days",
-    type=click.IntRange(1, _MOST_DAYS),
+    type=click.IntRange(1, _MAX_DAYS),
     default=30,
     show_default=True,
-    help="Count the use of the last so many days.",
+    help="Number of days of usage to count.",
 )
-@format_options("json", "csv", "urns", urns="Print the URNs of their datasets, each once.")
+@format_options("json", "csv", "urns", urns="Print only the URNs of the datasets, each once.")
 @catalog_options
 def worklist(
     target: Target,
@@ -356,19 +373,22 @@ def worklist(
     days: int,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Show what is worth documenting next, the most used first.
+    """Show what to document next, the most used first.
 
-    Undocumented tables and columns of the datasets named, or of those that a search finds or a
-    folder holds; of all without. URN may be - for those on standard input, one a line.
+    Lists undocumented tables and columns. Select datasets by URN, by search and filters, or by
+    folder; by default all datasets are included. If URN is -, URNs are read from standard input,
+    one per line.
     """
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
 
     with target.open() as catalog:
         mine = (own_urn(catalog),) if is_mine else ()
-        meant = choice.selection(catalog, (*owners, *mine))
-        with progress_bar("measuring use and reach") as progress:
-            found = Stewardship(catalog).worklist(**meant, top=top, days=days, progress=progress)
+        selection = choice.selection(catalog, (*owners, *mine))
+        with progress_bar("reading usage and lineage") as progress:
+            found = Stewardship(catalog).worklist(
+                **selection, top=top, days=days, progress=progress
+            )
     if not choice.urns:
         require_any(found.datasets)
     documentation.print_worklist(found, shown_as)
@@ -379,49 +399,55 @@ _CHANGES_EPILOG = """
 \b
 Examples
   catalog changes
-  catalog changes --read                  (the next time begins after these)
-  catalog changes --care                  (only what written texts may not fit any more)
+  catalog changes --read                  (marks these changes as read)
+  catalog changes --care                  (descriptions that may be outdated)
   catalog changes --match "orders ann"
   catalog changes --json | jq '.changes[] | select(.kind == "orphaned text")'
 
 \b
-The kinds
-  orphaned text    a column was dropped that people described; likely_column is
-                   the one that it was likely renamed to
+Kinds of changes
+  orphaned text    a column with an edited description was dropped;
+                   likely_column is the column it was probably renamed to
   type             the type of a column changed
-  ingested text    what ingestion says of a column or an entity changed
+  ingested text    the ingested description of a column or entity changed
   column dropped, column added, new, deleted, restored
   description, tags, terms, owners, domain, deprecation, links
-                   what somebody else wrote
+                   edited by somebody else
 
-One's own edits are left out. Up to where one has read is kept on this machine, for each catalog;
-the terminal and the notebook go by the same place.
+Your own edits are left out. The time of your last visit is stored on this machine, for each
+catalog; the terminal app and notebooks use the same one.
 
 \b
 --json prints an object:
-  since, user      when the last visit ended, and whose edits are left out
-  unread           how many older changes were not looked at
-  more_entities    how many changed entities are not listed
-  trimmed          true where the change log does not reach back to the last visit
-  replaced         true where it is another log than at the last visit
-  changes          at, actor, urn, name, column, kind, needs_care, before, after,
-                   edited, likely_column, added, removed
+  since, user      end of the last visit; the user whose edits are left out
+  unread           number of older changes that were not read
+  more_entities    number of changed entities that are not listed
+  trimmed          true if the change log begins after the last visit
+  replaced         true if the change log is not the one of the last visit
+  changes          at, actor, urn, name, column, kind, needs_care, before,
+                   after, edited, likely_column, added, removed
 """
 
 
 @click.command(epilog=_CHANGES_EPILOG)
-@click.option("--read", "is_read", is_flag=True, help="Mark as read: the next begins after these.")
-@click.option("--earlier", is_flag=True, help="Since the visit before the last one.")
-@click.option("--care", is_flag=True, help="Only what written texts may not fit any more.")
-@click.option("--match", "words", metavar="WORDS", default="", help="Only what has these words.")
+@click.option("--read", "is_read", is_flag=True, help="Mark these changes as read.")
+@click.option("--earlier", is_flag=True, help="Show the changes since the visit before the last.")
+@click.option(
+    "--care",
+    is_flag=True,
+    help="Only changes that need attention: edited descriptions may be outdated.",
+)
+@click.option(
+    "--match", "words", metavar="WORDS", default="", help="Only changes that contain these words."
+)
 @click.option(
     "--top",
-    type=click.IntRange(1, _MOST_ENTITIES),
+    type=click.IntRange(1, _MAX_ENTITIES),
     default=200,
     show_default=True,
-    help="Read so many entities, those changed last.",
+    help="Number of entities to read, the most recently changed first.",
 )
-@format_options("json", "csv", "urns", urns="Print the URNs of what changed, each once.")
+@format_options("json", "csv", "urns", urns="Print only the URNs of changed entities, each once.")
 @catalog_options
 def changes(
     target: Target,
@@ -433,10 +459,10 @@ def changes(
     earlier: bool,
     care: bool,
 ) -> None:
-    """Show what others and ingestion changed since the last visit.
+    """Show what other people and ingestion changed since your last visit.
 
-    By entity, the one changed last first, and of each first what needs care. Looking marks
-    nothing as read.
+    Changes are grouped by entity, the most recently changed first. In each group, changes that need
+    attention come first. Changes stay unread until you give --read.
     """
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
@@ -463,10 +489,10 @@ Examples
 
 \b
 The file
-  One row a column, and one a table, its column empty. Only what stands under
-  “edited” is read back; every text in it is kept to the byte. Leave urn,
-  column and exported as they are: by exported it is noticed what somebody
-  else wrote meanwhile. Columns of your own are passed over.
+  The file has a row for each table, with an empty “column”, and for each of
+  its columns. Import reads only the texts in “edited”, byte for byte. Do not
+  change urn, column and exported: exported is needed to detect edits that
+  others made since the export. You can add columns; they are ignored.
 """
 _EXPORT = """
 \b
@@ -483,20 +509,21 @@ Examples
   catalog docs diff orders.csv --json | jq .counts
 
 \b
-What comes of a line
-  new, changed       it would be written
-  cleared            the text would be taken back: the file says !clear
-  emptied            an empty text where one stands: no change, unless with
-                     --clear-empty
-  conflict           somebody wrote there since the file was made
-  unknown table, unknown column, orphan (the column is gone), duplicate,
-  unreadable         the line fits nowhere, and is never written
+Kinds of lines
+  new, changed       would be written
+  cleared            the edited description would be removed: the file has
+                     !clear
+  emptied            the text in the file is empty, but the catalog has one;
+                     no change, except with --clear-empty
+  conflict           somebody edited the description since the export
+  unknown table, unknown column, orphan (column was dropped), duplicate,
+  unreadable         cannot be matched, and is never written
 
 \b
 --json prints an object:
-  file, counts  how many lines there are of each kind
-  changes       place, kind, urn, table, column, base, theirs, mine, why; all
-                but the unchanged
+  file, counts  number of lines of each kind
+  changes       place, kind, urn, table, column, base, theirs, mine, why;
+                without unchanged lines
 """
 _IMPORT = """
 \b
@@ -505,43 +532,46 @@ Examples
   catalog docs import orders.xlsx --report left.csv
   catalog docs import orders.csv --force-conflicts
 
-Each text is written by itself. One that is refused stops no other; after a failure import the same
-file again, what went through is not repeated. catalog undo takes an edit back.
+Each text is written on its own. If one is rejected, the others are still written. After a failure
+you can import the same file again: texts that were written are not written twice. catalog undo
+reverts an import.
 
 \b
 Exit codes
-  0  everything that the file changes is written
-  1  something is left: a conflict, a line that fits nowhere, a refusal
-  3  the server went away; what was written till then is said
+  0  all changes in the file were written
+  1  some were not: a conflict, a line that cannot be matched, or an error
+  3  the connection was lost; the message says what was written before
 
 \b
 --json prints an object:
-  file, dry_run, counts  how many lines there are of each kind
-  changes   as catalog docs diff has them
+  file, dry_run, counts  number of lines of each kind
+  changes   the same as in catalog docs diff
   applied   urn, column, before, after, at
   failed    place, urn, column, error
-  untried   how many were not come to; stopped says why
+  untried   number of changes not tried; stopped has the reason
 """
 
 _form = click.option(
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    help="The file's format, where its name does not tell it.",
+    help="The format of the file.  [default: that of its extension]",
 )
 _file = click.argument(
     "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 _clear_empty = click.option(
-    "--clear-empty", is_flag=True, help="An empty text takes back the one that stands there."
+    "--clear-empty",
+    is_flag=True,
+    help="Remove the descriptions whose text in the file is empty.",
 )
 
 
 @click.group(epilog=_DOCS_EPILOG)
 def docs() -> None:
-    """Take descriptions out as files, and bring them in again.
+    """Export, import, review and propagate descriptions.
 
-    CSV, XLSX, JSON or Markdown, by the ending of the file's name.
+    Files can be CSV, XLSX, JSON or Markdown; the extension of the file name determines the format.
     """
 
 
@@ -564,10 +594,10 @@ docs.add_command(dbt_import)
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file; its ending tells the format.",
+    help="Write to this file; its extension determines the format.",
 )
 @_form
-@click.option("--overwrite", is_flag=True, help="Replace the file where there is one.")
+@click.option("--overwrite", is_flag=True, help="Overwrite the file if it exists.")
 @catalog_options
 def export(
     target: Target,
@@ -577,11 +607,11 @@ def export(
     *,
     overwrite: bool,
 ) -> None:
-    """Write the descriptions of datasets and their columns to a file.
+    """Export the descriptions of datasets and their columns to a file.
 
-    Of the datasets named, or of those that a search finds or a folder holds; of all without.
-    URN may be - for those on standard input, one a line. Without --output it goes to standard
-    output.
+    Select datasets by URN, by search and filters, or by folder; by default all datasets are
+    exported. If URN is -, URNs are read from standard input, one per line. Writes to standard
+    output unless --output is given.
     """
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
@@ -609,9 +639,10 @@ def diff(
     *,
     clear_empty: bool,
 ) -> None:
-    """Show what importing FILE would change, and what not.
+    """Show what importing FILE would change.
 
-    FILE may be - for standard input; --format then says what it is.
+    Lines that would not be imported are listed too. If FILE is -, standard input is read; then give
+    --format.
     """
     from explorer.cli.rendering import documentation
     from explorer.stewardship import Stewardship
@@ -626,16 +657,16 @@ def diff(
 @docs.command("import", epilog=_IMPORT)
 @_file
 @_form
-@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
+@options.dry_run
 @click.option(
-    "--force-conflicts", is_flag=True, help="Write over what somebody wrote since the export."
+    "--force-conflicts", is_flag=True, help="Overwrite edits made by others since the export."
 )
 @_clear_empty
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write every line that was not applied to this CSV file, with the reason.",
+    help="Write the lines that were not imported to this CSV file, with the reasons.",
 )
 @format_options("json")
 @catalog_options
@@ -650,10 +681,10 @@ def import_(
     force_conflicts: bool,
     clear_empty: bool,
 ) -> None:
-    """Write what was changed in FILE into the catalog.
+    """Import the descriptions that were changed in FILE.
 
-    Only texts that were changed in the file are written, and an empty one changes nothing. FILE
-    may be - for standard input; --format then says what it is.
+    Only texts that differ from the export are written, and empty ones are ignored. If FILE is -,
+    standard input is read; then give --format.
     """
     from explorer.cli import edits
     from explorer.cli.rendering import documentation
@@ -693,39 +724,34 @@ def import_(
 _DESCRIBE_EPILOG = """
 \b
 Examples
-  catalog describe URN                            (shows what is written now)
+  catalog describe URN                            (shows the description)
   catalog describe URN --edit                     (in $VISUAL or $EDITOR)
   catalog describe URN --text "One row an order, as it stands at midnight."
   catalog describe URN --column shipping.zip --text "Postal code as typed."
   catalog describe URN --text - --dry-run < orders.md
 
-The text is markdown. From standard input one line end at the very end is left off, anything else
-is stored as it is. --text "" takes a description back; what ingestion says then shows again.
+The text is Markdown and stored as it is, except that one line break at the end of standard input is
+dropped. --text "" removes the edited description, so that the ingested one is shown again.
 
-What was typed is never lost: where it cannot be written it is kept in a file, which is named.
-What was written is taken back by catalog undo.
+If a text cannot be written, it is saved to a file, and the message names that file. catalog undo
+reverts an edit.
 
 \b
---json prints one object: urn, column, description (the text that counts),
-edited, ingested; where something was written also before, changed, dry_run.
+--json prints an object: urn, column, description (the edited one, else the
+ingested one), edited, ingested; after an edit also before, changed, dry_run.
 """
 
 
 @click.command(epilog=_DESCRIBE_EPILOG)
 @click.argument("urn", type=WORDS, shell_complete=complete_urns)
-@click.option(
-    "--column",
-    type=WORDS,
-    metavar="PATH",
-    help="Of this column: its path as the schema has it, or a.b.c where that is unmistakable.",
-)
-@click.option("--text", type=WORDS, help="The description; - reads it from standard input.")
+@options.column_option
+@click.option("--text", type=WORDS, help="The new description; - reads standard input.")
 @click.option("--stdin", "from_stdin", is_flag=True, help="The same as --text -.")
-@click.option("--edit", is_flag=True, help="Write it in your editor.")
+@click.option("--edit", is_flag=True, help="Edit the description in your editor.")
 @click.option(
-    "--force", is_flag=True, help="With --edit: write over what somebody else wrote meanwhile."
+    "--force", is_flag=True, help="With --edit, overwrite edits made by others meanwhile."
 )
-@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@options.dry_run
 @click.option("--json", "as_json", is_flag=True, help="Print the description as a JSON object.")
 @catalog_options
 def describe(
@@ -740,24 +766,24 @@ def describe(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Write a description of a dataset, column or container.
+    """Show or edit the description of a dataset, column or container.
 
-    Without --text, --stdin or --edit nothing is written: the description is shown.
+    Without --text, --stdin or --edit the description is shown, and nothing is written.
     """
     given = {"--text": text is not None, "--stdin": from_stdin, "--edit": edit}
     sources = [option for option, is_given in given.items() if is_given]
     if len(sources) > 1:
-        raise click.UsageError(f"{' and '.join(sources)} exclude each other; give one of them")
+        raise click.UsageError(f"{' and '.join(sources)} cannot be combined; give only one of them")
     if (force or dry_run) and not sources:
         raise click.UsageError("there is nothing to write; give --text, --stdin or --edit")
     from explorer.cli import edits
 
-    manner = edits.DescribeOptions(force=force, dry_run=dry_run, as_json=as_json)
+    describe_options = edits.DescribeOptions(force=force, dry_run=dry_run, as_json=as_json)
     if edit:
-        edits.describe_in_editor(target, urn, column, manner)
+        edits.describe_in_editor(target, urn, column, describe_options)
     elif from_stdin or text == "-":
-        edits.describe_from_stdin(target, urn, column, manner)
+        edits.describe_from_stdin(target, urn, column, describe_options)
     elif text is not None:
-        edits.describe(target, urn, column, text, manner)
+        edits.describe(target, urn, column, text, describe_options)
     else:
         edits.show_description(target, urn, column, as_json=as_json)

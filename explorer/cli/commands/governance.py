@@ -32,7 +32,7 @@ _EDITS = """
   dry_run  whether nothing was written
   edits    urn, column, what, before, after, changed, at
   failed   urn, error
-catalog undo takes it back.
+catalog undo reverts the edits.
 """
 
 _NEW_EPILOG = """
@@ -45,23 +45,24 @@ Examples
   catalog new product "Orders 360" --in sales
   catalog new term Churn | xargs catalog own --add ann
 
-Prints the URN. The id in it is made of the name, of a term or group of those above it too, unless
---id says another. A --in that is no URN is an id: of a group, or of a domain.
+The command prints the URN of the new entity. Its ID is derived from the name (for terms and groups,
+also from the names of the groups above), unless you set one with --id. A PARENT that is not a URN
+is the ID of a group, or of a domain.
 
 \b
 --json prints an object:
   urn, what, before, after, changed, at
-catalog undo removes what was made while nothing uses it; catalog deprecate and
-catalog delete --soft retire it.
+catalog undo removes the new entity as long as nothing uses it. After that,
+retire it with catalog deprecate or catalog delete --soft.
 """
 
 
 @click.command(epilog=_NEW_EPILOG)
 @click.argument("kind", type=click.Choice(tuple(_KINDS)))
 @click.argument("name", type=WORDS)
-@click.option("--in", "parent", type=WORDS, metavar="PARENT", help="The group or domain above it.")
-@click.option("--description", type=WORDS, default="", help="What it means.")
-@click.option("--id", "entity_id", type=WORDS, help="Its id, in place of one made of the name.")
+@click.option("--in", "parent", type=WORDS, metavar="PARENT", help="The parent group or domain.")
+@click.option("--description", type=WORDS, default="", help="The description.")
+@click.option("--id", "entity_id", type=WORDS, help="The ID, instead of one derived from the name.")
 @format_options("json")
 @catalog_options
 def new(
@@ -74,7 +75,7 @@ def new(
     *,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Make a tag, a glossary term or group, a domain or a data product."""
+    """Create a tag, glossary term or group, domain or data product."""
     from rich.text import Text
 
     from explorer.cli import edits
@@ -89,7 +90,7 @@ def new(
     if shown_as == "json":
         print_json(edits.as_record(made))
         return
-    note(Text(f"{kind} "), said(name, "bold"), Text(" made; catalog undo removes it"))
+    note(Text(f"{kind} "), said(name, "bold"), Text(" created; catalog undo removes it"))
     results().print(said(str(made.urn)), soft_wrap=True)
 
 
@@ -99,7 +100,7 @@ Examples
   catalog rename urn:li:tag:PII "Personal data"
   catalog rename urn:li:glossaryTerm:Finance.Net "Net revenue" --dry-run
 
-The URN stays, and with it all that uses it.
+The URN does not change, so everything that uses the entity keeps working.
 {_EDITS}"""
 
 
@@ -112,7 +113,7 @@ The URN stays, and with it all that uses it.
 def rename(
     target: Target, urn: str, name: str, *, dry_run: bool, shown_as: OutputFormat | None
 ) -> None:
-    """Give a tag, term, group, domain or data product another name."""
+    """Rename a tag, glossary term or group, domain or data product."""
     from explorer.cli import edits
 
     def change(catalog: "Catalog", one: str) -> "Iterator[Edit]":
@@ -129,14 +130,15 @@ Examples
   catalog move urn:li:domain:web sales
   catalog search churn --urns --entity glossaryTerm | catalog move - Sales
 
-PARENT comes last: the id or URN of a group, of a domain for a domain. What lies below moves with
-it, and no URN changes. A data product changes its domain with catalog domain.
+PARENT, the last argument, is the ID or URN of a group; for a domain, that of another domain.
+Children move with their parent, and no URN changes. To move a data product to another domain, use
+catalog domain.
 {_EDITS}"""
 
 
 @click.command(epilog=_MOVE_EPILOG)
 @click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [PARENT]")
-@click.option("--top", is_flag=True, help="Put it under nothing.")
+@click.option("--top", is_flag=True, help="Move to the top level.")
 @options.dry_run
 @format_options("json")
 @catalog_options
@@ -148,13 +150,14 @@ def move(
     dry_run: bool,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Put terms and groups under another group, domains under another.
+    """Move glossary terms, term groups or domains to another parent.
 
-    URN may be several, or - for those on standard input, one a line. One that fails loses no other.
+    URN can be repeated; - reads URNs from standard input, one per line. If one fails, the others
+    are still processed.
     """
     urns, parent = (words, None) if top else (words[:-1], words[-1])
     if not urns:
-        raise click.UsageError("say where to: a group or domain comes last, or --top")
+        raise click.UsageError("give the new parent as the last argument, or --top")
     from explorer.cli import edits
 
     edits.change_each(
@@ -181,7 +184,7 @@ def _moving(parent: str | None, *, dry_run: bool) -> "Change":
 
 
 def _planned(catalog: "Catalog", urn: str, what: str, after: str | None) -> "Edit":
-    """Return the edit that would be made of a name or a parent."""
+    """Return the edit that would change the name or the parent of an entity."""
     from explorer.client.editable import edit_target
     from explorer.client.records import Edit
 
@@ -198,13 +201,13 @@ Examples
   catalog glossary import glossary.yml --dry-run
   catalog glossary import glossary.yml
 
-The file is the YAML of nodes and terms that DataHub's source of business glossaries reads. An entry
-is known by its id, so it may be renamed and moved to another place in the file. What the file lacks
-stays in the catalog: entries, owners, links, and texts where it has none.
+The file has the YAML format of DataHub's business glossary source. Entries are identified by their
+ID, so you can rename them and move them within the file. Importing does not remove what is not in
+the file: entries, owners, links and descriptions stay in the catalog.
 """
 _COLUMNS = """
 \b
---json and --csv have: urn, name, what, before, after, written
+Fields of --json and --csv: urn, name, what, before, after, written
 """
 _DIFF_EPILOG = f"""
 \b
@@ -219,7 +222,7 @@ Examples
   catalog glossary import glossary.yml --dry-run
   catalog glossary import glossary.yml
   catalog glossary import glossary.yml --retire-missing
-  catalog undo                                    (takes all of it back)
+  catalog undo                                    (reverts the whole import)
 
 \b
 --json prints an object:
@@ -240,13 +243,13 @@ _retire = click.option(
     "--retire-missing",
     "retire",
     is_flag=True,
-    help="Hide the terms and groups that the file lacks.",
+    help="Soft-delete the terms and groups that are not in the file.",
 )
 
 
 @click.group(epilog=_GLOSSARY_EPILOG)
 def glossary() -> None:
-    """Take the glossary out as a file, and bring it in again."""
+    """Export and import the business glossary."""
 
 
 @glossary.command("export", epilog=_EXPORT_EPILOG)
@@ -257,12 +260,12 @@ def glossary() -> None:
     metavar="FILE",
     help="Write to this file.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file where there is one.")
+@click.option("--overwrite", is_flag=True, help="Overwrite the file if it exists.")
 @catalog_options
 def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> None:
-    """Write all glossary terms and groups as YAML.
+    """Export all glossary terms and groups as YAML.
 
-    Without --output it goes to standard output.
+    Writes to standard output unless --output is given.
     """
     from explorer.cli.rendering import glossary as rendering
     from explorer.stewardship import Stewardship
@@ -283,7 +286,7 @@ def diff_glossary(
 ) -> None:
     """Show what importing FILE would change.
 
-    FILE may be - for standard input.
+    If FILE is -, standard input is read.
     """
     from explorer.cli.rendering import glossary as rendering
     from explorer.stewardship import Stewardship
@@ -304,10 +307,11 @@ def diff_glossary(
 def import_glossary(
     target: Target, file: Path, *, retire: bool, dry_run: bool, shown_as: OutputFormat | None
 ) -> None:
-    """Write into the catalog what FILE says otherwise.
+    """Import the changes in FILE into the catalog.
 
-    FILE may be - for standard input. New terms and groups, names, descriptions, places, owners,
-    links and domains. All of it is one save. What somebody changed meanwhile is not written over.
+    Creates new terms and groups, and updates names, descriptions, parents, owners, links and
+    domains. The import is one save, which catalog undo reverts. Changes that somebody else makes
+    at the same time are not overwritten. If FILE is -, standard input is read.
     """
     from explorer.cli import edits
     from explorer.cli.rendering import glossary as rendering

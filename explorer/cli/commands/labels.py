@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["deprecate", "domain", "own", "tag", "term"]
 
 _WITH_EDITS = """
-With --propose FILE the changes are staged, for catalog docs review and catalog-tui --review.
+With --propose, the changes are staged in a file. Review and apply them with catalog docs review or
+catalog-tui --review.
 
 \b
 With --add or --remove, --json prints an object:
@@ -40,7 +41,8 @@ Examples
   catalog search email --urns | catalog tag - --add PII --dry-run
   catalog tag URN --json | jq -r '.[].tags[]'
 
-A name that is no URN is an id: PII is urn:li:tag:PII. A tag must exist before it is put on.
+A name that is not a URN is an ID: PII is urn:li:tag:PII. A tag must exist before you can add it;
+catalog new tag creates one.
 {_WITH_EDITS}"""
 
 _TERM_EPILOG = f"""
@@ -52,8 +54,8 @@ Examples
   catalog search revenue --urns | catalog term - --add Revenue --dry-run
   catalog term URN --json | jq -r '.[].terms[]'
 
-A name that is no URN is an id: Revenue is urn:li:glossaryTerm:Revenue. A term must exist before it
-is put on.
+A name that is not a URN is an ID: Revenue is urn:li:glossaryTerm:Revenue. A term must exist before
+you can add it; catalog new term creates one.
 {_WITH_EDITS}"""
 
 _OWN_EPILOG = f"""
@@ -62,18 +64,18 @@ Examples
   catalog own URN                             (shows the owners)
   catalog own URN --add jdoe --add ann:DATA_STEWARD
   catalog own URN --add urn:li:corpGroup:finance:BUSINESS_OWNER
-  catalog own URN --remove jdoe               (in every kind of ownership)
+  catalog own URN --remove jdoe               (all ownership types)
   catalog search --filter owners:jdoe --urns | catalog own - --remove jdoe
 
-A name that is no URN is a user's id: jdoe is urn:li:corpuser:jdoe. The kind of ownership after it
-is a word (TECHNICAL_OWNER unless said) or the URN of an ownership type.
-{_WITH_EDITS}An owner reads "URN KIND" there.
+A name that is not a URN is the ID of a user: jdoe is urn:li:corpuser:jdoe. KIND is an ownership
+type: a word such as DATA_STEWARD, or the URN of a custom type. The default is TECHNICAL_OWNER.
+{_WITH_EDITS}In before and after, an owner is written as "URN KIND".
 """
 
 _SEVERAL = """
 
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. """
+    URN can be repeated; - reads URNs from standard input, one per line. If one fails, the others
+    are still processed. """
 
 
 def _label_command(
@@ -87,8 +89,10 @@ def _label_command(
     parse: "Callable[[str], NamedLabel]" = lambda word: (word, None),
     on_columns: bool = True,
 ) -> click.Command:
-    """Return the command that shows one kind of label, adds and removes labels. `helps` says what
-    its options --add and --remove do, `parse` reads the label that a word names."""
+    """Return a command that shows, adds and removes one kind of label.
+
+    `helps` has the help of --add and --remove; `parse` reads the value of these options.
+    """
 
     def run(
         target: Target,
@@ -127,20 +131,19 @@ def _label_command(
 tag = _label_command(
     "tag",
     "tags",
-    "Show, put on and take off tags of entities and columns."
-    f"{_SEVERAL}Tags that are not named stay.",
+    f"Show, add or remove tags on entities and columns.{_SEVERAL}Other tags are left unchanged.",
     _TAG_EPILOG,
     metavar="TAG",
-    helps=("Put this tag on.", "Take this tag off."),
+    helps=("Add this tag; can be repeated.", "Remove this tag; can be repeated."),
 )
 term = _label_command(
     "term",
     "terms",
-    "Show, put on and take off glossary terms, also of columns."
-    f"{_SEVERAL}Terms that are not named stay.",
+    "Show, add or remove glossary terms on entities and columns."
+    f"{_SEVERAL}Other terms are left unchanged.",
     _TERM_EPILOG,
     metavar="TERM",
-    helps=("Put this term on.", "Take this term off."),
+    helps=("Add this term; can be repeated.", "Remove this term; can be repeated."),
 )
 
 _OWN_KIND = ":urn:li:ownershipType:"
@@ -149,14 +152,14 @@ _URN_PARTS = 4
 
 
 def _owner(text: str) -> tuple[str, str | None]:
-    """Return the owner and the kind of ownership that a word names."""
+    """Return the owner and the ownership type in a value of the form `WHO[:KIND]`."""
     who, between, kind = text.rpartition(_OWN_KIND)
     if between:
         return who, f"{between.removeprefix(':')}{kind}"
     who, _, kind = text.rpartition(":")
     if not who or not _WORD.fullmatch(kind):
         return text, None
-    # In a URN only capitals after the id are a kind: an id may have colons of its own.
+    # After a URN only a word in capitals is an ownership type: IDs can contain colons.
     if who.startswith("urn:") and (who.count(":") + 1 < _URN_PARTS or kind != kind.upper()):
         return text, None
     return who, kind.upper()
@@ -165,10 +168,10 @@ def _owner(text: str) -> tuple[str, str | None]:
 own = _label_command(
     "own",
     "owners",
-    f"Show who owns entities, give and take ownership.{_SEVERAL}Owners that are not named stay.",
+    f"Show, add or remove the owners of entities.{_SEVERAL}Other owners are left unchanged.",
     _OWN_EPILOG,
     metavar="WHO[:KIND]",
-    helps=("Make this one an owner.", "Take ownership away."),
+    helps=("Add this owner; can be repeated.", "Remove this owner; can be repeated."),
     parse=_owner,
     on_columns=False,
 )
@@ -183,7 +186,7 @@ Examples
   catalog domain URN --none
   catalog search --filter 'name:fct_*' --urns | catalog domain - finance
 
-A name that is no URN is an id: finance is urn:li:domain:finance.
+A name that is not a URN is an ID: finance is urn:li:domain:finance.
 
 \b
 With NAME or --none, --json prints an object:
@@ -197,7 +200,7 @@ _DOMAIN = "urn:li:domain:"
 
 @click.command(epilog=_DOMAIN_EPILOG)
 @click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [NAME]")
-@click.option("--none", "out_of_all", is_flag=True, help="Take them out of any domain.")
+@click.option("--none", "out_of_all", is_flag=True, help="Remove the domain.")
 @options.dry_run
 @options.propose
 @format_options("json", "csv", "urns")
@@ -211,18 +214,18 @@ def domain(
     shown_as: OutputFormat | None,
     propose: "Path | None",
 ) -> None:
-    """Show the domain of entities, or put them into one.
+    """Show, set or remove the domain of entities.
 
-    NAME comes last: a domain's id or URN. URN may be several, or - for those on standard input,
-    one a line. One that fails loses no other.
+    To set a domain, give its ID or URN as the last argument, NAME. URN can be repeated; - reads
+    URNs from standard input, one per line. If one fails, the others are still processed.
     """
     last = words[-1]
     named = last.startswith(_DOMAIN) or not (last.startswith("urn:") or last == "-")
     urns = words[:-1] if named else words
     if not urns:
-        raise click.UsageError(f"“{last}” is no URN of something that is in a domain")
+        raise click.UsageError(f"no URN of an entity given, only the domain “{last}”")
     if named and out_of_all:
-        raise click.UsageError(f"either “{last}” or --none; give one of them")
+        raise click.UsageError(f"“{last}” and --none cannot be combined; give only one of them")
     writes = named or out_of_all
     options.check_forms(shown_as, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
@@ -240,7 +243,7 @@ def _change(name: str | None, *, dry_run: bool) -> "Change":
     from explorer.client.editable import domains_of, urns_of
     from explorer.client.records import Edit
 
-    # What is wrong with the name is wrong for every entity.
+    # Checked once: an invalid name is invalid for every entity.
     domains = () if name is None else tuple(map(str, urns_of(name, "domain")))
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
@@ -256,13 +259,13 @@ def _change(name: str | None, *, dry_run: bool) -> "Change":
 _DEPRECATE_EPILOG = """
 \b
 Examples
-  catalog deprecate URN                       (shows what is said now)
+  catalog deprecate URN                       (shows the deprecation)
   catalog deprecate URN --note "Stops in June." --until 2026-06-30
   catalog deprecate URN --note "Use fct_orders." --replacement OTHER-URN
   catalog deprecate URN --undo
   catalog search tmp_ --urns | catalog deprecate - --note Unused --dry-run
 
-A date is the beginning of that day in UTC, in the same way as everywhere else in a catalog.
+A date stands for the start of that day in UTC.
 
 \b
 With --note or --undo, --json prints an object:
@@ -270,22 +273,22 @@ With --note or --undo, --json prints an object:
   edits    urn, column, what, before, after, changed, at
   failed   urn, error
 A deprecation has note, decommissionTime (milliseconds since 1970 UTC) and
-replacement; what is not deprecated is null. Without --note and --undo it
-prints a list of urn and deprecation.
+replacement; it is null for an entity that is not deprecated. Without
+--note and --undo, --json prints a list of urn and deprecation.
 """
 
 
 @click.command(epilog=_DEPRECATE_EPILOG)
 @options.urns
-@click.option("--note", type=WORDS, help="Why, and what to do instead.")
+@click.option("--note", type=WORDS, help="The reason, and what to do instead.")
 @click.option(
     "--until",
     type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
     metavar="DATE",
-    help="From when it is gone: 2026-06-30, in UTC.",
+    help="When the entity will be decommissioned, in UTC: 2026-06-30.",
 )
-@click.option("--replacement", type=WORDS, metavar="URN", help="What to use instead.")
-@click.option("--undo", is_flag=True, help="Say that it may be used again.")
+@click.option("--replacement", type=WORDS, metavar="URN", help="The entity to use instead.")
+@click.option("--undo", is_flag=True, help="Remove the deprecation.")
 @options.dry_run
 @options.propose
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
@@ -302,15 +305,17 @@ def deprecate(
     as_json: bool,
     propose: "Path | None",
 ) -> None:
-    """Say that entities should no longer be used, and why.
+    """Mark entities as deprecated, with a note and a replacement.
 
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other.
+    URN can be repeated; - reads URNs from standard input, one per line. If one fails, the others
+    are still processed. Without --note and --undo, the current deprecation is shown.
     """
     if undo and (note is not None or until or replacement):
-        raise click.UsageError("--undo takes everything back; give no --note beside it")
+        raise click.UsageError(
+            "--undo removes the deprecation; leave out --note, --until and --replacement"
+        )
     if note is None and (until or replacement):
-        raise click.UsageError("say why with --note")
+        raise click.UsageError("--until and --replacement need a reason; give it with --note")
     writes = undo or note is not None
     options.check_forms(None, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
@@ -321,7 +326,7 @@ def deprecate(
     from explorer.client.editable import deprecation
 
     moment = until.replace(tzinfo=UTC) if until else None
-    # What is wrong with it is wrong for every entity.
+    # Checked once: an invalid deprecation is invalid for every entity.
     held = None if note is None else deprecation(note, moment, replacement)
     plans = dry_run or propose is not None
     change = _plan(held) if plans else _write(note, moment, replacement)

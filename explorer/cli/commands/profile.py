@@ -1,4 +1,4 @@
-"""`catalog profile`, and `catalog login`."""
+"""`catalog profile`: named connections to servers and local catalogs; and `catalog login`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,21 +20,19 @@ Examples
   catalog search orders --profile prod
   catalog profile use embedded
 
-The profile named embedded is always there: it is this machine's own catalog. --url, --data-dir,
---profile, CATALOG_URL, CATALOG_PROFILE and CATALOG_DATA_DIR, in this order, are stronger than the
-profile in use.
+The profile embedded always exists; it is the local catalog. The profile in use is overridden by
+--url, --data-dir, --profile, CATALOG_URL, CATALOG_PROFILE and CATALOG_DATA_DIR, in this order.
 """
-_STRONGER: Final = ("CATALOG_URL", "CATALOG_PROFILE", "CATALOG_DATA_DIR")
+_OVERRIDES: Final = ("CATALOG_URL", "CATALOG_PROFILE", "CATALOG_DATA_DIR")
 _ENV: Final = "env:"
-_KEPT: Final = ("keyring", "file")
+_STORED: Final = ("keyring", "file")
 _NO_USER: Final = (
-    "--user names who works on a catalog of this machine; a server knows people by their access "
-    "tokens"
+    "--user works only with local catalogs; a server identifies users by their access tokens"
 )
 
 
 class _Source(click.ParamType[str]):
-    """Where a token comes from, as a profile keeps it."""
+    """The source of a token, in the form stored in profiles."""
 
     name = "keyring|prompt|env:NAME|none"
 
@@ -45,56 +43,62 @@ class _Source(click.ParamType[str]):
 
             return f"{ENVIRONMENT}{text.removeprefix(_ENV)}"
         if text not in ("keyring", "prompt", "none"):
-            self.fail(f"“{text}” is neither keyring, prompt, env:NAME nor none", param, ctx)
+            self.fail(
+                f"“{text}” is not a token source: give keyring, prompt, env:NAME or none",
+                param,
+                ctx,
+            )
         return text
 
 
 @click.group(epilog=_EPILOG)
 def profile() -> None:
-    """Keep servers by name, and where their access tokens are.
+    """Manage named connections to servers and their access tokens.
 
-    No token is ever written into the profiles' file, or shown.
+    Tokens are never written to the file of profiles, and never printed.
     """
 
 
 @profile.command()
 @click.argument("name", type=WORDS)
-@click.option("--url", type=WORDS, metavar="URL", help="The server's address.")
+@click.option("--url", type=WORDS, metavar="URL", help="URL of the server.")
 @click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Or the directory of another catalog of this machine's own.",
+    help="Directory of a local catalog, instead of --url.",
 )
 @click.option(
     "--token-from",
     "source",
     type=_Source(),
     metavar="SOURCE",
-    help="Where its access token is: keyring, prompt, env:NAME, or none.  [default: none]",
+    help="Source of the access token: keyring, prompt, env:NAME or none.  [default: none]",
 )
 @click.option(
-    "--token-in-file", is_flag=True, help="Keep the token in a file that only you can read."
+    "--token-in-file", is_flag=True, help="Store the token in a file that only you can read."
 )
 @click.option(
-    "--token-stdin", is_flag=True, help="Read the token to keep from standard input; do not ask."
+    "--token-stdin",
+    is_flag=True,
+    help="Read the token to store from standard input instead of prompting.",
 )
-@click.option("--read-only", is_flag=True, help="Never write to this server.")
+@click.option("--read-only", is_flag=True, help="Refuse to write to this server.")
 @click.option(
     "--timeout",
     "timeout_seconds",
     type=float,
     metavar="SECONDS",
-    help="How long to wait for an answer.",
+    help="Timeout of a request.",
 )
-@click.option("--user", metavar="NAME", help="Who works on that catalog: edits there are by them.")
+@click.option("--user", metavar="NAME", help="The author of edits, for a local catalog.")
 @click.option(
     "--drafting-command",
     type=WORDS,
     metavar="COMMAND",
-    help="Drafts descriptions of that server; none with ''.  See catalog profile draft-with.",
+    help="The drafting command for this server, '' for none; see catalog profile draft-with.",
 )
-@click.option("--use", is_flag=True, help="Ask this server from now on.")
-@click.option("--replace", is_flag=True, help="Put it in the place of the one with this name.")
+@click.option("--use", is_flag=True, help="Use this profile from now on.")
+@click.option("--replace", is_flag=True, help="Replace an existing profile with this name.")
 def add(
     name: str,
     url: str | None,
@@ -110,10 +114,10 @@ def add(
     use: bool,
     replace: bool,
 ) -> None:
-    """Keep a server under a name.
+    """Add a profile for a server or a local catalog.
 
-    A token that is to be kept is asked for unseen. One that must be replaced is given by adding
-    the profile again with --replace.
+    With --token-from keyring or --token-in-file, the command prompts for the token. To change a
+    token, add the profile again with --replace.
 
     \b
     Example
@@ -125,9 +129,11 @@ def add(
     from explorer.errors import InvalidInput
 
     if bool(url) == bool(data_dir):
-        raise click.UsageError("a profile names one catalog: give either --url or --data-dir")
+        raise click.UsageError("a profile needs one catalog: give either --url or --data-dir")
     if token_in_file and source:
-        raise click.UsageError("--token-in-file and --token-from are two places; give one of them")
+        raise click.UsageError(
+            "--token-in-file and --token-from cannot be combined; give only one of them"
+        )
     if user is not None and not data_dir:
         raise click.UsageError(_NO_USER)
     made = config.ConnectionProfile(
@@ -139,41 +145,39 @@ def add(
         drafting_command=drafting_command,
     ).checked()
     config.checked_name(name)
-    if token_stdin and made.source not in _KEPT:
+    if token_stdin and made.source not in _STORED:
         raise click.UsageError(
-            "--token-stdin gives a token to keep; say where, with --token-from keyring "
-            "or --token-in-file"
+            "--token-stdin needs a place to store the token: give --token-from keyring or "
+            "--token-in-file"
         )
 
     def added(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         if name in kept.by_name and not replace:
-            raise InvalidInput(
-                f"there is a profile {name} already; give --replace to put this one in its place"
-            )
+            raise InvalidInput(f"the profile {name} already exists; give --replace to replace it")
         current = name if use else kept.current
         return structs.replace(kept, current=current, by_name={**kept.by_name, name: made})
 
     before = config.read_profiles()
     added(before)
     earlier = before.by_name.get(name)
-    if made.source in _KEPT:
+    if made.source in _STORED:
         config.keep_token(name, made, _token_to_keep(name, from_stdin=token_stdin))
     if user is not None:
         _keep_user(made, user)
     config.change_profiles(added)
-    click.echo(f"{name} is kept", err=True)
-    if earlier is not None and not _keeps_in_one_place(earlier, made):
-        _forget(name, earlier)
+    click.echo(f"added profile {name}", err=True)
+    if earlier is not None and not _share_token_storage(earlier, made):
+        _delete_token(name, earlier)
     if use:
-        _tell_what_is_stronger()
+        _warn_of_override()
 
 
 @profile.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_profiles(*, as_json: bool) -> None:
-    """List the profiles, and where the token of each comes from.
+    """List the profiles and the sources of their tokens.
 
-    A star marks the one in use.
+    The profile in use is marked with a star.
     """
     from explorer import config
     from explorer.cli.output import note, print_json, results, said
@@ -205,25 +209,25 @@ def list_profiles(*, as_json: bool) -> None:
         table.add_row(*(said(cell) for cell in cells))
     results().print(table)
     if kept.drafting_command:
-        note(f"descriptions are drafted by: {kept.drafting_command}")
-    _tell_what_is_stronger()
+        note(f"drafting command: {kept.drafting_command}")
+    _warn_of_override()
 
 
 def _drafting_words(command: str | None) -> tuple[str, ...]:
     if command is None:
         return ()
-    return (f"drafts by: {command}",) if command else ("no drafts",)
+    return (f"drafting command: {command}",) if command else ("no drafting command",)
 
 
 @profile.command()
 @click.argument("name", shell_complete=complete_profiles)
-@click.option("--user", metavar="NAME", help="Who works on that catalog: edits there are by them.")
+@click.option("--user", metavar="NAME", help="The author of edits, for a local catalog.")
 def use(name: str, user: str | None) -> None:
-    """Ask the server of a profile from now on.
+    """Use a profile from now on.
 
-    Edits of a catalog of this machine are by the person named with --user; without, by CATALOG_USER
-    or the login name. History and the terminal's header show it. A server knows people by their
-    access tokens.
+    --user sets the author of edits to a local catalog, which the history and the header of the
+    terminal app show. The default is CATALOG_USER, or your login name. A server identifies users by
+    their access tokens.
 
     \b
     Example
@@ -244,17 +248,17 @@ def use(name: str, user: str | None) -> None:
         return structs.replace(kept, current=name)
 
     config.change_profiles(used)
-    click.echo(f"{name} is in use", err=True)
-    _tell_what_is_stronger()
+    click.echo(f"using profile {name}", err=True)
+    _warn_of_override()
 
 
 @profile.command()
 @click.argument("name", shell_complete=complete_profiles)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def remove(name: str, *, yes: bool) -> None:
-    """Remove a profile, and the token that is kept for it.
+    """Remove a profile, and the token stored for it.
 
-    Asks when it is the one in use.
+    Asks for confirmation if the profile is in use.
     """
     import sys
 
@@ -264,12 +268,15 @@ def remove(name: str, *, yes: bool) -> None:
     from explorer.errors import InvalidInput
 
     if name == config.EMBEDDED:
-        raise InvalidInput(f"{name} is always there: it is this machine's own catalog")
+        raise InvalidInput(f"cannot remove {name}: it is the profile of the local catalog")
     before = config.read_profiles()
     going = before.named(name)
     if name == before.current and not yes:
         if not (sys.stdin and sys.stdin.isatty()):
-            raise click.UsageError(f"{name} is the profile in use; give --yes to remove it")
+            raise click.UsageError(
+                f"{name} is the profile in use, and cannot ask for confirmation because standard "
+                "input is not a terminal; give --yes to remove it"
+            )
         if not click.confirm(f"{name} is the profile in use. Remove it?", err=True):
             click.echo("nothing was removed", err=True)
             click.get_current_context().exit(1)
@@ -280,8 +287,8 @@ def remove(name: str, *, yes: bool) -> None:
         return structs.replace(kept, current=current, by_name=left)
 
     config.change_profiles(removed)
-    click.echo(f"{name} is removed", err=True)
-    _forget(name, going)
+    click.echo(f"removed profile {name}", err=True)
+    _delete_token(name, going)
 
 
 @profile.command("draft-with")
@@ -291,29 +298,30 @@ def remove(name: str, *, yes: bool) -> None:
     "name",
     metavar="NAME",
     shell_complete=complete_profiles,
-    help="For the server of this profile alone.  [default: all whose profiles name no command]",
+    help="Only for this profile.  [default: all profiles without a command of their own]",
 )
 @click.option(
     "--timeout",
     "timeout_seconds",
     type=float,
     metavar="SECONDS",
-    help="How long it may take for one draft.  [default: 60]",
+    help="Time limit for one draft.  [default: 60]",
 )
-@click.option("--none", "is_none", is_flag=True, help="Draft with no command any more.")
+@click.option("--none", "is_none", is_flag=True, help="Remove the command.")
 def draft_with(
     command: str | None, name: str | None, timeout_seconds: float | None, *, is_none: bool
 ) -> None:
-    """Name the COMMAND that drafts descriptions, or show that of the server in use.
+    """Set or show the COMMAND that drafts descriptions.
 
-    It is run when somebody asks for a draft, with catalog docs draft or in the terminal's editor,
-    and never else. It is given what is known of a column as JSON and prints a text, as catalog docs
-    draft --help says; it is run without a shell. CATALOG_DRAFTING_COMMAND is stronger.
+    The command runs only when you ask for a draft, with catalog docs draft or in the editor of the
+    terminal app. It gets the metadata of a column as JSON and prints a description; catalog docs
+    draft --help has the details. It runs without a shell. CATALOG_DRAFTING_COMMAND overrides this
+    setting. Without COMMAND, the command for the profile in use is shown.
 
     \b
     Examples
       catalog profile draft-with '~/bin/draft-description --short'
-      catalog profile draft-with --for prod --none    (nothing of prod is given to a command)
+      catalog profile draft-with --for prod --none    (no drafts for prod)
     """
     from msgspec import structs
 
@@ -322,19 +330,19 @@ def draft_with(
     from explorer.errors import InvalidInput
 
     if command is not None and is_none:
-        raise click.UsageError("a command and --none exclude each other; give one of them")
+        raise click.UsageError("a command and --none cannot be combined; give only one of them")
     if name == config.EMBEDDED:
         raise InvalidInput(
-            f"{name} has no entry of its own; name the command without --for, or keep its "
-            "directory under another name: catalog profile add NAME --data-dir DIRECTORY"
+            f"{name} cannot have a command of its own; leave out --for, or add a profile for its "
+            "directory: catalog profile add NAME --data-dir DIRECTORY"
         )
     if command is None and not is_none and timeout_seconds is None:
         found = config.server(profile=name).drafting
         if not found.command:
-            note("no command is configured; catalog profile draft-with COMMAND names one")
+            note("no drafting command is set; catalog profile draft-with COMMAND sets one")
             return
         click.echo(found.command)
-        note(f"from {found.source}, {found.timeout_seconds:g} s for one draft")
+        note(f"from {found.source}, with a time limit of {found.timeout_seconds:g} s for one draft")
         return
     changes: dict[str, Any] = {}
     if timeout_seconds is not None:
@@ -344,29 +352,29 @@ def draft_with(
 
     def named(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         if name is None:
-            # Without a profile there is nothing that an empty command would be stronger than.
+            # An empty command is needed only in a profile, where it overrides this general one.
             own = {key: value if value != "" else None for key, value in changes.items()}
             return structs.replace(kept, **own)
         changed = structs.replace(kept.named(name), **changes)
         return structs.replace(kept, by_name={**kept.by_name, name: changed})
 
     config.change_profiles(named)
-    whose = f"of {name} " if name else ""
+    whose = f" for {name}" if name else ""
     if is_none:
-        note(f"descriptions {whose}are drafted by no command")
+        note(f"no drafting command{whose}")
     elif command is not None:
-        note(f"descriptions {whose}are drafted by: {command}")
+        note(f"drafting command{whose}: {command}")
     else:
-        note(f"a draft may take {timeout_seconds:g} s")
+        note(f"time limit for one draft{whose}: {timeout_seconds:g} s")
 
 
 @profile.command()
 @click.argument("name", shell_complete=complete_profiles, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def test(name: str | None, *, as_json: bool) -> None:
-    """Ask a server who it is, and whom it takes you for.
+    """Connect to a server, and show its version and your user.
 
-    Without NAME, the server that the other commands would ask.
+    Without NAME, it tests the server that other commands would use.
     """
     from time import perf_counter
 
@@ -397,65 +405,68 @@ def test(name: str | None, *, as_json: bool) -> None:
 
 
 def _user(answer: dict[str, Any]) -> str | None:
-    """Return the URN of whoever asked; nothing where the server knows nobody."""
+    """Return the URN of the user in the response, or None if the server does not identify users."""
     user = ((answer.get("me") or {}).get("corpUser")) or {}
     urn = user.get("urn")
     return urn if isinstance(urn, str) else None
 
 
 def _keep_user(profile: "ConnectionProfile", user: str) -> None:
-    """Note who works on a catalog of this machine, and say so."""
+    """Store the author of edits to a local catalog, and print it."""
     from explorer import config
 
     urn = config.keep_user(profile.directory or config.data_dir(), user)
-    click.echo(f"edits there are by {urn}", err=True)
+    click.echo(f"edits are recorded as {urn}", err=True)
 
 
 def _token_to_keep(name: str, *, from_stdin: bool) -> str:
-    """Return the token for a profile, from standard input or from the person at the terminal."""
+    """Return the token for a profile, from standard input or a prompt.
+
+    Raises `click.UsageError` if there is no terminal to prompt on.
+    """
     import sys
 
     from explorer.config import checked_token
 
     if from_stdin:
-        # Bytes that are no text become letters that no token has, and are refused as those.
+        # Bytes that are not UTF-8 become U+FFFD, which `checked_token` rejects.
         given = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
         return checked_token(given, "from standard input")
     if not (sys.stdin and sys.stdin.isatty()):
         raise click.UsageError(
-            "nobody is there to be asked for the token; give --token-stdin to have it read from "
-            "standard input"
+            "cannot prompt for the token: standard input is not a terminal; give --token-stdin to "
+            "read the token from standard input"
         )
     asked: str = click.prompt(f"Access token of {name}", hide_input=True, err=True)
     return checked_token(asked, "typed")
 
 
-def _keeps_in_one_place(one: "ConnectionProfile", other: "ConnectionProfile") -> bool:
+def _share_token_storage(one: "ConnectionProfile", other: "ConnectionProfile") -> bool:
     if one.source != other.source:
         return False
     return one.source == "file" or one.identity == other.identity
 
 
-def _forget(name: str, profile: "ConnectionProfile") -> None:
+def _delete_token(name: str, profile: "ConnectionProfile") -> None:
     from explorer import config
     from explorer.errors import Unusable
 
     try:
         if config.forget_token(name, profile):
-            click.echo("its token is forgotten", err=True)
+            click.echo("deleted its token", err=True)
     except Unusable as error:
-        raise type(error)(f"the token kept for {name} is still there: {error}") from error
+        raise type(error)(f"the token of {name} was not deleted: {error}") from error
 
 
-def _tell_what_is_stronger() -> None:
-    """Say that the environment names another catalog than the profile in use."""
+def _warn_of_override() -> None:
+    """Print a note if an environment variable overrides the profile in use."""
     import os
 
     from explorer.cli.output import note
 
-    named = next((variable for variable in _STRONGER if os.environ.get(variable)), None)
+    named = next((variable for variable in _OVERRIDES if os.environ.get(variable)), None)
     if named is not None:
-        note(f"{named} is set, and is stronger than the profile in use")
+        note(f"{named} is set, and overrides the profile in use")
 
 
 def _shown(source: str) -> str:
@@ -467,7 +478,7 @@ def _shown(source: str) -> str:
 
 
 def _user_of(profile: "ConnectionProfile") -> str | None:
-    """Who was named to work on a catalog of this machine."""
+    """Return the URN of the user set for a local catalog; None for a server or if not set."""
     from explorer import config
 
     return (
@@ -532,7 +543,7 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
     from explorer.errors import NotSignedIn
 
     name, profile = _profile_to_sign_in(url, name)
-    if in_file or profile.source not in _KEPT:
+    if in_file or profile.source not in _STORED:
         profile = structs.replace(profile, source="file" if in_file else "keyring")
     address = profile.url or ""
     offer = None if token_stdin else sign_in.find_offer(address)
@@ -559,8 +570,8 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
         return structs.replace(profiles, by_name={**profiles.by_name, name: profile})
 
     config.change_profiles(kept)
-    if earlier is not None and not _keeps_in_one_place(earlier, profile):
-        _forget(name, earlier)
+    if earlier is not None and not _share_token_storage(earlier, profile):
+        _delete_token(name, earlier)
     note(said(f"signed in to {address} as {user}; the profile {name} keeps that", limit=1_000))
     if earlier is None:
         note(said(f"ask it with --profile {name}, or always: catalog profile use {name}"))

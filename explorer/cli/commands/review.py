@@ -1,6 +1,6 @@
-"""`catalog docs propose`, `draft`, `concept`, `review`: staged changesets; `share`, `proposals`,
-`withdraw`: those that the server keeps; and `propagated`: what became of the texts that were taken
-from elsewhere.
+"""`catalog docs propose`, `draft`, `concept` and `review`, which create and review staged
+changesets; `share`, `proposals` and `withdraw`, which manage changesets on the server; and
+`propagated`, which manages propagated descriptions.
 """
 
 import sys
@@ -38,13 +38,12 @@ _SHARE = """
 \b
 Examples
   catalog docs share texts.changes.jsonl
-  catalog docs propose --folder /prod --json | jq -r .file | xargs catalog docs share
+  catalog docs propose --json | jq -r .file | xargs catalog docs share
 
-\b
-The server keeps the changeset with all that was decided of it. Colleagues see it in catalog docs
-proposals, in the terminal (V) and in a notebook, and decide it with a token of the role editor;
-each works on a copy of their own, and what is decided without a network is sent later. Sharing the
-file again completes what was interrupted, and brings back what was withdrawn.
+The server stores the changeset with all decisions. Others see it in catalog docs proposals, in the
+terminal app (V) and in notebooks. To review it they need a token with the role editor. Each
+reviewer works on a local copy; decisions made offline are sent later. Sharing the same file again
+completes an interrupted upload, and restores a changeset that was withdrawn.
 
 \b
 --json prints an object: urn, id, title, edits
@@ -56,7 +55,7 @@ file again completes what was interrupted, and brings back what was withdrawn.
 @format_options("json")
 @catalog_options
 def share(target: Target, file: Path, shown_as: OutputFormat | None) -> None:
-    """Have the server keep a changeset, for everybody to review."""
+    """Upload a changeset to the server, for others to review."""
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.stewardship import StagedChangeset, Stewardship
@@ -78,15 +77,15 @@ Examples
 \b
 --json prints a list, the newest first, of objects:
   urn, id, title, proposed_by, at, edits
-  open, accepted, refused, applied, failed   how many edits are so
+  open, accepted, refused, applied, failed   number of edits in each state
 """
 
 
 @click.command(epilog=_PROPOSALS)
-@format_options("json", "csv", "urns", urns="Print the URNs alone.")
+@format_options("json", "csv", "urns")
 @catalog_options
 def proposals(target: Target, shown_as: OutputFormat | None) -> None:
-    """List the changesets that the server keeps, the newest first."""
+    """List the changesets on the server, newest first."""
     from explorer.cli.rendering import review as rendering
     from explorer.stewardship import Stewardship
 
@@ -99,7 +98,7 @@ _WITHDRAW = """
 Example
   catalog docs withdraw 8c1f0e2d5a6b7c80
 
-Nothing of it is lost: catalog undo, or sharing its file again, brings it back.
+To restore it, use catalog undo or share its file again.
 """
 
 
@@ -107,7 +106,7 @@ Nothing of it is lost: catalog undo, or sharing its file again, brings it back.
 @click.argument("urn", type=WORDS)
 @catalog_options
 def withdraw(target: Target, urn: str) -> None:
-    """Take a changeset, by its URN or id, out of those that the server keeps."""
+    """Withdraw a changeset from the server, by its URN or ID."""
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.stewardship import Stewardship
@@ -120,8 +119,10 @@ def withdraw(target: Target, urn: str) -> None:
 
 
 class SharedReview:
-    """The exchange with the server while a changeset is reviewed; nothing for one that the server
-    of `steward` does not keep."""
+    """Synchronizes the decisions of a review with the server.
+
+    Does nothing if the changeset is not shared with the server of `steward`.
+    """
 
     def __init__(self, steward: "Stewardship", changeset: "StagedChangeset") -> None:
         from explorer.stewardship.proposals import server_key
@@ -131,7 +132,7 @@ class SharedReview:
         self.is_shared = changeset.is_shared_with(self._key)
 
     def check_allowed(self) -> None:
-        """Raise `Forbidden` where nothing may be decided, as far as the server says so."""
+        """Raise `Forbidden` if the user may not decide edits; does nothing if offline."""
         from explorer.errors import Forbidden, Unreachable
         from explorer.stewardship.proposals import why_undecided
 
@@ -145,8 +146,10 @@ class SharedReview:
             raise Forbidden(why)
 
     def sync(self) -> "SyncOutcome | None":
-        """Exchange what was decided; None where the server is not reached. Raises `Forbidden` where
-        it refused what was decided here, which is taken back then."""
+        """Send and fetch decisions, and return the outcome, or None if the server is unreachable.
+
+        Raises `Forbidden` if the server rejects local decisions, which are then reverted.
+        """
         from explorer.errors import Forbidden, Unreachable
 
         if not self.is_shared:
@@ -161,7 +164,7 @@ class SharedReview:
 
     @property
     def unsent(self) -> int:
-        """How much of what was decided here the server does not have yet."""
+        """The number of local decisions that were not sent to the server yet."""
         return len(self._changeset.unsent(self._key))
 
 
@@ -169,25 +172,26 @@ _PROPOSE = """
 \b
 Examples
   catalog docs propose --folder /prod/snowflake/analytics/marts
-  catalog docs propose --filter platform:snowflake --output marts.changes.jsonl
+  catalog docs propose --filter platform:hive --output marts.changes.jsonl
   catalog worklist --top 50 --urns | catalog docs propose - --lineage-only
   catalog docs propose --search orders --json | jq -r .file
 
 \b
-Where a text comes from
-  lineage    the column that it is made from, however often it was renamed;
-             the nearest that has a text
-  name       the column of that name in a table upstream: a guess
-  elsewhere  the text that most columns of that name have: a guess
-  What is written of a column is never replaced: only columns without any
-  text get a proposal.
+Sources of descriptions
+  lineage    the nearest upstream column with a description, along column
+             lineage, even if it has another name
+  name       the column with the same name in an upstream table; a guess
+  elsewhere  the most frequent description of columns with the same name; a
+             guess
+  Only columns without any description get a proposal.
 
-Nothing is written into the catalog. catalog docs review FILE and catalog-tui --review FILE decide;
-without --output the file is where the terminal lists changesets (V).
+Nothing is written to the catalog. Review the file with catalog docs review FILE or catalog-tui
+--review FILE. Without --output, the file is created in the directory of changesets that the
+terminal app lists (V).
 
 \b
 --json prints an object:
-  file, counts  how many there are by where their text comes from
+  file, counts  number of proposals by source of their description
   edits         number, state, urn, table, column, what, before, text, add,
                 remove, theirs, why, decided_by, source, source_urn,
                 source_column
@@ -201,9 +205,9 @@ without --output the file is where the terminal lists changesets (V).
     type=click.IntRange(1, 50),
     default=5,
     show_default=True,
-    help="How far upstream texts are looked for.",
+    help="How many hops upstream to search.",
 )
-@click.option("--lineage-only", is_flag=True, help="Only what the lineage of columns tells.")
+@click.option("--lineage-only", is_flag=True, help="Use only column lineage, no guesses.")
 @click.option(
     "--output",
     "-o",
@@ -222,27 +226,26 @@ def propose(
     *,
     lineage_only: bool,
 ) -> None:
-    """Propose descriptions for columns that have none, from where they are made from.
-
-    Of the datasets named, or of those that a search finds or a folder holds; of all without.
-    URN may be - for those on standard input, one a line.
+    """Propose descriptions from upstream for undescribed columns.
+    Select datasets by URN, by search and filters, or by folder; by default all datasets are
+    included. If URN is -, URNs are read from standard input, one per line.
     """
     from explorer.cli.rendering import review as rendering
     from explorer.errors import InvalidInput, NotFound
     from explorer.stewardship import Stewardship
 
     if output is not None and output.exists():
-        raise InvalidInput(f"{output} is there already; name another file")
+        raise InvalidInput(f"{output} already exists; give another file name")
     with target.open() as catalog:
         steward = Stewardship(catalog)
-        with progress_bar("looking for texts") as progress:
+        with progress_bar("searching descriptions") as progress:
             edits = steward.propose_descriptions(
                 **choice.selection(catalog), most_hops=hops, progress=progress
             )
         if lineage_only:
             edits = tuple(one for one in edits if one.sources[0].found_by == "lineage")
         if not edits:
-            raise NotFound("no text is found upstream or by name for any of these columns")
+            raise NotFound("no description found for any of these columns, upstream or by name")
         changeset = steward.stage(edits, f"Proposed texts: {choice.words()}", output)
     rendering.print_proposed(changeset, shown_as)
 
@@ -257,44 +260,46 @@ Examples
   catalog docs concept city --text "A city." --all --propose a.changes.jsonl
   catalog docs concept customer_id --variant 1 --replace 2 --propose b.jsonl
 
-A column has the name where its path is equal to it or ends with it, whatever the case. A text
-counts as it stands: the one that people wrote, else the ingested one.
+A column matches if its path equals NAME or ends with it, ignoring case. Its description is the
+edited one, or if there is none, the ingested one.
 
-With --propose the text goes to the columns that have none; --replace N adds those with text N, and
---all takes every column. Nothing is written into the catalog: catalog docs review FILE and
-catalog-tui --review FILE decide.
+With --propose, the chosen description is proposed for the columns without one; --replace N adds
+the columns with description N, and --all takes all columns. Nothing is written to the catalog.
+Review the file with catalog docs review FILE or catalog-tui --review FILE.
 
 \b
 --json prints an object:
   name, term, datasets, truncated
-  variants  variant, columns, text; variant is null for columns without
+  variants  variant, columns, text; variant is null for columns without text
   columns   variant, urn, table, platform, column, type, text, edited,
             ingested
-With --propose it prints what catalog docs propose prints.
+With --propose, --json prints the same object as catalog docs propose.
 """
 
 
 @click.command(epilog=_CONCEPT)
 @click.argument("name", type=WORDS)
-@click.option("--term", "is_term", is_flag=True, help="NAME is a glossary term: its id or URN.")
-@click.option("--filter", "narrowed_by", type=WORDS, help="Only of datasets that pass this filter.")
-@click.option("--variant", type=click.IntRange(1), metavar="N", help="Propose the text numbered N.")
-@click.option("--text", type=WORDS, help="Propose this text; - reads it from standard input.")
+@click.option("--term", "is_term", is_flag=True, help="NAME is the ID or URN of a glossary term.")
+@click.option("--filter", "narrowed_by", type=WORDS, help="Only datasets that match this filter.")
+@click.option(
+    "--variant", type=click.IntRange(1), metavar="N", help="Propose description number N."
+)
+@click.option("--text", type=WORDS, help="Propose this description; - reads standard input.")
 @click.option(
     "--replace",
     "replaced",
     type=click.IntRange(1),
     metavar="N",
     multiple=True,
-    help="Propose it for the columns that have text N too.",
+    help="Also propose it for the columns with description N; can be repeated.",
 )
-@click.option("--all", "takes_all", is_flag=True, help="Propose it for every column.")
+@click.option("--all", "takes_all", is_flag=True, help="Propose it for all columns.")
 @click.option(
     "--propose",
     "output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write a changeset to this new file.",
+    help="Write the changeset to this new file.",
 )
 @format_options("json", "csv")
 @catalog_options
@@ -311,24 +316,28 @@ def concept(
     is_term: bool,
     takes_all: bool,
 ) -> None:
-    """Show all columns of a NAME and the texts that they have; propose one text for them.
+    """Compare the descriptions of all columns with the same NAME.
 
-    The texts are numbered, the most frequent first.
+    Descriptions are numbered, the most frequent first. With --propose, one of them or a new one is
+    proposed for the columns.
     """
     if variant is not None and text is not None:
-        raise click.UsageError("--variant and --text exclude each other; give one of them")
+        raise click.UsageError("--variant and --text cannot be combined; give only one of them")
     gives_text = variant is not None or text is not None
     if gives_text != (output is not None):
-        raise click.UsageError("a text goes with --propose FILE; give both --propose and a text")
+        raise click.UsageError(
+            "a proposal needs --propose FILE and a description; give the description with "
+            "--variant or --text"
+        )
     if not gives_text and (replaced or takes_all):
-        raise click.UsageError("--replace and --all go with --propose")
+        raise click.UsageError("--replace and --all need --propose")
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.errors import InvalidInput, NotFound
     from explorer.stewardship import Stewardship, stage_concept
 
     if output is not None and output.exists():
-        raise InvalidInput(f"{output} is there already; name another file")
+        raise InvalidInput(f"{output} already exists; give another file name")
     typed = edits.read_stdin().removesuffix("\n") if text == "-" else text
     with target.open() as catalog:
         steward = Stewardship(catalog)
@@ -339,12 +348,15 @@ def concept(
             rendering.print_concept(found, shown_as)
             return
         if not found.columns:
-            raise NotFound(f"no dataset has a column called {name}")
+            raise NotFound(f"no dataset has a column named {name}")
         wanted = typed if typed is not None else found.variant(variant or 0).text
         chosen = found.columns if takes_all else found.having(replaced)
         staged = stage_concept(found, wanted, [column.key for column in chosen])
         if not staged:
-            raise NotFound("all of these columns have this text already; --replace N or --all")
+            raise NotFound(
+                "all of these columns already have a description; to replace them, give --replace "
+                "or --all"
+            )
         changeset = steward.stage(staged, f"One text for {found.name}", output)
     rendering.print_proposed(changeset, shown_as)
 
@@ -352,58 +364,61 @@ def concept(
 _DRAFT = """
 \b
 Examples
-  catalog docs draft --folder /prod/snowflake/analytics/marts --propose marts.changes.jsonl
-  catalog docs draft --filter platform:snowflake --with 'my-drafts --short' --limit 20
+  catalog docs draft --folder /prod/snowflake --propose drafts.changes.jsonl
+  catalog docs draft --search orders --with 'my-drafts --short' --limit 20
   catalog worklist --top 50 --urns | catalog docs draft - --only columns
   catalog docs draft URN --request | head -1 | my-drafts
 
 \b
-The command
-  It is named by --with, or configured by catalog profile draft-with; none is
-  run otherwise. It is run without a shell, once for each text, with your
-  environment, and killed with all that it started when its time is over. On
-  its standard input it gets a JSON object, on its standard output it prints
-  the text, in UTF-8, 64 kB at most. An exit code other than 0 says that it has
-  none, and the last line of its standard error why.
+The drafting command
+  The command is given with --with or configured with catalog profile
+  draft-with; without either, nothing is run. It runs without a shell, once
+  per description, with your environment. After the timeout it is killed,
+  together with its child processes. It reads a JSON object from standard
+  input, and writes the description to standard output, in UTF-8 and at most
+  64 kB. An exit code other than 0 means that it has no description; the last
+  line of its standard error is shown as the reason.
 
 \b
 The JSON object
   version      1
   about        column or table
-  description  what is written there now
+  description  the current description
   table        urn, name, platform, kind, description, tags
   column       path, name, type, native_type, nullable, is_key, tags, terms;
                null for a table
-  neighbours   other columns of the table, the nearest first: path, name, type,
+  neighbours   other columns of the table, nearest first: path, name, type,
                description
-  upstream     what it is made from, the nearest first: table, urn, column,
-               hops, found_by (lineage, or name: a guess), description
-  same_name    texts of columns of this name elsewhere, the most frequent first:
-               table, urn, column, description, columns (how many have it)
-  usage        days, queries of the table, uses of the column; null where
-               nothing is measured
+  upstream     upstream tables or columns, nearest first: table, urn, column,
+               hops, found_by (lineage, or name for a guess), description
+  same_name    descriptions of columns with this name in other tables, most
+               frequent first: table, urn, column, description, columns (the
+               number of columns that have it)
+  usage        days, queries of the table, uses of the column; null if usage
+               is not measured
 
-Nothing is written into the catalog. catalog docs review FILE and catalog-tui --review FILE decide;
-without --propose the file is where the terminal lists changesets (V).
+Nothing is written to the catalog. Review the file with catalog docs review FILE or catalog-tui
+--review FILE. Without --propose, the file is created in the directory of changesets that the
+terminal app lists (V).
 
 \b
 Exit codes
-  0  there is a draft for all that was asked for
-  1  the command failed for some, or for all; the others are in the file
-  130  interrupted; what was drafted until then is in the file
+  0    everything was drafted
+  1    the command failed for some or all; the other drafts are in the file
+  130  interrupted; the drafts made so far are in the file
 
 \b
 --json prints an object:
-  file, counts  as catalog docs propose
-  edits         as catalog docs propose
+  file, counts  the same as in catalog docs propose
+  edits         the same as in catalog docs propose
   failures      urn, table, column, why
-  left          how many more --limit has left out
+  left          number of descriptions left out because of --limit
 """
 
 
 @click.command(epilog=_DRAFT)
 @dataset_options
-@click.option("--with", "command", type=WORDS, metavar="COMMAND", help="Run this command.")
+@click.option("--with", "command", type=WORDS, metavar="COMMAND", help="The command to run.")
 @click.option(
     "--propose",
     "output",
@@ -414,28 +429,28 @@ Exit codes
 @click.option(
     "--only",
     type=click.Choice(["columns", "tables"]),
-    help="Only columns, or only tables.  [default: both]",
+    help="Draft only columns or only tables.  [default: both]",
 )
-@click.option("--limit", type=click.IntRange(1), help="Ask for so many texts at most.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of descriptions to draft.")
 @click.option(
     "--timeout",
     "timeout_seconds",
     type=click.FloatRange(0.1),
     metavar="SECONDS",
-    help="How long the command may take for one text.  [default: 60]",
+    help="Time limit of the command for one description.  [default: 60]",
 )
 @click.option(
     "--at-once",
     type=click.IntRange(1, 64),
     default=4,
     show_default=True,
-    help="How often the command runs side by side.",
+    help="Number of commands to run in parallel.",
 )
 @click.option(
     "--request",
     "shows_requests",
     is_flag=True,
-    help="Print what the command would be given, an object a line; run nothing.",
+    help="Print the input of the command, one JSON object per line; run nothing.",
 )
 @format_options("json", "csv")
 @catalog_options
@@ -452,10 +467,10 @@ def draft(
     *,
     shows_requests: bool,
 ) -> None:
-    """Have a command of yours draft descriptions where there are none, for review.
+    """Draft missing descriptions with a command of yours, for review.
 
-    Of the datasets named, or of those that a search finds or a folder holds; of all without.
-    URN may be - for those on standard input, one a line.
+    Select datasets by URN, by search and filters, or by folder; by default all datasets are
+    included. If URN is -, URNs are read from standard input, one per line.
     """
     from explorer.cli.rendering import review as rendering
     from explorer.errors import NotFound
@@ -489,7 +504,7 @@ def draft(
                 rendering.say_interrupted(changeset)
             raise
     if not (outcome.edits or outcome.failures):
-        raise NotFound("nothing here lacks a description")
+        raise NotFound("nothing to draft: everything selected has a description")
     rendering.print_drafted(outcome, shown_as)
     if outcome.failures:
         click.get_current_context().exit(1)
@@ -498,44 +513,44 @@ def draft(
 _REVIEW = """
 \b
 Examples
-  catalog docs review texts.changes.jsonl             (a key for each edit)
+  catalog docs review texts.changes.jsonl             (asks for each edit)
   catalog docs review texts.changes.jsonl --apply
   catalog docs review texts.changes.jsonl --accept-all --apply --dry-run
   catalog docs review texts.changes.jsonl --json | jq .counts
-  catalog docs review 8c1f0e2d5a6b7c80                (one of catalog docs proposals)
+  catalog docs review 8c1f0e2d5a6b7c80                (on the server)
 
 \b
-The keys
-  a accept   x refuse   e change the text, then accept   s leave it open
-  q end; what was decided is in the file
+Keys
+  a accept   x refuse   e edit the text, then accept   s skip, leave open
+  q quit; decisions are saved in the file
 
-The file is a colleague's as well as yours: what is decided and written is noted in it, with who
-decided. One that the server keeps (catalog docs share) is brought up to date first, and what is
-decided is sent at once; without a network it is kept, and sent the next time. A description that
-somebody changed since it was proposed is not written; it is shown again beside theirs. What is
-written is one save for catalog undo.
+The file records who decided and applied each edit, so you can pass it on to others. A changeset on
+the server (see catalog docs share) is updated before the review, and each decision is sent at once;
+offline, decisions are sent the next time. If somebody changed a description after it was proposed,
+the proposal is not written but shown again, next to the current text. All edits written by one
+--apply are one save for catalog undo.
 
 \b
 Exit codes
-  0  what was accepted is written, or nothing was to be
-  1  the server refused some of it
-  3  the server went away; the rest stays accepted, --apply goes on
+  0  all accepted edits were written, or there was nothing to write
+  1  the server rejected some edits
+  3  the connection was lost; the rest stays accepted, run --apply again
 
 \b
 --json prints an object:
   file, title, proposed_by, at_millis, counts
-  unsent    how many decisions the server that keeps it does not have yet
+  unsent    number of decisions that were not sent to the server yet
   edits     number, state, urn, table, column, what, before, text, add,
             remove, theirs, why, decided_by, source, source_urn, source_column
-  applied, failed, untried   with --apply: how many
+  applied, failed, untried   with --apply, numbers of edits
 """
 
 
 @click.command(epilog=_REVIEW)
 @click.argument("file", type=WORDS, metavar="FILE|URN")
-@click.option("--accept-all", is_flag=True, help="Accept all that is open.")
-@click.option("--refuse-all", is_flag=True, help="Refuse all that is open.")
-@click.option("--apply", "applies", is_flag=True, help="Write what is accepted.")
+@click.option("--accept-all", is_flag=True, help="Accept all open edits.")
+@click.option("--refuse-all", is_flag=True, help="Refuse all open edits.")
+@click.option("--apply", "applies", is_flag=True, help="Write the accepted edits to the catalog.")
 @options.dry_run
 @format_options("json", "csv")
 @catalog_options
@@ -549,16 +564,18 @@ def review(
     applies: bool,
     dry_run: bool,
 ) -> None:
-    """Decide what of a changeset is written, and write it.
+    """Review the edits of a changeset, and apply the accepted ones.
 
-    FILE, or the URN or id of one that the server keeps. On a terminal every edit that is open is
-    shown, and a key decides it. Elsewhere, and with --json or --csv, the edits are listed.
-    catalog-tui --review FILE shows them as a list.
+    The changeset is a FILE, or one on the server, given by URN or ID. On a terminal, each open edit
+    is shown, and you accept or refuse it with a key. Otherwise, and with --json or --csv, the edits
+    are listed. To review in the terminal app, use catalog-tui --review FILE.
     """
     if accept_all and refuse_all:
-        raise click.UsageError("--accept-all and --refuse-all exclude each other; give one of them")
+        raise click.UsageError(
+            "--accept-all and --refuse-all cannot be combined; give only one of them"
+        )
     if dry_run and not applies:
-        raise click.UsageError("--dry-run goes with --apply")
+        raise click.UsageError("--dry-run needs --apply")
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.stewardship import Stewardship
@@ -594,7 +611,7 @@ def review(
 
 
 def _changeset(steward: "Stewardship", given: str) -> "StagedChangeset":
-    """Return the changeset of a file, or one that the server keeps."""
+    """Return the changeset of a file, or the one on the server with this URN or ID."""
     from explorer.errors import InvalidInput
     from explorer.stewardship import StagedChangeset
     from explorer.stewardship.proposals import changeset_urn
@@ -611,8 +628,7 @@ def _changeset(steward: "Stewardship", given: str) -> "StagedChangeset":
 
 
 def _user(catalog: "Catalog") -> str:
-    """Return the URN of the user that the catalog takes the caller for; empty where it does not
-    say."""
+    """Return the URN of the user that the server has authenticated, or "" if it does not say."""
     return str(catalog.me() or "")
 
 
@@ -635,16 +651,24 @@ Examples
   catalog docs propagated pin URN --column id
 
 \b
-What the states say
-  current   it is what its source says
-  outdated  its source says something else by now: refresh writes that
-  pinned    it is not refreshed
-  changed   people wrote another text since, which is theirs: it is neither
-            refreshed nor taken back, only the note goes
-  orphan    its source has no text any more
+Actions
+  list       list propagated descriptions; the default
+  refresh    update outdated descriptions from their source
+  take-back  remove propagated descriptions
+  pin        exclude descriptions from refresh
+  unpin      include them again
 
-Where a text came from is kept as DataHub does: in the aspect documentation of the column. What is
-written is one save for catalog undo.
+\b
+States
+  current   equal to its source
+  outdated  its source has changed; refresh writes the new text
+  pinned    excluded from refresh
+  changed   edited since it was propagated; neither refresh nor take-back
+            changes the text, take-back only forgets where it came from
+  orphan    its source has no description any more
+
+The source of a description is stored as DataHub does, in the aspect documentation of the column.
+All edits of one action are one save for catalog undo.
 
 \b
 --json prints a list, or with an action an object of these lists: done, left,
@@ -662,10 +686,14 @@ failed (also why). Each has:
     required=False,
 )
 @click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
-@click.option("--column", type=WORDS, metavar="PATH", help="Of these datasets only this column.")
-@click.option("--source", type=WORDS, metavar="URN", help="Only what came from this dataset.")
-@click.option("--source-column", type=WORDS, metavar="PATH", help="Only from its column.")
-@click.option("--all", "takes_all", is_flag=True, help="All there are, for an action.")
+@click.option("--column", type=WORDS, metavar="PATH", help="Only this column of the datasets.")
+@click.option(
+    "--source", type=WORDS, metavar="URN", help="Only descriptions propagated from this dataset."
+)
+@click.option(
+    "--source-column", type=WORDS, metavar="PATH", help="With --source, only from this column."
+)
+@click.option("--all", "takes_all", is_flag=True, help="Apply the action to all of them.")
 @options.dry_run
 @format_options("json", "csv")
 @catalog_options
@@ -681,19 +709,20 @@ def propagated(
     takes_all: bool,
     dry_run: bool,
 ) -> None:
-    """List texts that were propagated to columns, refresh them, take them back, or pin them.
+    """List, refresh, remove or pin propagated descriptions.
 
-    Of the datasets named, or of what came from --source; URN may be - for those on standard input.
+    These are descriptions that were copied to a column from another one. Select them by the URNs of
+    datasets, or by --source. If URN is -, URNs are read from standard input, one per line.
     """
     is_listing = action == "list"
     if source_column and not source:
-        raise click.UsageError("--source-column goes with --source")
+        raise click.UsageError("--source-column needs --source")
     if column and not urns:
-        raise click.UsageError("--column goes with the URN of a dataset")
+        raise click.UsageError("--column needs the URN of a dataset")
     if dry_run and action not in ("refresh", "take-back"):
-        raise click.UsageError("--dry-run goes with refresh and take-back")
+        raise click.UsageError("--dry-run works only with refresh and take-back")
     if takes_all == bool(urns or source) and (takes_all or action not in ("list", "refresh")):
-        raise click.UsageError("say which: URNs, --source, or --all")
+        raise click.UsageError("select descriptions by URN or --source, or give --all")
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
     from explorer.stewardship import Stewardship

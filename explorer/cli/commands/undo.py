@@ -25,11 +25,12 @@ With URNs --json prints an object:
   failed    urn, error
 
 \b
-With a BACKUP
-  It is checked first. The catalog that is there is kept beside it under a
-  dated name, to be removed by hand. Nobody may serve the catalog meanwhile.
-  If this is killed, the directory holds the one catalog or the other, whole.
-  Access tokens are taken from the backup only where the directory has none.
+Restoring a BACKUP
+  The backup is checked first. The previous catalog is kept in the same
+  directory under a dated name; remove it when you no longer need it. Stop
+  the service of the catalog first. If the command is interrupted, the
+  directory has either the previous or the restored catalog, complete.
+  Access tokens in the backup are restored only if the directory has none.
 """
 
 
@@ -39,13 +40,13 @@ With a BACKUP
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @catalog_options
 def restore(target: Target, urns: tuple[str, ...], *, dry_run: bool, as_json: bool) -> None:
-    """Bring back entities that were deleted with --soft, or go back to a backup.
+    """Restore soft-deleted entities, or a catalog from a backup.
 
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. What was deleted with --hard is gone.
+    URN can be repeated; - reads URNs from standard input, one per line. If one fails, the others
+    are still processed. Entities deleted with --hard cannot be restored.
 
-    A single argument that is no URN is a BACKUP that catalog backup made, or the catalog.db in
-    one: it takes the place of this machine's own catalog, or of the one in --data-dir.
+    A single argument that is not a URN is a BACKUP: a directory made by catalog backup, or the
+    catalog.db in it. It replaces the local catalog, or the one in --data-dir.
     """
     if len(urns) == 1 and urns[0] != "-" and not urns[0].startswith("urn:"):
         _restore_backup(target, Path(urns[0]), is_plain=not (dry_run or as_json))
@@ -58,7 +59,7 @@ def restore(target: Target, urns: tuple[str, ...], *, dry_run: bool, as_json: bo
 def _restore_backup(target: Target, backup: Path, *, is_plain: bool) -> None:
     if not is_plain or target.url or target.profile or target.token or target.offline:
         raise click.UsageError(
-            "a backup is restored to a directory: of the options give --data-dir"
+            "a backup is restored to a data directory; --data-dir is the only option allowed"
         )
     from explorer import config
     from explorer.cli.output import note
@@ -66,38 +67,40 @@ def _restore_backup(target: Target, backup: Path, *, is_plain: bool) -> None:
 
     directory = target.data_dir or config.data_dir()
     restored = data_directory.restore(directory, backup)
-    note(f"{directory} holds the catalog of {backup} now: {restored.entities:,} entities")
+    note(f"restored {restored.entities:,} entities from {backup} to {directory}")
     if restored.kept is not None:
-        note(f"the catalog before is kept in {restored.kept}; remove it when it is not needed")
+        note(
+            f"the previous catalog is kept in {restored.kept}; remove it when you no longer need it"
+        )
 
 
-_MOST = 10_000
+_MAX_COUNT = 10_000
 
 _UNDO_EPILOG = """
 \b
 Examples
-  catalog undo                      (the last save not taken back yet)
-  catalog redo                      (does again what was undone last)
+  catalog undo                      (undoes the last save)
+  catalog redo                      (redoes it)
   catalog undo --list
   catalog undo --list --find "orders PII"
   catalog undo 3f2a
   catalog undo --list --json | jq '.[0].before'
 
-Edits are kept on this machine, by the commands describe, tag, term, own, domain, link, deprecate,
-delete --soft, restore and docs import, by the terminal and in notebooks. Without an ID, undo takes
-back all that the last save did, wherever it was made: everything one command wrote, everything one
-page of tags did. It is taken back only where the catalog still holds what it left, or with --force;
-labels and links of others stay. Taking back is an edit too: catalog undo with its ID does the
-first one again.
+Edits are recorded in a journal on this machine, by the commands describe, tag, term, own, domain,
+link, deprecate, delete --soft, restore and docs import, by the terminal app and by notebooks.
+Without an ID, undo reverts the whole last save that is not undone yet, wherever it was made: all
+edits of one command, or of one page of tags. If somebody has changed a value since, it is reverted
+only with --force; labels and links added by others are kept. An undo is an edit too, so catalog
+undo with its ID reverts the undo.
 
 \b
 --list --json prints a list, newest first: id, at (UTC), server, urn,
-column, what, before, after, undone (whether it is taken back), undoes
-(the IDs of what it takes back), save (the ID that the edits of one save
-share, and which undo takes too), proposed_by and approved_by (of edits
-that were reviewed).
+column, what, before, after, undone (whether it is undone), undoes (the
+IDs of the edits that it undoes), save (the ID shared by the edits of one
+save, which undo accepts too), proposed_by and approved_by (for edits that
+were reviewed).
 --json alone prints the first edit that was written: urn, column, what,
-before, after, changed, at; and under edits all of them.
+before, after, changed, at; and all of them in edits.
 """
 
 
@@ -106,20 +109,20 @@ before, after, changed, at; and under edits all of them.
 @click.option("--list", "lists", is_flag=True, help="Show the edits, newest first.")
 @click.option(
     "--count",
-    type=click.IntRange(1, _MOST),
+    type=click.IntRange(1, _MAX_COUNT),
     default=20,
     show_default=True,
-    help="With --list: how many at most.",
+    help="With --list, the maximum number of edits.",
 )
 @click.option(
     "--find",
     "words",
     type=WORDS,
     metavar="WORDS",
-    help="With --list: only saves that have all these words, in a name, a text or a label, "
-    "or the day, as in 2030-01-31.",
+    help="With --list, only saves that contain all these words, in a name, text or label, or a "
+    "day, as in 2030-01-31.",
 )
-@click.option("--force", is_flag=True, help="Also where somebody changed it since.")
+@click.option("--force", is_flag=True, help="Undo even if somebody changed the value since.")
 @format_options("json", "csv")
 @catalog_options
 def undo(
@@ -132,18 +135,18 @@ def undo(
     force: bool,
     shown_as: OutputFormat | None,
 ) -> None:
-    """Take back what the last save did, or the edit with this ID.
+    """Undo the last save, or the edit with this ID.
 
-    ID is an edit's in the list, or that of a save, or the beginning of one.
+    ID is the ID of an edit or a save in --list, or the beginning of one.
     """
     if lists and edit_id:
-        raise click.UsageError("either --list or an ID; give one of them")
+        raise click.UsageError("--list and an ID cannot be combined; give only one of them")
     if lists and force:
-        raise click.UsageError("--force writes, --list does not; give one of them")
+        raise click.UsageError("--list and --force cannot be combined; give only one of them")
     if shown_as == "csv" and not lists:
-        raise click.UsageError("--csv goes with --list")
+        raise click.UsageError("--csv needs --list")
     if words and not lists:
-        raise click.UsageError("--find goes with --list")
+        raise click.UsageError("--find needs --list")
     from explorer.cli import undo
 
     if lists:
@@ -158,21 +161,21 @@ Examples
   catalog undo && catalog redo
   catalog redo --json
 
-What was undone is done again as long as nothing else was saved since. catalog undo --list shows
-everything, and catalog undo with the ID of an undo does that edit again at any time.
+Redo works until something else is saved. After that, use catalog undo with the ID of the undo;
+catalog undo --list shows it.
 
 \b
 --json prints the first edit that was written: urn, column, what, before,
-after, changed, at; and under edits all of them.
+after, changed, at; and all of them in edits.
 """
 
 
 @click.command(epilog=_REDO_EPILOG)
-@click.option("--force", is_flag=True, help="Also where somebody changed it since.")
+@click.option("--force", is_flag=True, help="Redo even if somebody changed the value since.")
 @format_options("json")
 @catalog_options
 def redo(target: Target, *, force: bool, shown_as: OutputFormat | None) -> None:
-    """Do again what the last undo took back."""
+    """Redo what the last undo reverted."""
     from explorer.cli import undo
 
     undo.redo_edits(target, force=force, as_json=shown_as == "json")
@@ -182,29 +185,31 @@ _DELETE_EPILOG = """
 \b
 Examples
   catalog delete URN --soft                       (see catalog restore)
-  catalog delete URN --hard --dry-run             (says what would go)
+  catalog delete URN --hard --dry-run             (shows what it would delete)
   catalog delete URN --hard
   catalog search tmp_ --urns | catalog delete - --hard --yes
 
-What points at an entity goes on doing so after it is gone.
+References from other entities to a deleted entity are kept.
 
 \b
 --json prints an object:
   dry_run  whether nothing was deleted
-  deleted  softly: urn, was_removed, removed, written
-           for good: urn, done, versions, points, references (how many),
+  deleted  with --soft: urn, was_removed, removed, written
+           with --hard: urn, done, versions, points, references (number),
            referenced_by (urn, aspect, relationship); null for what the
-           server does not tell
+           server does not return
   failed   urn, error
 """
 
 
 @click.command(epilog=_DELETE_EPILOG)
 @options.urns
-@click.option("--soft", is_flag=True, help="Hide it from search and browsing; it can be restored.")
-@click.option("--hard", is_flag=True, help="Delete it for good; it cannot be restored.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Say what would go; delete nothing.")
+@click.option("--soft", is_flag=True, help="Hide from search and browse; can be restored.")
+@click.option("--hard", is_flag=True, help="Delete permanently; cannot be restored.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be deleted, without deleting anything."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @catalog_options
 def delete(
@@ -217,18 +222,23 @@ def delete(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Take entities away: to be restored, or for good.
+    """Delete entities, permanently or so that they can be restored.
 
-    URN may be several, or - for those on standard input, one a line. One that fails loses no
-    other. --hard says what goes, and asks.
+    Give either --soft or --hard. --hard shows what will be deleted and asks for confirmation. URN
+    can be repeated; - reads URNs from standard input, one per line. If one fails, the others are
+    still processed.
     """
     if soft == hard:
         raise click.UsageError(
-            "say how: --soft hides an entity and can be undone, --hard deletes it for good"
+            "give either --soft, which hides an entity and can be undone, or --hard, which deletes "
+            "it permanently"
         )
     asks = hard and not (yes or dry_run)
     if asks and ("-" in urns or not (sys.stdin and sys.stdin.isatty())):
-        raise click.UsageError("nobody is there to be asked; give --yes to delete for good")
+        raise click.UsageError(
+            "cannot ask for confirmation: standard input is not a terminal, or is used for URNs; "
+            "give --yes to delete permanently"
+        )
     from explorer.cli import undo
 
     if soft:

@@ -1,4 +1,4 @@
-"""What `catalog docs dbt-export` and `dbt-import` say of a project."""
+"""Render the plans and outcomes of `catalog docs dbt-export` and `dbt-import`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,62 +33,59 @@ __all__ = [
     "tell_rest",
 ]
 
-_MOST_SHOWN: Final = 200
-_MOST_LINES: Final = 30
+_MAX_SHOWN: Final = 200
+_MAX_LINES: Final = 30
 
 
 def require_matches(resources: int, unmatched: Sequence[Unmatched], *, has_manifest: bool) -> None:
-    """Raise `NotFound` where no resource of a project has a dataset."""
+    """Raise `NotFound` if no resource of the project matches a dataset."""
     if why := views.no_match_sentence(resources, unmatched, has_manifest=has_manifest):
         raise NotFound(why)
 
 
 def print_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
-    """Print each change of the project, as a diff where nothing was written yet, and then what is
-    left with the reason."""
+    """Print the changes of the project, as diffs for a dry run, and then those that were not
+    written, with the reasons."""
     items = [one for one in views.plan_items(plan) if one.update is not None]
     written = [one for one in items if one.is_written]
-    _print_items(written, "dim", "and {:,} more; --json has them all", diffs=dry_run)
+    _print_items(written, "dim", "and {:,} more; --json lists all", diffs=dry_run)
     left = [one for one in items if not one.is_written]
-    _print_items(left, "bold", "and {:,} more are left; --json has them all", diffs=True)
+    _print_items(left, "bold", "and {:,} more not written; --json lists all", diffs=True)
 
 
 def _print_items(items: Sequence[views.PlanItem], style: str, more: str, *, diffs: bool) -> None:
     console = results()
-    for item in islice(items, _MOST_SHOWN):
+    for item in islice(items, _MAX_SHOWN):
         place = said(item.file, "dim").append("  ")
         place.append_text(said(views.item_place(item), "bold"))
         console.print(place, Text(f"  {item.kind}", style), sep="", soft_wrap=True)
         if diffs and item.update is not None:
             lines = views.update_diff(item.update)
-            print_diff(lines[:_MOST_LINES], console, indent=2)
-            if len(lines) > _MOST_LINES:
-                console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))
-    if len(items) > _MOST_SHOWN:
-        note(Text(more.format(len(items) - _MOST_SHOWN)))
+            print_diff(lines[:_MAX_LINES], console, indent=2)
+            if len(lines) > _MAX_LINES:
+                console.print(Text(f"    … {len(lines) - _MAX_LINES:,} more lines", "dim"))
+    if len(items) > _MAX_SHOWN:
+        note(Text(more.format(len(items) - _MAX_SHOWN)))
 
 
 def tell_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
-    """Say on standard error how much there is to write, in which files."""
+    """Print the number of changes and the new files to standard error."""
     tell_rest(plan.unmatched, plan.problems)
     nothing = views.nothing_sentence(plan)
     note(Text(", ".join(views.plan_counts(plan)) or nothing))
     for file in plan.files:
         if file.before is None:
-            note(Text(f"{'would be made' if dry_run else 'made'}: {line(file.name)}"))
+            note(Text(f"{'would be created' if dry_run else 'created'}: {line(file.name)}"))
     what = views.plan_sentence(plan)
     if nothing:
         note(Text("there is nothing to write"))
     else:
-        told = (
-            f"nothing was written: this was a dry run of {what}" if dry_run else f"{what} written"
-        )
-        note(Text(told))
+        note(Text(f"dry run of {what}: nothing was written" if dry_run else f"{what} written"))
 
 
 def tell_rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]]) -> None:
-    """Say on standard error which files cannot be read and which resources have no dataset; of
-    those that are not in the catalog only how many."""
+    """Print to standard error the files that cannot be read and the resources that do not match
+    exactly one dataset; of those that match none, print only the number."""
     absent = 0
     for item in views.rest_items(unmatched, problems):
         if item.kind == "no dataset":
@@ -100,12 +97,14 @@ def tell_rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]
             note(Text(f"  {line(urn)}"))
     if absent:
         note(
-            Text(f"{counted(absent, 'resource')} of the project without a dataset; --json has them")
+            Text(
+                f"{counted(absent, 'resource')} of the project without a dataset; --json lists all"
+            )
         )
 
 
 def print_plan_as_json(plan: ProjectPlan, project: Path, *, dry_run: bool) -> None:
-    """Print the plan as one object."""
+    """Print the plan as one JSON object."""
     items = [one for one in views.plan_items(plan) if one.update is not None]
     print_json(
         {
@@ -121,7 +120,8 @@ def print_plan_as_json(plan: ProjectPlan, project: Path, *, dry_run: bool) -> No
 
 @dataclass(frozen=True, slots=True)
 class LabelOutcome:
-    """What became of labels to add: the numbers of those that were, and why others were not."""
+    """The outcome of adding labels: the indexes of those added, and of those that failed, with the
+    reasons."""
 
     labels: tuple[ProjectLabel, ...]
     added: frozenset[int] = frozenset()
@@ -129,8 +129,8 @@ class LabelOutcome:
 
 
 def add_labels(catalog: "Catalog", labels: tuple[ProjectLabel, ...]) -> LabelOutcome:
-    """Add the labels, two requests for each. One that is refused stops no other; raises where the
-    server is gone."""
+    """Add the labels, with two requests each. If one is rejected, the others are still added; any
+    other error is raised."""
     added: set[int] = set()
     failed: list[tuple[int, str]] = []
     for at, one in enumerate(labels):
@@ -146,7 +146,7 @@ def add_labels(catalog: "Catalog", labels: tuple[ProjectLabel, ...]) -> LabelOut
 
 
 def tell_labels(outcome: LabelOutcome, *, dry_run: bool, as_json: bool) -> None:
-    """Print each tag and owner that was added, or would be, and on standard error what failed."""
+    """Print each tag and owner that was added, or would be, and failures to standard error."""
     failed = dict(outcome.failed)
     for at, one in enumerate(outcome.labels):
         place = said(one.resource, "bold")
@@ -166,7 +166,7 @@ def tell_labels(outcome: LabelOutcome, *, dry_run: bool, as_json: bool) -> None:
 
 
 def rest_as_json(changes: ProjectChanges, labels: LabelOutcome) -> dict[str, Any]:
-    """Return what an import says beside its changes."""
+    """Return the entries of an import's JSON object other than those of `print_outcome_as_json`."""
     failed = dict(labels.failed)
     return {
         "labels": [

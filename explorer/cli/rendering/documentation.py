@@ -1,4 +1,6 @@
-"""Coverage, the worklist, and the changes and files of `catalog docs`."""
+"""Render coverage, the worklist and the change feed; read, write and compare the files of `catalog
+docs`.
+"""
 
 import os
 import sys
@@ -77,53 +79,72 @@ _STDIO = Path("-")
 
 
 def format_for(file: Path | None, form: "Format | None") -> "Format":
-    """Return the format said, or the one that the file's name tells."""
+    """Return the given format, or that of the file's extension.
+
+    Raises `click.UsageError` if there is neither.
+    """
     if form is not None:
         return form
     if file is None or file == _STDIO:
-        raise click.UsageError("--format says what is read or written where no file's name does")
+        raise click.UsageError("give the format with --format: there is no file name to tell it")
     return format_of(file)
 
 
 def check_target(file: Path | None, form: "Format", *, overwrite: bool) -> None:
-    """Raises before anything is asked where the export could not be kept, or would replace a file
-    in which somebody may have written."""
+    """Check, before any request, that the export can be written and would not overwrite a file.
+
+    Raises `InvalidInput` if the file exists, `StorageFault` if its directory does not, and
+    `click.UsageError` for a workbook on a terminal.
+    """
     if file is None or file == _STDIO:
         if form == "xlsx" and sys.stdout.isatty():
-            raise click.UsageError("a workbook is nothing for a terminal; name a file: --output")
+            raise click.UsageError("cannot print a workbook to a terminal; give --output FILE")
         return
     if file.exists() and not overwrite:
         raise InvalidInput(
-            f"{line(str(file))} is there already, and somebody may have written in it; name "
-            "another file, or say --overwrite"
+            f"{line(str(file))} already exists and may have edits; give another file name, or "
+            "--overwrite"
         )
     if not file.absolute().parent.is_dir():
-        raise StorageFault(f"{line(str(file.absolute().parent))} is no directory; make it first")
+        raise StorageFault(
+            f"{line(str(file.absolute().parent))} is not a directory; create it first"
+        )
 
 
 def check_report(report: Path, file: Path) -> None:
-    """Raises where the report would replace the file that is imported."""
+    """Check that the report can be written and would not overwrite the imported file.
+
+    Raises `click.UsageError` and `StorageFault`.
+    """
     if file != _STDIO and report.exists() and report.samefile(file):
-        raise click.UsageError("--report names the file that is imported; name another")
+        raise click.UsageError("--report is the file to import; give another file name")
     if not report.absolute().parent.is_dir():
-        raise StorageFault(f"{line(str(report.absolute().parent))} is no directory; make it first")
+        raise StorageFault(
+            f"{line(str(report.absolute().parent))} is not a directory; create it first"
+        )
 
 
 def read(file: Path, form: "Format | None") -> tuple[Entry, ...]:
-    """Return what a file says, or standard input."""
+    """Return the entries of a file, or of standard input for `-`.
+
+    Raises `StorageFault` if the file cannot be read.
+    """
     chosen = format_for(file, form)
     try:
         data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
     except OSError as error:
-        raise StorageFault(f"{line(str(file))} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"cannot read {line(str(file))}: {error.strerror}") from error
     return read_rows(data, chosen)
 
 
 def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int) -> None:
-    """The export, and what is in it. Raises `InvalidInput` where none of the datasets is there."""
+    """Write the export, and print the numbers of tables and columns to standard error.
+
+    Raises `InvalidInput` if none of the datasets exists.
+    """
     tables = sum(1 for row in rows if not row.column)
     if not tables:
-        raise InvalidInput("none of these datasets is in this catalog; nothing was written")
+        raise InvalidInput("none of these datasets is in the catalog; nothing was written")
     data = write_rows(rows, form)
     if file is not None and file != _STDIO:
         replace_file(file, data)
@@ -135,19 +156,19 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
     where = f" in {line(str(file))}" if file is not None and file != _STDIO else ""
     note(Text(f"{counts}{where}"))
     if tables < asked:
-        note(Text(f"{asked - tables:,} of the {asked:,} datasets are not in this catalog"))
+        note(Text(f"{asked - tables:,} of the {asked:,} datasets are not in the catalog"))
 
 
 def write_report_to(report: Path, left: "Iterable[Change]") -> None:
-    """The report of what was not applied."""
+    """Write the report of changes that were not applied."""
     replace_file(report, write_report(left))
 
 
 def replace_file(file: Path, data: bytes) -> None:
-    """Write a file in one step, so that nobody reads half of it. Raises `StorageFault`."""
+    """Write a file atomically. Raises `StorageFault` if that fails."""
     try:
         if file.exists() and not file.is_file():
-            # A pipe or a device is written to, not replaced.
+            # Pipes and devices are written to, not replaced.
             file.write_bytes(data)
             return
         mode = file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask()
@@ -161,7 +182,7 @@ def replace_file(file: Path, data: bytes) -> None:
             Path(draft).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise StorageFault(f"{line(str(file))} cannot be written: {error.strerror}") from error
+        raise StorageFault(f"cannot write {line(str(file))}: {error.strerror}") from error
 
 
 def _umask() -> int:
@@ -176,7 +197,7 @@ def _s(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CoverageGate:
-    """A share that tables and columns, or `only` one of them, must reach."""
+    """A minimum percentage for the coverage of tables and columns, or of `only` one of them."""
 
     coverage: Coverage
     fail_under: float
@@ -184,17 +205,17 @@ class CoverageGate:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What is looked at."""
+        """The parts that are checked."""
         return (self.only,) if self.only else views.PARTS
 
     @property
     def reached(self) -> bool:
-        """Whether the build may go on; not where there is nothing to count."""
+        """Whether every part reaches the percentage; False if there is nothing to count."""
         counted = any(self.coverage.of(part).total for part in self.parts)
         return counted and self.coverage.reaches(self.fail_under, self.parts)
 
     def tell(self) -> bool:
-        """Say what falls short; gives whether the gate is reached."""
+        """Print the parts below the percentage, and return whether the gate is reached."""
         for part in self.parts:
             count = self.coverage.of(part)
             if not count.reaches(self.fail_under):
@@ -211,8 +232,8 @@ class CoverageGate:
 def print_coverage(
     coverage: Coverage, gate: CoverageGate | None, shown_as: OutputFormat | None
 ) -> None:
-    """Print a line for each group, or without groups one for tables and one for columns; in JSON
-    also whether the gate is reached."""
+    """Print coverage in the given format: one line per group, or one for tables and one for
+    columns. JSON includes the gate."""
     match shown_as:
         case "json":
             _print_coverage_as_json(coverage, gate)
@@ -225,8 +246,8 @@ def print_coverage(
 
 
 def print_trend(trend: CoverageTrend, shown_as: OutputFormat | None) -> None:
-    """Print a line for each day on which a count changed, newest first, or one for each group; then
-    how the shares changed."""
+    """Print the trend in the given format. For people: one line per day with changes, newest first,
+    or one per group; and the changes of the percentages to standard error."""
     match shown_as:
         case "json":
             print_json(
@@ -248,7 +269,7 @@ def print_trend(trend: CoverageTrend, shown_as: OutputFormat | None) -> None:
 
 
 def _print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
-    judged = gate and {
+    gate_as_json = gate and {
         "fail_under": gate.fail_under,
         "only": gate.only,
         "reached": gate.reached,
@@ -265,7 +286,7 @@ def _print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> No
                 }
                 for group in coverage.groups
             ],
-            "gate": judged,
+            "gate": gate_as_json,
         }
     )
 
@@ -275,8 +296,10 @@ def _count_as_json(count: Count) -> dict[str, Any]:
 
 
 def print_worklist(worklist: Worklist, shown_as: OutputFormat | None) -> None:
-    """Print the items with what their place in the order comes from, or their datasets, each
-    once; in JSON `total` counts what is undocumented in all."""
+    """Print the items of the worklist in the given format; as URNs, print each dataset once.
+
+    In JSON, `total` counts all undocumented items.
+    """
     match shown_as:
         case "json":
             items = as_objects(views.worklist_table(worklist))
@@ -292,14 +315,14 @@ def print_worklist(worklist: Worklist, shown_as: OutputFormat | None) -> None:
 
 
 def say_how_many_undocumented(worklist: Worklist) -> None:
-    """Print how many of how many were shown."""
+    """Print the number of items shown and the total to standard error."""
     more = "; --top shows more" if worklist.total and worklist.truncated else ""
     note(Text(f"{views.worklist_counts(worklist)}{more}"))
 
 
 def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, care: bool) -> None:
-    """Print the entries of a feed that have the words, and with `care` only those that written
-    texts may not fit; how much that is goes to standard error."""
+    """Print the entries of a feed that contain the words, with `care` only those that need
+    attention, and totals to standard error."""
     entries = [one for one in entries_with(feed, words) if one.needs_care or not care]
     match shown_as:
         case "json":
@@ -328,16 +351,16 @@ def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, c
         note(Text(remark))
 
 
-_UNTRIED: Final = "the work had ended before it was written"
-_MOST_SHOWN: Final = 200
-_MOST_LINES: Final = 30
-# Told, but nothing that somebody has to see to.
+_UNTRIED: Final = "not tried: an error stopped the import before"
+_MAX_SHOWN: Final = 200
+_MAX_LINES: Final = 30
+# Reported, but no action is needed.
 _HARMLESS: Final = frozenset({"emptied"})
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of a file: what it would change, and of the `wanted` what was applied."""
+    """The outcome of an import: the changes in the file, those `wanted`, and those applied."""
 
     file: str
     changeset: Changeset
@@ -347,8 +370,7 @@ class FileOutcome:
 
     @property
     def left(self) -> tuple[Change, ...]:
-        """Every line that changes something and was not applied, in the file's order, with what
-        is known of why."""
+        """The changes that were not applied, in the order of the file, with the reasons."""
         kept = {id(change) for change, _ in self.applied.done}
         if self.dry_run:
             kept = {id(change) for change in self.wanted}
@@ -363,15 +385,15 @@ class FileOutcome:
 
     @property
     def fails(self) -> bool:
-        """Whether something is left that somebody has to see to."""
+        """Whether a change that needs action was not applied."""
         return any(change.kind not in _HARMLESS for change in self.left)
 
 
 def print_changes(
     changeset: Changeset, file: str = "", shown_as: OutputFormat | None = None
 ) -> None:
-    """Print each change but the unchanged; for people as a diff, and then each line that is left
-    with the reason."""
+    """Print the changes in the given format; for people as diffs, followed by the lines that cannot
+    be applied, with the reasons."""
     if shown_as == "json":
         print_json(_as_json(file, changeset))
         return
@@ -380,25 +402,25 @@ def print_changes(
         return
     console = results()
     shown = changeset.to_apply()
-    for change in islice(shown, _MOST_SHOWN):
+    for change in islice(shown, _MAX_SHOWN):
         _print_change(console, change)
-    if len(shown) > _MOST_SHOWN:
-        note(Text(f"and {len(shown) - _MOST_SHOWN:,} more; --json has them all"))
+    if len(shown) > _MAX_SHOWN:
+        note(Text(f"and {len(shown) - _MAX_SHOWN:,} more; --json lists all"))
     _print_left(console, changeset.left)
 
 
 def print_outcome(outcome: FileOutcome) -> None:
-    """What was written, a line for each, and what is left."""
+    """Print one line per change that was written, and those that were not."""
     console = results()
     for change, edit in outcome.applied.done:
-        verb = change.kind if edit.changed else "there already"
+        verb = change.kind if edit.changed else "already there"
         console.print(said(verb), Text("  "), _place(change), sep="", soft_wrap=True)
     wanted = {id(change) for change in outcome.wanted}
     _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
 
 
 def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None = None) -> None:
-    """The counts, the changes, and what became of them; and what `more` has."""
+    """Print the outcome as one JSON object, with the additional entries of `more`."""
     applied = outcome.applied
     print_json(
         {
@@ -431,12 +453,12 @@ def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None =
 
 
 def say_counts(changeset: Changeset) -> None:
-    """How many lines there are of each kind."""
+    """Print the number of lines of each kind to standard error."""
     note(Text(", ".join(views.change_counts(changeset)) or "the file has no lines"))
 
 
 def tell(outcome: FileOutcome, *, report: Path | None) -> None:
-    """How it went, on standard error."""
+    """Print failures and totals to standard error."""
     for failure in outcome.applied.failed:
         where = f"{failure.change.entry.place}: {failure.why}"
         note(Text(f"not written: {line(where)}"))
@@ -446,25 +468,25 @@ def tell(outcome: FileOutcome, *, report: Path | None) -> None:
     if not wanted:
         note(Text("there is nothing to write"))
     elif outcome.dry_run:
-        note(Text(f"nothing was written: this was a dry run of {changes}"))
+        note(Text(f"dry run of {changes}: nothing was written"))
     else:
         note(Text(f"{len(outcome.applied.done):,} of {changes} written"))
     if report is not None:
-        note(Text(f"not applied, and told in {line(str(report))}: {len(outcome.left):,}"))
+        note(Text(f"{len(outcome.left):,} not applied, listed in {line(str(report))}"))
     elif outcome.fails:
-        note(Text("--report FILE writes down every line that was not applied"))
+        note(Text("to save the lines that were not applied, give --report FILE"))
 
 
 def _print_change(console: Console, change: Change) -> None:
     console.print(_place(change), Text(f"  {change.kind}", "dim"), sep="", soft_wrap=True)
     lines = views.change_diff(change)
-    print_diff(lines[:_MOST_LINES], console, indent=2)
-    if len(lines) > _MOST_LINES:
-        console.print(Text(f"    … {len(lines) - _MOST_LINES:,} more lines", "dim"))
+    print_diff(lines[:_MAX_LINES], console, indent=2)
+    if len(lines) > _MAX_LINES:
+        console.print(Text(f"    … {len(lines) - _MAX_LINES:,} more lines", "dim"))
 
 
 def _print_left(console: Console, left: Sequence[Change]) -> None:
-    for change in islice(left, _MOST_SHOWN):
+    for change in islice(left, _MAX_SHOWN):
         parts = (said(change.entry.place), said(change.kind, "bold"), _place(change))
         console.print(Text("  ").join(parts), soft_wrap=True)
         if change.kind == "conflict":
@@ -472,8 +494,8 @@ def _print_left(console: Console, left: Sequence[Change]) -> None:
             console.print(Text(f"  mine    {line(change.mine, 200)}", "green"), soft_wrap=True)
         if change.why:
             console.print(Text("  "), said(change.why, "dim"), sep="", soft_wrap=True)
-    if len(left) > _MOST_SHOWN:
-        note(Text(f"and {len(left) - _MOST_SHOWN:,} more that fit nowhere; --report has them all"))
+    if len(left) > _MAX_SHOWN:
+        note(Text(f"and {len(left) - _MAX_SHOWN:,} more not applied; --report lists all"))
 
 
 def _place(change: Change) -> Text:

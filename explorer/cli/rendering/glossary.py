@@ -1,4 +1,4 @@
-"""The glossary's file, read and written by commands, and what it changes."""
+"""Read and write glossary files, and render their changes."""
 
 import sys
 from collections.abc import Sequence
@@ -35,18 +35,21 @@ _STDIO: Final = Path("-")
 
 
 def check_output(file: Path | None, *, overwrite: bool) -> None:
-    """Raise `InvalidInput` where a file is there already that is not to be replaced."""
+    """Raise `InvalidInput` if the file exists and `overwrite` is not set."""
     if file is not None and file != _STDIO and file.exists() and not overwrite:
-        raise InvalidInput(f"{line(str(file))} is there already; --overwrite replaces it")
+        raise InvalidInput(f"{line(str(file))} already exists; give another name, or --overwrite")
 
 
 def read(file: Path) -> tuple[GlossaryEntry, ...]:
-    """Return the entries of a file, or of standard input."""
+    """Return the entries of a file, or of standard input for `-`.
+
+    Raises `StorageFault` if the file cannot be read, and `InvalidInput` if it is invalid.
+    """
     try:
         data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
         return parse_glossary(data.decode())
     except OSError as error:
-        raise StorageFault(f"{line(str(file))} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"cannot read {line(str(file))}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{line(str(file))} is not UTF-8 text: {error}") from None
     except InvalidInput as error:
@@ -54,7 +57,7 @@ def read(file: Path) -> tuple[GlossaryEntry, ...]:
 
 
 def write(entries: Sequence[GlossaryEntry], file: Path | None) -> None:
-    """Write the file, and say how much is in it."""
+    """Write the file, and print the numbers of terms and groups to standard error."""
     text = write_glossary(entries)
     terms = sum(1 for one in entries if one.is_term)
     if file is None or file == _STDIO:
@@ -66,7 +69,7 @@ def write(entries: Sequence[GlossaryEntry], file: Path | None) -> None:
 
 
 def print_changes(changes: Sequence[GlossaryChange], shown_as: OutputFormat | None) -> None:
-    """Print a line for each change, and how many there are."""
+    """Print the changes in the given format, and totals to standard error."""
     match shown_as:
         case "json":
             print_rows_as_json(glossary_table(changes))
@@ -86,7 +89,7 @@ def print_outcome(
     *,
     dry_run: bool,
 ) -> None:
-    """Print what was changed, and what failed; with `dry_run` what would be."""
+    """Print the changes that were made, or with `dry_run` would be made, and failures."""
     if shown_as == "json":
         failed = [
             {"urn": str(one.entry.urn), "what": one.what, "error": why}
@@ -99,6 +102,6 @@ def print_outcome(
     for change, why in outcome.failed:
         note(Text(f"error: {change.what} of {line(str(change.entry.urn))}: {line(why)}"))
     if dry_run:
-        note(Text("nothing was written: this was a dry run"))
+        note(Text("dry run: nothing was written"))
     elif outcome.edits:
-        note(Text(f"{counted(len(outcome.edits), 'edit')} made; catalog undo takes them back"))
+        note(Text(f"{counted(len(outcome.edits), 'edit')} made; catalog undo reverts the import"))

@@ -1,4 +1,4 @@
-"""The review of a staged changeset: its edits, the questions, and what became of them."""
+"""Render staged changesets, and review them interactively."""
 
 import json
 import os
@@ -61,15 +61,17 @@ __all__ = [
     "say_withdrawn",
 ]
 
-_KEYS: Final = "a accept   x refuse   e edit   s leave it open   q end"
+_KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
 
 
 def ask_for_each(
     changeset: "StagedChangeset", user: str, sync: "Callable[[], SyncOutcome | None]"
 ) -> None:
-    """Show every edit that is open, or that the server refused, and have a key decide it; what is
-    decided is in the file at once, and `sync` is called. What somebody decided meanwhile is passed
-    over. Ends early with q."""
+    """Show every edit that is open or failed, and read a key that decides it.
+
+    After each decision the file is saved and `sync` is called. Edits that somebody else decided
+    meanwhile are skipped. The key q ends the review early.
+    """
     pending = changeset.of("open", "failed")
     with _single_keys() as terminal:
         for at, one in enumerate(pending, 1):
@@ -84,8 +86,8 @@ def ask_for_each(
             if state is not None:
                 before = item.theirs if state == "accepted" else None
                 changeset.decide(item.number, state, user, text=text, before=before)
-                told = sync()
-                for number in told.overtaken if told is not None else ():
+                outcome = sync()
+                for number in outcome.overtaken if outcome is not None else ():
                     name = changeset.item(number).edit.name
                     note(said(f"{name}, number {number}: {OVERTAKEN}"))
 
@@ -93,7 +95,7 @@ def ask_for_each(
 def _ask(
     item: "ReviewItem", terminal: "_Terminal"
 ) -> "tuple[Literal['accepted', 'refused'] | None, str | None] | None":
-    """Return the decision and the changed text of an edit; None where the review is to end."""
+    """Return the decision on an edit and its new text, or None to end the review."""
     note(Text(_KEYS, "dim"))
     while True:
         match terminal.read_key():
@@ -114,31 +116,33 @@ def _ask(
 
 
 class _Terminal:
-    """A terminal whose keys are read one by one. What is typed ahead is not lost, as it would be
-    where the mode is changed for each key."""
+    """A terminal that is read key by key.
+
+    The mode is set once, not for each key, so that keys typed ahead are not lost.
+    """
 
     def __init__(self, file: int) -> None:
         self._file = file
         self._usual = termios.tcgetattr(file)
 
     def read_key(self) -> str:
-        """Return the next key; empty where the terminal is gone, or with ctrl+c."""
+        """Return the next key, or "" if the terminal disconnected or on Ctrl-C."""
         try:
             return os.read(self._file, 1).decode("ascii", "replace")
         except (OSError, KeyboardInterrupt):
             return ""
 
     def take(self) -> None:
-        """Have keys come at once and unseen."""
+        """Switch to cbreak mode: keys are read immediately and not echoed."""
         tty.setcbreak(self._file, termios.TCSANOW)
 
     def give_back(self) -> None:
-        """Have the terminal as it was."""
+        """Restore the original mode."""
         termios.tcsetattr(self._file, termios.TCSADRAIN, self._usual)
 
     @contextmanager
     def lent(self) -> "Iterator[None]":
-        """The terminal as it was, for another program."""
+        """Restore the original mode while another program uses the terminal."""
         self.give_back()
         try:
             yield
@@ -148,7 +152,7 @@ class _Terminal:
 
 @contextmanager
 def _single_keys() -> "Iterator[_Terminal]":
-    """Standard input as a terminal whose keys come one by one."""
+    """Read standard input key by key until the block ends."""
     terminal = _Terminal(sys.stdin.fileno())
     terminal.take()
     try:
@@ -170,7 +174,7 @@ def print_review(
     shown_as: OutputFormat | None,
     planned: "Sequence[ReviewItem]",
 ) -> None:
-    """Print what would be written, and nothing else is done."""
+    """Print the edits that would be written."""
     match shown_as:
         case "json":
             print_json(_as_json(changeset) | {"would_write": [item.number for item in planned]})
@@ -179,7 +183,7 @@ def print_review(
         case _:
             if planned:
                 print_table(views.review_page(planned))
-            note(Text(f"{len(planned):,} would be written; nothing was"))
+            note(Text(f"dry run: {len(planned):,} would be written; nothing was written"))
 
 
 def print_outcome(
@@ -188,8 +192,10 @@ def print_outcome(
     outcome: "StagedOutcome | None",
     unsent: int = 0,
 ) -> None:
-    """Print the edits, or what became of those that were applied, and which were refused; `unsent`
-    is how much of it the server that keeps the changeset does not have yet."""
+    """Print the edits, or the outcome of applying them.
+
+    `unsent` is the number of decisions that were not sent to the server yet.
+    """
     match shown_as:
         case "json":
             counts: dict[str, Any] = {"unsent": unsent}
@@ -212,14 +218,14 @@ def print_outcome(
         _print_item(item, "not written")
     note(Text(f"{outcome.applied:,} written"))
     if outcome.failed:
-        note(Text(f"{outcome.failed:,} refused; review the file again to decide them"))
+        note(Text(f"{outcome.failed:,} rejected; review the file again to decide them"))
     if outcome.untried:
-        note(Text(f"{outcome.untried:,} not come to; --apply goes on with them"))
+        note(Text(f"{outcome.untried:,} not tried; run --apply again to continue"))
     _say_unsent(unsent)
 
 
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
-    """Print what was proposed, how much of it from where, and how it is reviewed."""
+    """Print the proposed edits, their number by source, and the command that reviews them."""
     counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
     match shown_as:
         case "json":
@@ -231,13 +237,13 @@ def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) 
         case _:
             print_table(views.review_page(changeset.items))
     sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
-    told = f": {sources}" if sources else ""
-    note(Text(f"{len(changeset.items):,} proposed{told}; nothing is written yet"))
-    note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+    by_source = f" ({sources})" if sources else ""
+    note(Text(f"{len(changeset.items):,} proposed{by_source}; nothing is written yet"))
+    note(Text(f"to review them: catalog docs review {line(str(changeset.path))}"))
 
 
 def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
-    """Print the texts that columns of one name have, and which column has which."""
+    """Print the descriptions of columns with one name, and the columns that have each."""
     match shown_as:
         case "json":
             variants = [
@@ -266,7 +272,7 @@ def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
 
 
 def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> None:
-    """Print what a command drafted, for what it had no text, and how the drafts are reviewed."""
+    """Print the drafts of a command, its failures, and the command that reviews the drafts."""
     changeset, failures = outcome.changeset, outcome.failures
     if shown_as == "json":
         held = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
@@ -281,14 +287,14 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     for sentence in views.failure_sentences(failures):
         note(said(sentence))
     total = len(outcome.edits) + len(failures)
-    left = f", {outcome.left:,} more left out by --limit" if outcome.left else ""
+    left = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
     note(Text(f"{len(outcome.edits):,} of {total:,} drafted{left}; nothing is written yet"))
     if changeset is not None:
-        note(Text(f"catalog docs review {line(str(changeset.path))} decides them"))
+        note(Text(f"to review them: catalog docs review {line(str(changeset.path))}"))
 
 
 def print_propagated(texts: "Sequence[PropagatedText]", shown_as: OutputFormat | None) -> None:
-    """Print propagated texts, and how many there are of each state."""
+    """Print propagated descriptions, and the number in each state."""
     match shown_as:
         case "json":
             print_json(as_objects(views.propagated_table(texts)))
@@ -298,22 +304,22 @@ def print_propagated(texts: "Sequence[PropagatedText]", shown_as: OutputFormat |
             if texts:
                 print_table(views.propagated_page(texts))
             counts = Counter(one.state for one in texts)
-            told = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
-            note(Text(told or "no text was propagated here"))
+            by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
+            note(Text(by_state or "no propagated descriptions"))
 
 
 _DONE: Final = {
     "refresh": "refreshed",
-    "take-back": "taken back",
+    "take-back": "removed",
     "pin": "pinned",
-    "unpin": "refreshed again from now on",
+    "unpin": "unpinned",
 }
 
 
 def print_propagated_outcome(
     outcome: "PropagatedOutcome", action: str, shown_as: OutputFormat | None, *, dry_run: bool
 ) -> None:
-    """Print what became of propagated texts."""
+    """Print the outcome of an action on propagated descriptions."""
     failed = [one for one, _ in outcome.failed]
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
@@ -329,40 +335,41 @@ def print_propagated_outcome(
     for one, why in outcome.failed:
         note(said(f"{one.table}.{one.path}: {why}"))
     would = "would be " if dry_run else ""
-    left = f", {len(outcome.left):,} left as they are" if outcome.left else ""
+    left = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
     note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{left}"))
     theirs = sum(one.state == "changed" for one in outcome.done)
     if theirs and action == "take-back":
-        note(Text(f"{theirs:,} of them people had changed: their texts stay"))
+        note(Text(f"{theirs:,} of them were edited since; their text is kept"))
 
 
 def print_requests(requests: "Sequence[Mapping[str, Any]]") -> None:
-    """Print what a drafting command would be given, an object a line."""
+    """Print the input of a drafting command, one JSON object per line."""
     for request in requests:
         click.echo(json.dumps(request, ensure_ascii=False))
 
 
 def say_interrupted(changeset: "StagedChangeset") -> None:
-    """Print where the drafts are that came before an interrupt."""
-    kept = f"{len(changeset.items):,} drafted before the interrupt"
-    note(Text(f"{kept}; catalog docs review {line(str(changeset.path))} decides them"))
+    """Print the number of drafts made before an interrupt, and the command that reviews them."""
+    drafted = f"{len(changeset.items):,} drafted before the interrupt"
+    note(Text(f"{drafted}; to review them: catalog docs review {line(str(changeset.path))}"))
 
 
 def say_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
-    """Print how many edits there are of each state."""
+    """Print the number of edits in each state."""
     note(Text(", ".join(views.review_counts(changeset))))
     if changeset.of("accepted"):
-        note(Text("--apply writes what is accepted"))
+        note(Text("to write the accepted edits, give --apply"))
     _say_unsent(unsent)
 
 
 def _say_unsent(unsent: int) -> None:
     if unsent:
-        note(Text(f"{unsent:,} not sent to the server yet; reviewing it again sends them"))
+        decisions = "1 decision" if unsent == 1 else f"{unsent:,} decisions"
+        note(Text(f"{decisions} not sent to the server yet; review the changeset again to send"))
 
 
 def print_proposals(queue: "Sequence[SharedChangeset]", shown_as: OutputFormat | None) -> None:
-    """Print the changesets that the server keeps."""
+    """Print the changesets on the server in the given format."""
     table = views.proposals_table(queue)
     match shown_as:
         case "json":
@@ -374,25 +381,27 @@ def print_proposals(queue: "Sequence[SharedChangeset]", shown_as: OutputFormat |
         case _:
             if queue:
                 print_table(table)
-                note(Text("catalog docs review ID decides one"))
+                note(Text("to review one: catalog docs review ID"))
             else:
-                note(Text("the server keeps no changeset; catalog docs share FILE adds one"))
+                note(
+                    Text("there are no changesets on the server; catalog docs share FILE adds one")
+                )
 
 
 def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat | None) -> None:
-    """Print what was shared, and how it is reviewed."""
+    """Print the number of edits shared, and the command that reviews them."""
     count = len(changeset.items)
     if shown_as == "json":
         about = {"urn": str(urn), "id": urn.name, "title": changeset.title}
         print_json(about | {"edits": count})
         return
     edits = "1 edit" if count == 1 else f"{count:,} edits"
-    note(Text(f"shared: {edits}; catalog docs review {urn.name} decides them"))
+    note(Text(f"shared {edits}; to review them: catalog docs review {urn.name}"))
 
 
 def say_withdrawn(given: str) -> None:
     """Print that a changeset was withdrawn."""
-    note(said(f"withdrawn: {given}; catalog undo brings it back"))
+    note(said(f"withdrew {given}; catalog undo restores it"))
 
 
 def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:
