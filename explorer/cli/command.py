@@ -53,8 +53,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "restore": "Restore soft-deleted entities, or a catalog from a backup.",
         "undo": "Undo the last save, or the edit with this ID.",
         "redo": "Redo what the last undo reverted.",
-        "load": "Load metadata FILEs; - is standard input.",
-        "export": "Write everything the catalog holds to FILE, or to standard output.",
+        "load": "Load metadata from FILEs; - reads standard input.",
+        "export": "Export the whole catalog to FILE, or to standard output.",
     },
     "Maintain documentation": {
         "coverage": "Show how much of the catalog is documented.",
@@ -71,15 +71,15 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "serve": "Serve a catalog to this machine or to a team.",
         "token": "Make, list and revoke the access tokens of a served catalog.",
         "audit": "Show who changed what in a served catalog, and who was refused.",
-        "backup": "Copy the catalog, as it is at one moment, to the new directory DEST.",
-        "check": "Prove that a catalog on this machine's disk agrees with itself.",
-        "reindex": "Make the search index anew from what is stored.",
+        "backup": "Back up the catalog to the new directory DEST.",
+        "check": "Check the integrity of a catalog on this machine.",
+        "reindex": "Rebuild the search index from the stored metadata.",
         "migrate": "Copy a catalog between a data directory and a PostgreSQL database.",
-        "compact": "Give back the disk that what was removed from a catalog took.",
-        "sample": "A made-up company's catalog, to try things on.",
+        "compact": "Free the disk space of data deleted from a catalog.",
+        "sample": "Load or remove the sample catalog of a fictional company.",
     },
     "Shell": {
-        "completion": "Print the script that makes a shell complete what is typed.",
+        "completion": "Print a shell completion script.",
     },
 }
 """For each heading of the help, in the order shown: the commands and their summaries."""

@@ -1,4 +1,4 @@
-"""Files of metadata loaded in batches, with what was written and what was refused."""
+"""Load metadata files in batches, and report what was written and what was rejected."""
 
 import gc
 import io
@@ -47,18 +47,18 @@ __all__ = [
     "tell_refusals",
 ]
 
-# Two requests at once, of a hundred or two each.
+# The client splits a batch into two concurrent requests of one or two hundred changes each.
 _BATCH = 400
 _YOUNG_OBJECTS = 20_000
-_MOST_REFUSALS = 10_000
+_MAX_REFUSALS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A change that did not go in, and why.
+    """A change that was rejected, with the reason.
 
-    Its place is told by what is known of it: the `record` of the file that could not be read, or
-    the `change` among those that the file's records stand for; both count from 1.
+    `number` is its position in the file, from 1: that of the `record`, if the record cannot be
+    read, or that of the `change`, since a record can have several.
     """
 
     source: str
@@ -69,19 +69,21 @@ class Rejection:
     aspect: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """`file`, `record` or `change`, `urn`, `aspect` and `reason`; those known."""
+        """Return `file`, `record` or `change`, `urn`, `aspect` and `reason`, as far as known."""
         place = {self.unit: self.number} if self.unit else {}
-        known = {"urn": self.urn, "aspect": self.aspect}
-        said = {key: value for key, value in known.items() if value is not None}
-        return {"file": self.source, **place, **said, "reason": self.reason}
+        subject = {"urn": self.urn, "aspect": self.aspect}
+        known = {key: value for key, value in subject.items() if value is not None}
+        return {"file": self.source, **place, **known, "reason": self.reason}
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one source's changes so far. `unanswered` counts those that were sent and
-    may have gone in or not, for the server gave no answer. `refusals` are the first ten thousand
-    of `refused`; `report` is told of every one. `resumed_at` counts the records that an earlier
-    load had sent."""
+    """The outcome of loading one source, so far.
+
+    `unanswered` counts changes that were sent without a response, and may have been written or not.
+    `refusals` has the first 10,000 of the `refused` changes; `report` is called for each of them.
+    `resumed_at` counts the records sent by an earlier load.
+    """
 
     source: str
     aspects: int = 0
@@ -89,24 +91,24 @@ class Outcome:
     refused: int = 0
     resumed_at: int = 0
     refusals: list[Rejection] = field(default_factory=list)
-    # A million URNs are 300 MB; their hashes tell them apart.
+    # Hashes instead of URNs, a million of which need 300 MB.
     _entities: set[int] = field(default_factory=set)
     report: "Callable[[Rejection], object]" = lambda _: None
 
     def refuse(self, rejection: Rejection) -> None:
-        """Count a change that did not go in, and report it."""
+        """Count a rejected change, and report it."""
         self.refused += 1
         self.report(rejection)
-        if len(self.refusals) < _MOST_REFUSALS:
+        if len(self.refusals) < _MAX_REFUSALS:
             self.refusals.append(rejection)
 
     def store(self, urn: Urn) -> None:
-        """Count the entity of a change that went in."""
+        """Count the entity of a change that was written."""
         self._entities.add(hash(str(urn)))
 
     @property
     def entities(self) -> frozenset[int]:
-        """Return a number for each entity of which something went in."""
+        """The hashes of the URNs of entities with written changes."""
         return frozenset(self._entities)
 
 
@@ -116,10 +118,10 @@ def send(
     outcome: Outcome,
     advance: Callable[[int], None],
 ) -> None:
-    """Write what can be written and count it in `outcome`; `advance` is told of every change.
+    """Write changes and count them in `outcome`; `advance` is called with the size of each batch.
 
-    One request for a hundred or two. Raises only what concerns them all; `outcome` then holds what
-    is known to have gone in.
+    Makes one request per one or two hundred changes. Rejected changes are counted; errors that
+    concern all changes are raised, and `outcome` then has what is known to be written.
     """
     numbered = enumerate(changes, start=1)
     while batch := list(islice(numbered, _BATCH)):
@@ -145,7 +147,7 @@ def _send_batch(
         outcome.unanswered += len(interrupted.unanswered)
         known = (*interrupted.stored, *(one.position for one in interrupted.report.refused))
         _count_changes(interrupted.report, ((at, proposals[at]) for at in known), outcome)
-        # The counts are told beside it, and of all that was sent before this too.
+        # The caller prints the counts of `outcome`, which include earlier batches, with the error.
         raise interrupted.cause from interrupted
     _count_changes(report, enumerate(proposals), outcome)
 
@@ -169,10 +171,10 @@ def _unread(source: str, refused: Refused) -> Rejection:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int | None], Callable[[int], None]]]:
-    """A bar on standard error, where that is a terminal, gone when the work is done.
+    """Show a progress bar on standard error, if that is a terminal, until the block ends.
 
-    What is given starts a task, by its name and how many changes it has where that is known, and
-    gives the function that moves it on.
+    Yields a function that starts a task, given its name and the number of changes or None, and
+    returns a function to call with the number of changes processed.
     """
     console = notes()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
@@ -188,15 +190,15 @@ def progress() -> Iterator[Callable[[str, int | None], Callable[[int], None]]]:
 
 
 _STDIN = "-"
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 _REASON_LIMIT = 400
 
 
 @contextmanager
 def report_to(path: Path | None) -> Iterator[Callable[[Rejection], object]]:
-    """What is given writes a refusal to the file, one JSON object a line.
+    """Yield a function that writes a rejected change to the file, one JSON object per line.
 
-    The file is made at once: raises `InvalidInput` where that cannot be.
+    The file is created immediately. Raises `InvalidInput` if that fails.
     """
     if path is None:
         yield lambda _: None
@@ -204,13 +206,14 @@ def report_to(path: Path | None) -> Iterator[Callable[[Rejection], object]]:
     try:
         file = path.open("wb")
     except OSError as error:
-        raise InvalidInput(f"the report cannot be written: {error}") from None
+        raise InvalidInput(f"cannot write the report: {error}") from None
     with file:
         yield lambda refusal: file.write(orjson.dumps(refusal.to_json()) + b"\n")
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """How far a file was sent: every record before `record`, of `changes` changes in all."""
+    """The progress of loading a file: the records before `record` are sent, with `changes` changes
+    in total."""
 
     path: str
     size: int
@@ -221,37 +224,39 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class _Places:
-    """How far files were sent to a catalog by loads that did not end, in the state directory."""
+    """The progress of unfinished loads into one catalog, stored in the state directory."""
 
     def __init__(self, identity: str) -> None:
         self._directory = config.state_dir() / "loads" / _digest(identity)
 
     def of(self, name: str) -> _Place:
-        """Return the beginning of a file as it is now."""
+        """Return the start position of a file in its current state."""
         path = Path(name).resolve()
         stat = path.stat()
         return _Place(str(path), stat.st_size, stat.st_mtime_ns)
 
     def known(self, name: str) -> _Place:
-        """Return how far a file was sent, its beginning where nothing is known. Raises
-        `InvalidInput` where it is another file by now."""
+        """Return the stored position of a file, or its start if there is none. Raises
+        `InvalidInput` if the file has changed since."""
         begun = self.of(name)
         try:
             place = msgspec.json.decode(self._file(begun).read_bytes(), type=_Place)
         except (OSError, msgspec.DecodeError):
             return begun
         if (place.size, place.modified_nanos) != (begun.size, begun.modified_nanos):
-            raise InvalidInput(f"{name} was changed since; load it without --resume")
+            raise InvalidInput(
+                f"{name} has changed since the interrupted load; load it without --resume"
+            )
         return place
 
     def keep(self, place: _Place) -> None:
-        """Keep how far a file was sent. A directory that cannot be written keeps nothing."""
+        """Store the position of a file; does nothing if the directory cannot be written."""
         with suppress(OSError):
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace_file(self._file(place), msgspec.json.encode(place), is_synced=False)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Forget files that went in whole."""
+        """Delete the stored positions of files that are completely loaded."""
         with suppress(OSError):
             for name in names:
                 self._file(self.of(name)).unlink(missing_ok=True)
@@ -272,11 +277,11 @@ def load_files(
     *,
     resume: bool = False,
 ) -> None:
-    """Load each file in turn; `outcomes` grows with every one that is begun, and `report` is told
-    of every refusal.
+    """Load the files in order.
 
-    With `resume` it goes on where an earlier load of the same files into this catalog ended. A file
-    that cannot be read is a refusal of its own and loses no other.
+    An outcome is appended to `outcomes` for each file when it is started, and `report` is called
+    for each rejected change. With `resume`, an interrupted load of the same files into this catalog
+    is continued. A file that cannot be read counts as rejected; the others are still loaded.
     """
     places = _Places(catalog.identity or catalog.address)
     with _rare_collections(), _load_bars() as begin:
@@ -300,7 +305,7 @@ def load_files(
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Look for garbage less often: a batch is many objects, none of which refers to itself."""
+    """Run the garbage collector less often: a batch has many objects, but no reference cycles."""
     thresholds = gc.get_threshold()
     gc.set_threshold(_YOUNG_OBJECTS, *thresholds[1:])
     try:
@@ -310,7 +315,7 @@ def _rare_collections() -> Iterator[None]:
 
 
 def _standard_input() -> io.BufferedReader:
-    """Return standard input, empty where there is none."""
+    """Return standard input, or an empty stream if it is closed."""
     stream: Any = sys.stdin.buffer if sys.stdin else io.BytesIO()
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
 
@@ -319,8 +324,8 @@ _Advance = Callable[[int, int], None]
 
 
 def _load_stream(catalog: Catalog, file: MetadataFile, outcome: Outcome, advance: _Advance) -> None:
-    """Load what comes; the next batch is read when the last was answered, for it may be long in
-    coming."""
+    """Load a stream. The next batch is read after the response to the last one, because the stream
+    may be slow."""
     numbered = enumerate(file, start=1)
     while batch := list(islice(numbered, _BATCH)):
         _send_batch(catalog, batch, outcome)
@@ -334,7 +339,7 @@ def _load_file(
     places: _Places,
     begin: "Callable[[str, int | None], _Advance]",
 ) -> None:
-    """Load a file from a place on. The next batch is read while one is under way."""
+    """Load a file from a position on. The next batch is read while the last one is being sent."""
     with Path(place.path).open("rb") as stream, ThreadPoolExecutor(1) as reader:
         file = MetadataFile(stream, catalog.registry, skip=place.record)
         advance = begin(outcome.source, place.size)
@@ -349,7 +354,7 @@ def _load_file(
                     record, before = file.record, number
                 number += 1
                 batch.append((number, change))
-            # The last record may have more changes than the batch took.
+            # The changes of the last record may continue in the next batch.
             at = structs.replace(place, record=max(record, place.record), changes=before)
             return batch, at, stream.tell()
 
@@ -367,17 +372,17 @@ def _load_file(
 
 @contextmanager
 def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
-    """A bar for each file on standard error, where that is a terminal, gone when the work is done.
+    """Show a progress bar per file on standard error, if that is a terminal, until the block ends.
 
-    What is given starts one, by its name and how many bytes it has where that is known, and gives
-    the function that is told how many changes were sent and how many bytes were read for them.
+    Yields a function that starts a bar, given a name and the size in bytes or None, and returns a
+    function to call with the number of changes sent and of bytes read.
     """
     console = notes()
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[told]}", markup=False),
+        TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
     )
     with Progress(
@@ -385,15 +390,15 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
     ) as bars:
 
         def begin(name: str, size: int | None) -> _Advance:
-            task = bars.add_task(line(name), total=size, told="")
+            task = bars.add_task(line(name), total=size, rate="")
             begun, first = monotonic(), -1
 
             def advance(changes: int, offset: int) -> None:
                 nonlocal first
                 first = changes if first < 0 else first
                 rate = (changes - first) / max(monotonic() - begun, 0.001)
-                told = f"{_count(changes, 'change')} · {rate:,.0f}/s"
-                bars.update(task, completed=offset, told=told)
+                shown = f"{_count(changes, 'change')} · {rate:,.0f}/s"
+                bars.update(task, completed=offset, rate=shown)
 
             return advance
 
@@ -401,15 +406,15 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
 
 
 def print_counts(outcomes: Sequence[Outcome]) -> None:
-    """A line for each file: how many aspects of how many entities went in, how many were refused,
-    and how many may have gone in, for no answer came."""
+    """Print one line per file: the numbers of aspects and entities written, and of changes that
+    were rejected or sent without a response."""
     console = results()
     for outcome in outcomes:
         console.print(
             said(outcome.source, "bold"),
             f"{_count(outcome.aspects, 'aspect')} of {_count(len(outcome.entities), 'entity')}"
-            + (f", {outcome.refused:,} refused" if outcome.refused else "")
-            + (f", {outcome.unanswered:,} unanswered" if outcome.unanswered else "")
+            + (f", {outcome.refused:,} rejected" if outcome.refused else "")
+            + (f", {outcome.unanswered:,} without a response" if outcome.unanswered else "")
             + (f", {outcome.resumed_at:,} records sent before" if outcome.resumed_at else ""),
             sep=": ",
             soft_wrap=True,
@@ -417,8 +422,8 @@ def print_counts(outcomes: Sequence[Outcome]) -> None:
 
 
 def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
-    """All counts and the first ten thousand refusals of each file as one object; `stopped` says why
-    not all was tried."""
+    """Print all counts and the first 10,000 rejected changes of each file as one JSON object;
+    `stopped` is the error that ended the load early."""
     files = [
         {
             "file": outcome.source,
@@ -443,15 +448,15 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
 
 
 def tell_refusals(outcomes: Sequence[Outcome]) -> None:
-    """Each refusal on standard error, with its place, URN and reason; at most twenty."""
+    """Print at most 20 rejected changes to standard error, with position, URN and reason."""
     refusals = [refusal for outcome in outcomes for refusal in outcome.refusals]
-    for refusal in refusals[:_MOST_SHOWN]:
-        note(Text("refused: ", "bold"), _told(refusal))
-    if (more := sum(outcome.refused for outcome in outcomes) - _MOST_SHOWN) > 0:
-        note(Text(f"and {more:,} more; --report FILE writes them all"))
+    for refusal in refusals[:_MAX_SHOWN]:
+        note(Text("rejected: ", "bold"), _describe(refusal))
+    if (more := sum(outcome.refused for outcome in outcomes) - _MAX_SHOWN) > 0:
+        note(Text(f"and {more:,} more; to save all of them, give --report FILE"))
 
 
-def _told(refusal: Rejection) -> Text:
+def _describe(refusal: Rejection) -> Text:
     place = said(refusal.source)
     if refusal.unit:
         place.append(f", {refusal.unit} {refusal.number:,}")

@@ -1,5 +1,5 @@
-"""Completion in bash, zsh and fish: the `completion` command, how each shell asks, and the
-types, aspects, filters, folders and URNs that it is offered.
+"""Shell completion for bash, zsh and fish: the `completion` command, the protocol of each shell,
+and functions that complete types, aspects, filters, folders and URNs.
 """
 
 import os
@@ -32,18 +32,18 @@ __all__ = [
 ]
 
 LIMIT_SECONDS: Final = 1.5
-"""No answer is waited for longer, unless `CATALOG_COMPLETION_SECONDS` says otherwise."""
+"""The time limit of a completion, unless `CATALOG_COMPLETION_SECONDS` is set."""
 
 NAMED: Final = "named"
-"""The kind of an offer that takes the place of what was typed and need not begin with it."""
+"""The kind of an item that replaces the word typed, and need not begin with it."""
 OPEN: Final = "open"
-"""The kind of an offer after which typing goes on."""
+"""The kind of an item that is not followed by a space, because the word continues."""
 MORE: Final = "more"
-"""The kind of an offer that cannot be taken: it says that there are more than are offered."""
+"""The kind of an item that cannot be chosen; it says that there are more matches."""
 
-# The server's part of it.
-_ANSWER_SHARE: Final = 0.7
-_MOST: Final = 40
+# The share of the time limit that requests may use.
+_REQUEST_SHARE: Final = 0.7
+_MAX_ITEMS: Final = 40
 
 _Items = list[CompletionItem[str]]
 _Offer = Callable[["Catalog", click.Context, str], _Items]
@@ -52,7 +52,7 @@ _Complete = Callable[[click.Context, click.Parameter, str], _Items]
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """The process ends, well and with nothing said, where what is done takes too long."""
+    """Exit the process with 0 and without output if the block exceeds the time limit."""
     ending = threading.Timer(_limit_seconds(), os._exit, (0,))
     ending.daemon = True
     ending.start()
@@ -71,7 +71,7 @@ def _limit_seconds() -> float:
 
 
 def complete_types(_context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
-    """Return the types of entities of the model; no server is asked."""
+    """Return the entity types of the metadata model. Makes no request."""
     from explorer.metadata.registry import load_registry
 
     names = load_registry().entities
@@ -79,7 +79,7 @@ def complete_types(_context: click.Context, _parameter: click.Parameter, begun: 
 
 
 def complete_aspects(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
-    """Return the aspects that an entity of the URN's type may have; no server is asked."""
+    """Return the aspects that an entity of the URN's type can have. Makes no request."""
     from explorer.metadata.registry import load_registry
     from explorer.metadata.urn import Urn
 
@@ -94,8 +94,8 @@ def complete_aspects(context: click.Context, _parameter: click.Parameter, begun:
     return [CompletionItem(name) for name in sorted(found) if name.startswith(begun)]
 
 
-def _asking(offer: _Offer) -> _Complete:
-    """Return what a server is asked for, or nothing where that fails."""
+def _making_requests(offer: _Offer) -> _Complete:
+    """Wrap a function that makes requests; if they fail, nothing is completed."""
 
     @wraps(offer)
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
@@ -108,14 +108,14 @@ def _asking(offer: _Offer) -> _Complete:
     return complete
 
 
-@_asking
+@_making_requests
 def complete_urns(catalog: "Catalog", _context: click.Context, begun: str) -> _Items:
-    """URNs by how they begin, or by the name of what they are of."""
+    """Return URNs that begin with `begun`, or whose entities have that name."""
     if begun.startswith("urn:"):
         return _urns_from(catalog, begun)
     if not begun:
         return []
-    found = catalog.suggest(begun, limit=_MOST)
+    found = catalog.suggest(begun, limit=_MAX_ITEMS)
     return [
         CompletionItem(str(one.urn), NAMED, _said(one.text, one.entity_type, one.platform))
         for one in found
@@ -123,9 +123,9 @@ def complete_urns(catalog: "Catalog", _context: click.Context, begun: str) -> _I
     ]
 
 
-@_asking
+@_making_requests
 def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """Return the columns of the dataset whose URN stands before, as people write them."""
+    """Return the simple paths of the columns of the dataset whose URN is already typed."""
     schema = catalog.entity(
         str(_given(context).get("urn")), ("schemaMetadata", "editableSchemaMetadata")
     ).schema
@@ -136,9 +136,9 @@ def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> 
     ]
 
 
-@_asking
+@_making_requests
 def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """Return the folders at which one can go on from a browse path."""
+    """Return the folders that begin with a browse path."""
     above, _, last = begun.rpartition("/")
     types = _given(context).get("entities") or _TYPES_BROWSED
     found: dict[str, int] = {}
@@ -152,13 +152,13 @@ def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _I
     ]
 
 
-@_asking
+@_making_requests
 def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
-    """Return what a filter's text may go on with."""
+    """Return continuations of a filter: fields, operators and values."""
     types = _given(context).get("entities")
     offers = catalog.complete_filter(begun, len(begun), entity=types or None)
     found = []
-    for offer in offers[:_MOST]:
+    for offer in offers[:_MAX_ITEMS]:
         text = offer.applied_to(begun)
         if text.startswith(begun):
             said = offer.hint if offer.count is None else f"{offer.count:,}"
@@ -167,8 +167,11 @@ def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> 
 
 
 def _given(context: click.Context) -> dict[str, Any]:
-    """Return what the command line says so far. click forgets all of it where an option stands last
-    that has no value yet."""
+    """Return the parameters typed so far.
+
+    click drops all of them if the last word is an option without its value, so that the words
+    before it are parsed again.
+    """
     words = context.obj
     if not isinstance(words, tuple) or not words or not words[-1].startswith("-"):
         return context.params
@@ -186,8 +189,10 @@ _PLATFORM: Final = "urn:li:dataPlatform:"
 
 @contextmanager
 def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
-    """The catalog that the command line names so far; none where it would have to be started, or
-    a person asked for a token."""
+    """Open the catalog named by the parameters typed so far.
+
+    Yields None if the local catalog is not running, or if a token would have to be prompted for.
+    """
     from explorer import config, instance
     from explorer.client import Catalog
     from explorer.client.transport import Retry
@@ -201,7 +206,7 @@ def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
     ):
         yield None
         return
-    seconds = _limit_seconds() * _ANSWER_SHARE
+    seconds = _limit_seconds() * _REQUEST_SHARE
     with Catalog(
         url,
         profile=profile,
@@ -214,7 +219,7 @@ def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
 
 
 def _urns_from(catalog: "Catalog", begun: str) -> _Items:
-    """URNs that begin so, a part at a time: the type, the platform, the rest."""
+    """Return URNs that begin with `begun`, one part at a time: the type, the platform, the rest."""
     from explorer.query.filters import Criterion, all_of
 
     types = catalog.registry.entities
@@ -239,7 +244,7 @@ def _urns_from(catalog: "Catalog", begun: str) -> _Items:
     page = catalog.search(
         entity=entity,
         narrowed_by=all_of(Criterion("urn", (begun,), "START_WITH")),
-        count=_MOST,
+        count=_MAX_ITEMS,
     )
     found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(begun))
     items = [CompletionItem(urn) for urn in found]
@@ -255,7 +260,7 @@ def _said(name: str, *more: str | None) -> str:
 
 
 _BASH: Final = """\
-# To have it in every shell, in ~/.bashrc: eval "$(catalog completion bash)"
+# To enable it in every shell, add to ~/.bashrc: eval "$(catalog completion bash)"
 _catalog_complete() {
     local kind text
     COMPREPLY=()
@@ -274,7 +279,7 @@ complete -o nosort -F _catalog_complete catalog
 
 _ZSH: Final = """\
 #compdef catalog
-# To have it in every shell, in ~/.zshrc: eval "$(catalog completion zsh)"
+# To enable it in every shell, add to ~/.zshrc: eval "$(catalog completion zsh)"
 _catalog_complete() {
     local kind text about more
     local -a plain plain_shown open open_shown named named_shown
@@ -313,7 +318,7 @@ fi
 """
 
 _FISH: Final = """\
-# To have it in every shell, in ~/.config/fish/config.fish: catalog completion fish | source
+# To enable it in every shell, add to config.fish: catalog completion fish | source
 function __catalog_complete
     set -lx CATALOG_LINE (commandline --current-process --cut-at-cursor | string collect)
     for line in (command catalog completion fish --answer 2>/dev/null)
@@ -341,10 +346,10 @@ _ON: Final = "(type more of the name)"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line up to the cursor: its words, and the one being typed.
+    """A command line up to the cursor: its complete words, and `begun`, the word being typed.
 
-    Of that one `quote` is the quote it stands in, and `fixed` how many of its characters the shell
-    will not touch, because it takes what follows for a word of its own.
+    `quote` is the open quote of that word. `fixed` is the length of its part that the shell does
+    not replace, because the shell treats the rest as a separate word.
     """
 
     words: tuple[str, ...]
@@ -354,8 +359,8 @@ class CommandLine:
 
 
 def read_line(text: str, breaks: str = "") -> CommandLine:
-    """Return a line as it was typed; `breaks` are the signs at which the shell begins a word
-    anew."""
+    """Parse a command line as the shell does; `breaks` are the characters that end a word in its
+    completion (`COMP_WORDBREAKS`)."""
     words: list[str] = []
     begun: list[str] = []
     quote = ""
@@ -390,24 +395,24 @@ def read_line(text: str, breaks: str = "") -> CommandLine:
 
 
 class _Shell(ShellComplete):
-    """A shell that hands over the line and reads a kind and a text a line."""
+    """A shell whose script passes the command line and reads one kind and text per line."""
 
     breaks: ClassVar[str] = ""
 
     def read(self) -> CommandLine:
-        """Return what was typed."""
+        """Return the command line up to the cursor."""
         return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the one being typed, and that one."""
         line = self.read()
         args = list(line.words[1:])
-        # What is offered may depend on what stands before.
+        # Read by `_given`.
         self.ctx_args["obj"] = tuple(args)
         return args, line.begun
 
     def offers(self) -> list[CompletionItem[str]]:
-        """Return what may stand in the place of the word being typed, whole."""
+        """Return the completions of the word being typed, as whole words."""
         args, begun = self.get_completion_args()
         found = [item for item in self.get_completions(args, begun) if _can_be_typed(item)]
         option, equals, _ = begun.partition("=")
@@ -420,17 +425,17 @@ class _Shell(ShellComplete):
         ]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Return an offer as the script reads it."""
+        """Return a completion in the format that the script reads."""
         about = " ".join((item.help or "").split())
         return "\t".join(part for part in (item.type, item.value, about) if part)
 
     def complete(self) -> str:
-        """Return all offers as the script reads them."""
+        """Return all completions in the format that the script reads."""
         return "\n".join(self.format_completion(item) for item in self.offers())
 
 
 class Zsh(_Shell):
-    """zsh quotes what it inserts, and lets one choose from a list."""
+    """zsh, which quotes completions itself, and shows them as a menu."""
 
     name = "zsh"
     source_template = _ZSH
@@ -441,14 +446,14 @@ class Zsh(_Shell):
 
 
 class Fish(Zsh):
-    """So does fish."""
+    """fish, which does the same."""
 
     name = "fish"
     source_template = _FISH
 
 
 class Bash(_Shell):
-    """bash inserts what it is given as it is given, in the place of the last part of the word."""
+    """bash, which inserts completions verbatim, in place of the last part of the word."""
 
     name = "bash"
     source_template = _BASH
@@ -458,16 +463,16 @@ class Bash(_Shell):
         return self.source_template
 
     def complete(self) -> str:
-        """Offers quoted as what stands before needs it.
+        """Return all completions, quoted like the word being typed.
 
-        bash inserts what all offers begin with; where they do not begin with what was typed, one
-        more that begins otherwise keeps it from replacing that.
+        bash inserts the common prefix of all completions. If they do not begin with the word, an
+        additional item without a common prefix prevents that bash replaces it.
         """
         line = self.read()
         found = self.offers()
         named = [item for item in found if item.type == NAMED]
         if line.fixed:
-            # A name cannot be exchanged for a URN when its beginning stays.
+            # bash keeps the beginning of the word, so that a URN cannot replace it.
             found = [item for item in found if item.type != NAMED]
         elif os.environ.get("CATALOG_ASKED") == _MENU:
             found = [item for item in found if item.type != MORE]
@@ -491,7 +496,7 @@ class Bash(_Shell):
 
 
 SHELLS: Final[dict[str, type[_Shell]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-"""The shells by name."""
+"""The supported shells by name."""
 
 
 def _quoted(text: str, line: CommandLine, kind: str) -> str:
@@ -508,7 +513,7 @@ def _quoted(text: str, line: CommandLine, kind: str) -> str:
 
 
 def _can_be_typed(item: CompletionItem[str]) -> bool:
-    # What comes from a catalog must not end a line of the answer, nor reach the terminal.
+    # Text from a catalog must not contain line breaks or control characters of the terminal.
     return item.type in {"file", "dir"} or item.value.isprintable()
 
 
@@ -520,32 +525,32 @@ Examples
   catalog completion fish | source        in ~/.config/fish/config.fish
 
 \b
-Then TAB completes
+What TAB completes
   catalog sch<TAB>                      commands and options
-  catalog schema fct_ord<TAB>           URNs, by the name of something
-  catalog get urn:li:dat<TAB>           URNs, a part at a time
+  catalog schema fct_ord<TAB>           URNs, by the name of the entity
+  catalog get urn:li:dat<TAB>           URNs, one part at a time
   catalog search --filter tags:P<TAB>   fields, operators, values of filters
   catalog browse /prod/snow<TAB>        folders
 
-Names and folders are those of the catalog that the command line names so far; this machine's own
-is asked only when it runs already. No answer is waited for longer than a second and a half, or
-what CATALOG_COMPLETION_SECONDS says.
+Names and folders come from the catalog selected by the options typed so far; the local catalog is
+used only if it is already running. Completion gives up after 1.5 seconds. To change this limit, set
+CATALOG_COMPLETION_SECONDS.
 """
 
 _HOW = {
-    "bash": """to have it in every shell: echo 'eval "$(catalog completion bash)"' >> ~/.bashrc""",
-    "zsh": """to have it in every shell: echo 'eval "$(catalog completion zsh)"' >> ~/.zshrc""",
-    "fish": "to have it in every shell: "
+    "bash": """for every shell: echo 'eval "$(catalog completion bash)"' >> ~/.bashrc""",
+    "zsh": """for every shell: echo 'eval "$(catalog completion zsh)"' >> ~/.zshrc""",
+    "fish": "for every shell: "
     "echo 'catalog completion fish | source' >> ~/.config/fish/config.fish",
 }
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("shell", type=click.Choice(tuple(_HOW)))
-@click.option("--answer", is_flag=True, hidden=True, help="Answer the shell that has the script.")
+@click.option("--answer", is_flag=True, hidden=True, help="Print completions for the script.")
 @click.pass_context
 def completion(context: click.Context, shell: str, *, answer: bool) -> None:
-    """Print the script that makes a shell complete what is typed."""
+    """Print a shell completion script."""
 
     asked = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
     if answer:

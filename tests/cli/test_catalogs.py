@@ -71,7 +71,7 @@ def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_ag
 
     ran = own("sample", "remove", "--yes")
     assert ran.code == 0, ran
-    assert "1 of them with what others wrote since" in ran.out
+    assert "1 of them edited since" in ran.out
     assert ran.out.startswith("removed ")
     assert own("search", "--urns").out.split() == [urn]
     again = own("sample", "remove", "--yes")
@@ -80,7 +80,7 @@ def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_ag
 
     ran = own("sample", "load")
     assert ran.code == 0, ran
-    assert "refused" not in ran.out
+    assert "rejected" not in ran.out
     assert total() == before + 1
 
 

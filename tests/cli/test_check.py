@@ -127,7 +127,7 @@ def test_a_file_of_the_index_that_does_not_match_its_checksum_is_told(
         1,
         f"search the index {fast.name} does not match its checksum\n",
     )
-    assert "nothing that was written is lost" in ran.err
+    assert "no metadata is lost" in ran.err
     assert "catalog reindex" in ran.err
     # What was found is left for others to look at.
     assert fast.read_bytes() == raw

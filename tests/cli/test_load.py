@@ -75,7 +75,7 @@ def test_what_is_refused_is_told_with_place_urn_and_reason_and_loses_nothing_els
 ) -> None:
     ran = catalog("load", str(data / "partly_bad.json"))
     assert ran.code == 1
-    assert "2 aspects of 1 entity, 3 refused" in ran.out
+    assert "2 aspects of 1 entity, 3 rejected" in ran.out
     unread, misfit, unknown = sorted(ran.err.splitlines(), key=lambda line: "change" in line)
     assert "record 2: hive.orders: position 0" in unread
     assert f"change 3: {CUSTOMERS} datasetProperties: " in misfit
@@ -93,7 +93,7 @@ def test_all_refusals_are_in_the_report_and_twenty_on_the_screen(
     report = tmp_path / "report.jsonl"
     ran = catalog("load", str(tmp_path / "bad.json"), "--report", str(report))
     assert ran.code == 1
-    assert ran.err.count("refused: ") == 20
+    assert ran.err.count("rejected: ") == 20
     assert "and 3 more" in ran.err
     lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert [line["record"] for line in lines] == list(range(1, 24))
@@ -144,7 +144,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
     report = tmp_path / "no such folder" / "report.jsonl"
     ran = catalog("load", str(data / "changes.json"), "--report", str(report))
     assert ran.code == 1
-    assert "report cannot be written" in ran.err
+    assert "cannot write the report" in ran.err
     assert ran.out == ""
 
 
@@ -225,7 +225,7 @@ def test_a_load_that_was_interrupted_goes_on_where_it_was(
     with Fickle(8) as server:
         ran = catalog("load", str(small), str(large), url=server.url)
         assert ran.code == 3
-        assert "the same command with --resume goes on" in ran.err
+        assert "run the same command with --resume" in ran.err
         before = len(server.changes)
         assert 400 < before < 1901
         server.answers = 1000
@@ -255,14 +255,17 @@ def test_a_file_that_was_changed_is_not_gone_on_with(catalog: Run, tmp_path: Pat
         server.answers = 100
         ran = catalog("load", str(file), "--resume", url=server.url)
         assert ran.code == 1
-        assert "changed.json was changed since; load it without --resume" in ran.err
+        assert (
+            "changed.json has changed since the interrupted load; load it without --resume"
+            in ran.err
+        )
         assert catalog("load", str(file), url=server.url).code == 0
 
 
 def test_standard_input_is_not_gone_on_with(catalog: Run) -> None:
     ran = catalog("load", "-", "--resume", stdin=b"[]")
     assert ran.code == 2
-    assert "--resume goes with named files" in ran.err
+    assert "--resume works only with files" in ran.err
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
@@ -283,7 +286,7 @@ def test_what_comes_before_a_fault_goes_in_and_the_fault_is_told(
     file.write_text(json.dumps([record(f"cut{at}", {}) for at in range(3)])[:-20])
     ran = catalog("load", str(file))
     assert ran.code == 1
-    assert "2 aspects of 2 entities, 1 refused" in ran.out
+    assert "2 aspects of 2 entities, 1 rejected" in ran.out
     assert "record 3: not JSON" in ran.err
     assert "the rest of the file is not read" in ran.err
 

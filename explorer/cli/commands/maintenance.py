@@ -1,5 +1,5 @@
-"""`catalog load`, `export`, `backup`, `check`, `reindex`, `compact`, `migrate` and `sample`: a
-catalog's content as a whole.
+"""`catalog load`, `export`, `backup`, `check`, `reindex`, `compact`, `migrate` and `sample`: the
+commands for the content of a catalog as a whole.
 """
 
 import asyncio
@@ -36,8 +36,8 @@ Examples
   catalog export --entity dataset --platform hive | gzip > hive.json.gz
   catalog export - --url http://one:8080 | catalog load - --url http://two:8080
 
-The file is a JSON list of changes, as `catalog load` takes them. Older versions of aspects are not
-in it; `catalog backup` copies those too.
+The file is a JSON list of changes, in the format of catalog load. It has no older versions of
+aspects; catalog backup copies these too.
 """
 _STDOUT = "-"
 _PAGE = 200
@@ -52,16 +52,16 @@ _PAGE = 200
     "removed",
     default=True,
     show_default=True,
-    help="Whether entities marked as removed are given.",
+    help="Whether to export soft-deleted entities.",
 )
 @catalog_options
 def export(
     target: Target, file: str, entity: str | None, platform: str | None, *, removed: bool
 ) -> None:
-    """Write everything the catalog holds to FILE, or to standard output.
+    """Export the whole catalog to FILE, or to standard output.
 
-    All latest aspects and all documents over time. A FILE that exists is replaced once all is
-    written.
+    Exports the latest version of every aspect, and all time series aspects. An existing FILE is
+    replaced when the export is complete.
     """
     from explorer.cli.output import note
     from explorer.client.connection import Connection
@@ -72,7 +72,7 @@ def export(
         changes, entities = asyncio.run(
             _write(connection, query, out.write, to_stdout=file == _STDOUT)
         )
-    note(f"{changes:,} changes of {entities:,} entities are written")
+    note(f"exported {changes:,} changes of {entities:,} entities")
 
 
 async def _write(
@@ -88,7 +88,7 @@ async def _write(
 
     changes, urns = 0, 0
     last = None
-    # Files and pipes get every byte as it is stored.
+    # Files and pipes get every byte as it is stored; only on a terminal, characters are escaped.
     shown = escaped_json if sys.stdout.isatty() and to_stdout else bytes
     write(b"[")
     try:
@@ -115,25 +115,29 @@ async def _proposals(
     after: str | None = ""
     while after is not None:
         given = {"after": after, "limit": str(_PAGE), **query}
-        said = urlencode({key: value for key, value in given.items() if value})
+        parameters = urlencode({key: value for key, value in given.items() if value})
         try:
-            body = await connection.send(Request("GET", f"/export?{said}"))
+            body = await connection.send(Request("GET", f"/export?{parameters}"))
         except NotFound as error:
             raise InvalidInput(
-                f"{connection.address} cannot export: only a server of `catalog serve` can"
+                f"{connection.address} does not support export: only servers started with catalog "
+                "serve do"
             ) from error
         match body:
             case {"value": {"proposals": [*proposals], "next": str() | None as following}}:
                 after = following
             case _:
-                raise ServerFault(f"{connection.address} answered with something else")
+                raise ServerFault(f"unexpected response from {connection.address} to an export")
         for proposal in proposals:
             yield proposal
 
 
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
-    """Where to write; a file has its name only when all of it is there."""
+    """Open standard output for `-`, else a file that is moved to its name when it is complete.
+
+    Raises `InvalidInput` if the file cannot be written.
+    """
     from explorer.errors import InvalidInput
 
     if name == _STDOUT:
@@ -149,7 +153,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
+        raise InvalidInput(f"cannot write {path}: {error.strerror or error}") from error
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -161,8 +165,8 @@ Examples
   catalog backup /backups/catalog-$(date +%F)
   catalog serve --data-dir /backups/catalog-2030-01-31 --port 0
 
-To go back to a copy: catalog restore /backups/catalog-2030-01-31. To prove that it
-is whole: catalog check --data-dir /backups/catalog-2030-01-31.
+To check a backup: catalog check --data-dir /backups/catalog-2030-01-31. To restore it: catalog
+restore /backups/catalog-2030-01-31.
 """
 
 
@@ -170,9 +174,10 @@ is whole: catalog check --data-dir /backups/catalog-2030-01-31.
 @click.argument("dest", type=click.Path(path_type=Path), metavar="DEST")
 @kept_in
 def backup(dest: Path, data_dir: Path | None) -> None:
-    """Copy the catalog, as it is at one moment, to the new directory DEST.
+    """Back up the catalog to the new directory DEST.
 
-    It may be served and written to meanwhile. Access tokens kept in its directory are copied too.
+    The backup is a consistent snapshot, and can be made while the catalog is served and written to.
+    Access tokens in the data directory are copied too.
     """
     from explorer import config
     from explorer.cli.output import note
@@ -180,7 +185,7 @@ def backup(dest: Path, data_dir: Path | None) -> None:
 
     directory = data_dir or config.data_dir()
     size_bytes = back_up(directory, dest)
-    note(f"{directory} is copied to {dest}: {size_bytes:,} bytes")
+    note(f"backed up {directory} to {dest}: {size_bytes:,} bytes")
 
 
 _SHOWN = 100
@@ -198,13 +203,13 @@ Examples
 @kept_in
 @registry_file
 def check(data_dir: Path | None, registry_file: Path | None) -> None:
-    """Prove that a catalog on this machine's disk agrees with itself.
+    """Check the integrity of a catalog on this machine.
 
-    Lets SQLite check the database file, and compares the files of the search index with their
-    checksums. Then works everything out again that follows from what was written (versions,
-    relationships, browse folders, the change log, the search index), makes searches, and compares
-    it with what is kept. Nobody may be serving the catalog meanwhile. A backup can be checked
-    where it lies, also on read-only media. Ends with 1 when something does not agree.
+    Runs SQLite's integrity check on the database file, and compares the files of the search index
+    with their checksums. Then it recomputes everything that is derived from the stored aspects
+    (versions, relationships, browse folders, the change log, the search index), runs searches, and
+    compares the results with what is stored. Stop the service of the catalog first. Backups can be
+    checked too, even on read-only media. The exit code is 1 if there are differences.
     """
     from explorer import config
     from explorer.errors import StorageFault
@@ -212,8 +217,10 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
 
     directory = data_dir or config.data_dir()
     if not (directory / "catalog.db").is_file():
-        raise StorageFault(f"there is no catalog in {directory}; name another with --data-dir")
-    # A directory that cannot be written cannot be held, and nobody serves it.
+        raise StorageFault(
+            f"there is no catalog in {directory}; give its directory with --data-dir"
+        )
+    # A read-only directory cannot be locked, and cannot be served either.
     with hold(directory) if os.access(directory, os.W_OK) else nullcontext():
         from explorer.server.consistency import MOST, check_directory
 
@@ -227,8 +234,8 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
         click.echo(line(f"{finding.part}\t{finding.subject}\t{finding.problem}"))
     counts = Counter(finding.part for finding in findings)
     most = " or more" if len(findings) == MOST else ""
-    told = ", ".join(f"{count} in {part}" for part, count in counts.most_common())
-    click.echo(f"{len(findings)}{most} findings: {told}", err=True)
+    by_part = ", ".join(f"{count} in {part}" for part, count in counts.most_common())
+    click.echo(f"{len(findings)}{most} findings: {by_part}", err=True)
     click.echo(_advice(directory, set(counts)), err=True)
     click.get_current_context().exit(1)
 
@@ -236,18 +243,18 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
 def _advice(directory: Path, parts: set[str]) -> str:
     if parts == {"search"}:
         return (
-            "only the search index differs, and nothing that was written is lost; make it anew "
-            "with: catalog reindex"
+            "only the search index differs, and no metadata is lost; rebuild the index with: "
+            "catalog reindex"
         )
     if "file" in parts:
         return (
-            f"the database is damaged, and reading it may give wrong answers: keep a copy of "
-            f"{directory}, look for what damages files (disk, memory, other programs), and go back "
-            "to a backup with: catalog restore BACKUP"
+            f"the database is damaged, and reading it may give wrong results: keep a copy of "
+            f"{directory}, find what damages files (disk, memory, other programs), and restore a "
+            "backup with: catalog restore BACKUP"
         )
     return (
         f"keep a copy of {directory} and report this with the lines above; "
-        "if there is a backup, go back to it with: catalog restore BACKUP"
+        "if you have a backup, restore it with: catalog restore BACKUP"
     )
 
 
@@ -255,22 +262,22 @@ def _advice(directory: Path, parts: set[str]) -> str:
 @kept_in
 @registry_file
 def reindex(data_dir: Path | None, registry_file: Path | None) -> None:
-    """Make the search index anew from what is stored.
+    """Rebuild the search index from the stored metadata.
 
-    Nobody may serve the catalog meanwhile. What is stored is not touched.
+    Stop the service of the catalog first. The metadata itself is not changed.
     """
     from explorer import config
     from explorer.cli.ingestion import progress
     from explorer.cli.output import note
     from explorer.metadata.registry import load_registry
-    from explorer.server.data_directory import reindex as make_anew
+    from explorer.server.data_directory import reindex as rebuild_index
 
     directory = data_dir or config.data_dir()
     with progress() as begin:
-        entities = make_anew(
+        entities = rebuild_index(
             directory, load_registry(registry_file), lambda total: begin("indexing", total)
         )
-    note(f"the search index of {directory} is made anew: {entities:,} entities")
+    note(f"rebuilt the search index of {directory}: {entities:,} entities")
 
 
 _COMPACT_EPILOG = """
@@ -284,19 +291,19 @@ Examples
 @click.command(epilog=_COMPACT_EPILOG)
 @kept_in
 def compact(data_dir: Path | None) -> None:
-    """Give back the disk that what was removed from a catalog took.
+    """Free the disk space of data deleted from a catalog.
 
-    What is written later takes that room too, so this is of use after much was removed for good, or
-    after a new release brought the catalog to its format. Nobody may serve the catalog meanwhile.
-    The database is written anew and needs as much room again until that is done.
+    Later writes reuse this space, so compacting is worthwhile only after much was deleted
+    permanently, or after an upgrade converted the catalog to a new format. Stop the service of the
+    catalog first. The database file is rewritten, which temporarily needs as much space again.
     """
     from explorer import config
     from explorer.cli.output import note
-    from explorer.server.data_directory import compact as write_anew
+    from explorer.server.data_directory import compact as rewrite
 
     directory = data_dir or config.data_dir()
-    before, now = write_anew(directory)
-    note(f"the database of {directory} takes {now:,} bytes; it took {before:,}")
+    before, now = rewrite(directory)
+    note(f"compacted the database of {directory} from {before:,} to {now:,} bytes")
 
 
 _MIGRATE_EPILOG = """
@@ -346,19 +353,19 @@ Examples
 
 @click.group(epilog=_SAMPLE_EPILOG)
 def sample() -> None:
-    """A made-up company's catalog, to try things on.
+    """Load or remove the sample catalog of a fictional company.
 
-    A new catalog of this machine's own holds it already. It goes in as one run of ingestion, and
-    is taken out again without touching anything else.
+    A new local catalog already contains the sample. It is ingested as one run, so it can be removed
+    without affecting anything else.
     """
 
 
 @sample.command("load")
 @catalog_options
 def load_sample(target: Target) -> None:
-    """Put the sample into the catalog.
+    """Load the sample into the catalog.
 
-    Use and profiles reach from thirty days ago to today.
+    The sample has usage and profiles for the last thirty days.
 
     \b
     Example
@@ -380,12 +387,12 @@ def load_sample(target: Target) -> None:
 
 
 @sample.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @catalog_options
 def remove(target: Target, *, yes: bool) -> None:
-    """Take the sample out again, with what was written over it.
+    """Remove the sample from the catalog, including later edits of it.
 
-    Says what will go, and asks.
+    Shows what will be removed and asks for confirmation.
 
     \b
     Example
@@ -396,15 +403,18 @@ def remove(target: Target, *, yes: bool) -> None:
     from explorer.sample import SAMPLE_RUN_ID
 
     if not (yes or (sys.stdin and sys.stdin.isatty())):
-        raise click.UsageError("nobody is there to be asked; give --yes to remove the sample")
+        raise click.UsageError(
+            "cannot ask for confirmation: standard input is not a terminal; give --yes to remove "
+            "the sample"
+        )
     with target.open() as catalog:
         going = catalog.roll_back(SAMPLE_RUN_ID, dry_run=True)
         if not going.aspects:
-            click.echo("no sample in this catalog; nothing to remove", err=True)
+            click.echo("this catalog has no sample; nothing to remove", err=True)
             return
         if not yes:
             click.echo(f"to be removed: {_counted(going)}", err=True)
-            if not click.confirm("Remove them?", err=True):
+            if not click.confirm("Remove the sample?", err=True):
                 click.echo("nothing was removed", err=True)
                 click.get_current_context().exit(1)
         click.echo(f"removed {_counted(catalog.roll_back(SAMPLE_RUN_ID))}")
@@ -413,7 +423,7 @@ def remove(target: Target, *, yes: bool) -> None:
 def _counted(rollback: "Rollback") -> str:
     counts = f"{rollback.aspects:,} aspects, {rollback.entities:,} entities"
     if rollback.touched:
-        counts += f" ({rollback.touched:,} of them with what others wrote since)"
+        counts += f" ({rollback.touched:,} of them edited since)"
     return counts
 
 
@@ -423,24 +433,23 @@ Examples
   catalog load metadata/*.json
   curl -s https://example.com/metadata.json | catalog load -
   catalog load nightly.json.zst --report refused.jsonl
-  catalog load --resume metadata/*.json       (after one was interrupted)
+  catalog load --resume metadata/*.json       (after an interruption)
 
 \b
-A file is a JSON list, or JSON objects one after the other, and may be
-compressed by gzip or zstd. It is read as it is sent: it may be of any size.
-In it are:
-  a change        {"entityUrn": …, "aspectName": …, "aspect": {"value": "…"}}
-  the same        {"entityUrn": …, "aspectName": …, "aspect": {"json": {…}}}
-  a snapshot      {"proposedSnapshot": {"….DatasetSnapshot": {…}}}
-  counts of use   {"buckets": [{"bucket": …, "resource": …, "metrics": {…}}]}
+A file is a JSON list or a sequence of JSON objects, optionally compressed
+with gzip or zstd. Files are streamed, so they can have any size. Records are:
+  a change      {"entityUrn": …, "aspectName": …, "aspect": {"value": "…"}}
+  the same      {"entityUrn": …, "aspectName": …, "aspect": {"json": {…}}}
+  a snapshot    {"proposedSnapshot": {"….DatasetSnapshot": {…}}}
+  usage         {"buckets": [{"bucket": …, "resource": …, "metrics": {…}}]}
 
 \b
 Exit codes
-  0  everything went in
-  1  some of it was refused; the rest went in
-  2  wrong use of the command
-  3  the server cannot be reached, or stopped answering; what went in before
-     that stays in
+  0  everything was loaded
+  1  some changes were rejected; the others were loaded
+  2  usage error
+  3  the server cannot be reached or stopped responding; changes loaded before
+     are kept
 """
 
 
@@ -449,9 +458,9 @@ Exit codes
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write every refusal to this file, one JSON object a line.",
+    help="Write all rejected changes to this file, one JSON object per line.",
 )
-@click.option("--resume", is_flag=True, help="Go on where an earlier load of the FILEs ended.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted load of the same FILEs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
 @catalog_options
 def load(
@@ -462,13 +471,13 @@ def load(
     resume: bool,
     as_json: bool,
 ) -> None:
-    """Load metadata FILEs; - is standard input.
+    """Load metadata from FILEs; - reads standard input.
 
-    What is refused is told with its place, URN and reason, and loses nothing else.
+    Rejected changes are listed with their position, URN and reason; all others are loaded.
     """
     can_resume = "-" not in files
     if resume and not can_resume:
-        raise click.UsageError("standard input comes only once; --resume goes with named files")
+        raise click.UsageError("--resume works only with files, not with standard input")
     from explorer.cli import ingestion
     from explorer.cli.output import note
     from explorer.errors import CatalogError
@@ -482,7 +491,7 @@ def load(
             stopped = error
         except KeyboardInterrupt:
             if can_resume:
-                note("interrupted; the same command with --resume goes on")
+                note("interrupted; to continue, run the same command with --resume")
             raise
     if as_json:
         ingestion.print_as_json(outcomes, str(stopped) if stopped else None)
@@ -491,7 +500,7 @@ def load(
     ingestion.tell_refusals(outcomes)
     if stopped is not None:
         if can_resume and any(outcome.aspects for outcome in outcomes):
-            note("the same command with --resume goes on")
+            note("to continue, run the same command with --resume")
         raise stopped
     if any(outcome.refused for outcome in outcomes):
         click.get_current_context().exit(1)
