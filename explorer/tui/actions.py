@@ -1,8 +1,8 @@
-"""Every action of the terminal with its keys, declared once: bindings, key line, help and palette
-are made from this list.
+"""Every action of the terminal with its keys. Bindings, the key line, the help and the palette are
+made from this list.
 
-The order in which actions stand here is the order in which they are shown. A short label puts an
-action on the key line, where there is room for it.
+Actions are shown in the order of this list. An action with a short label is also shown on the key
+line, where there is room.
 """
 
 import re
@@ -88,12 +88,13 @@ Scope = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that can be done: `name` is the method `action_<name>` of what has the scope.
+    """An action with its keys: `name` is the method `action_<name>` of the widget or screen with
+    that scope.
 
-    A `label` puts it on the key line, under the keys in `shown` where the first of them would not
-    say it; one without `help` stands for others beside it and is not listed. `called` is its word
-    in a keymap, where none can be made of the name. One that `writes` is shown as out of reach
-    where nothing may be written.
+    With a `label` it is shown on the key line, with the keys in `shown` instead of the first key
+    where that is set. An action without `help` is not listed; a neighbouring action describes it.
+    `called` replaces the part of the ID that is made from the name. An action that `writes` is
+    shown as disabled while the server is open read-only.
     """
 
     scope: Scope
@@ -107,12 +108,12 @@ class Action:
 
     @property
     def id(self) -> str:
-        """What the action is called in a keymap: `entity.copy-urn`, `lineage.more`."""
+        """Return the ID of the action in a keymap: `entity.copy-urn`, `lineage.more`."""
         return f"{self.scope}.{self.called or _word_of(self.name)}"
 
     @property
     def key(self) -> str:
-        """The first key, as people read it."""
+        """Return the first key as it is displayed."""
         return self.shown or readable(self.keys[0])
 
 
@@ -122,69 +123,69 @@ SCOPES: dict[Scope, str] = {
     "results": "Results",
     "facets": "Facets",
     "searches": "List of searches",
-    "askscreen": "Asked for a word",
-    "syntax": "Page on syntax",
+    "askscreen": "Text prompt",
+    "syntax": "Search syntax",
     "entity": "Entity",
     "overview": "Overview",
     "relations": "Relationships",
     "narrowing": "Filter line",
     "schema": "Columns",
     "lineage": "Lineage",
-    "impact": "What depends on it",
-    "asking": "Line",
+    "impact": "Impact",
+    "asking": "Input line",
     "profile": "Profile",
-    "series": "Over time",
+    "series": "Charts",
     "history": "History",
-    "difference": "What was changed",
-    "restore": "Putting back",
+    "difference": "Difference",
+    "restore": "Restoring a description",
     "raw": "Raw",
     "tree": "Folders",
     "list": "In any list",
     "labels": "Labels",
-    "bulklabels": "Labels of what is marked",
-    "labelline": "Line of a label",
+    "bulklabels": "Labels of marked items",
+    "labelline": "Label input",
     "labelrows": "List of labels",
     "deprecation": "Deprecation",
-    "bulkdeprecation": "Deprecation of what is marked",
+    "bulkdeprecation": "Deprecation of marked items",
     "bulklinkrows": "List of links",
-    "bulklinks": "Links of what is marked",
+    "bulklinks": "Links of marked items",
     "aside": "Hiding and restoring",
-    "question": "Question",
-    "discard": "Leaving what is not written",
+    "question": "Confirmation",
+    "discard": "Unsaved changes",
     "servers": "Servers",
     "sources": "Sources",
-    "addsource": "Form of a source",
+    "addsource": "Add a source",
     "log": "Log",
-    "export": "Writing to a file",
+    "export": "Write to a file",
     "editor": "Editor",
     "text": "Text",
     "alldone": "After the last column",
-    "worklistrows": "List of what is undocumented",
+    "worklistrows": "Entries of the worklist",
     "worklist": "Worklist",
-    "coveragerows": "List of groups",
+    "coveragerows": "Groups of the coverage",
     "coverage": "Coverage",
-    "reviewrows": "List of changes to review",
+    "reviewrows": "Changes to review",
     "review": "Review",
     "reviewtext": "Text of a change",
     "changesets": "Changesets",
-    "dbtrows": "List of changes of a dbt project",
+    "dbtrows": "Changes of a dbt project",
     "dbt": "dbt project",
-    "journalrows": "List of saves",
+    "journalrows": "Saves in the journal",
     "journal": "Journal",
-    "propagatedrows": "List of propagated texts",
+    "propagatedrows": "Entries of propagated texts",
     "propagated": "Propagated texts",
-    "feedrows": "List of changes",
+    "feedrows": "Changes in the list",
     "feed": "Changes since the last visit",
-    "conceptrows": "Columns of one name",
-    "variantrows": "Texts of one name",
+    "conceptrows": "Columns with the same name",
+    "variantrows": "Texts of these columns",
     "concept": "Concept",
-    "comparing": "Before saving",
-    "conflict": "Two texts",
+    "comparing": "Comparison",
+    "conflict": "Conflict",
     "drafts": "Drafts",
     "links": "Links",
-    "linkform": "Line of a link",
+    "linkform": "Link form",
     "palette": "Lists with a filter",
-    "jump": "Jumping",
+    "jump": "Jump",
 }
 
 _NAMES = {
@@ -213,18 +214,19 @@ _NAMES = {
     "underscore": "_",
 }
 
-# What an action is only asked to pass on says nothing of its own.
+# `ask('more')` passes an action on; the word `ask` is left out of the ID.
 _PASSED_ON: Final = "ask"
 _LETTERS: Final = re.compile(r"[A-Za-z0-9]+")
 
 
 def readable(key: str) -> str:
-    """A key as people read it."""
+    """Return a key as it is displayed: `ctrl+s` as `^s`, `enter` as `⏎`."""
     return _NAMES.get(key, key.replace("ctrl+", "^"))
 
 
 def _word_of(name: str) -> str:
-    """A name as a word: `copy_urn` is `copy-urn`, `ask('more')` is `more`."""
+    """Return an action's name as a word of a keymap: `copy_urn` is `copy-urn`, `ask('more')` is
+    `more`."""
     words = _LETTERS.findall(name)
     if len(words) > 1 and words[0] == _PASSED_ON:
         words = words[1:]
@@ -234,20 +236,25 @@ def _word_of(name: str) -> str:
 _BROWSE: tuple[Action, ...] = (
     Action("tree", "filter", ("f",), "Filter this folder by name", "filter"),
     Action("tree", "unfilter", ("escape",), "Clear the filter", "show all"),
-    Action("tree", "into", ("right", "l"), "Expand, or go into what is expanded", "expand", "→"),
+    Action("tree", "into", ("right", "l"), "Expand, or enter the expanded folder", "expand", "→"),
     Action("tree", "turn", ("space",), "Expand or collapse"),
-    Action("tree", "out", ("left", "h"), "Collapse, or go to the folder above"),
+    Action("tree", "out", ("left", "h"), "Collapse, or go to the parent folder"),
     Action("tree", "reload", ("r",), "Refresh this folder", "refresh"),
-    Action("tree", "narrower", ("less_than_sign",), "Narrower folders", "width", "<>"),
-    Action("tree", "wider", ("greater_than_sign",), "Wider folders"),
-    Action("tree", "tab('overview')", ("1",), "Tabs of the open entity", "", "1–8"),
+    Action("tree", "narrower", ("less_than_sign",), "Make the folders narrower", "width", "<>"),
+    Action("tree", "wider", ("greater_than_sign",), "Make the folders wider"),
+    Action("tree", "tab('overview')", ("1",), "Go to a tab of the open entity", "", "1–8"),
     *(
         Action("tree", f"tab('{name}')", (str(number),), "")
         for number, name in enumerate(
             ("columns", "lineage", "relations", "usage", "profile", "history", "raw"), 2
         )
     ),
-    Action("app", "reveal", ("full_stop",), "Show what is open in the folders, at each place"),
+    Action(
+        "app",
+        "reveal",
+        ("full_stop",),
+        "Show the open entity in the folders; again: its next place",
+    ),
 )
 
 
@@ -281,45 +288,62 @@ _COLUMNS: tuple[Action, ...] = (
     Action(
         "schema", "ask('unfilter')", ("escape",), "Unmark all, then clear the filter", "all columns"
     ),
-    Action("schema", "ask('order')", ("s",), "Most used first, or as in the schema", "by use"),
+    Action("schema", "ask('order')", ("s",), "Sort by use, or in schema order", "by use"),
     Action("schema", "ask('fold_all')", ("z",), "Expand or collapse every record"),
 )
 
 
 _CONNECTION: tuple[Action, ...] = (
     Action("app", "try_again", ("r",), "Retry what failed", "try again"),
-    Action("app", "open_last", ("minus",), "Last opened, and back again"),
+    Action("app", "open_last", ("minus",), "Switch to the page opened before, and back"),
     Action("app", "servers", ("f3", "S"), "Switch server"),
     Action("app", "sources", ("A",), "Sources: add your own database, files or dbt project"),
     Action("app", "export", ("X",), "Write what is shown to a file: CSV, JSON, Markdown"),
-    Action("app", "picture", ("f9",), "Write a picture of the screen to a file"),
-    Action("app", "exchanges", ("ctrl+l",), "Log: what was asked of the server"),
-    Action("servers", "token", ("t",), "Give an access token for it", "give a token"),
-    Action("servers", "offline", ("o",), "Open what was kept of it, asking nobody", "offline copy"),
-    Action("servers", "read_only", ("R",), "Open it to be read only", "read only"),
-    Action("servers", "address", ("a", "slash"), "Type an address", "type an address"),
+    Action("app", "picture", ("f9",), "Save a screenshot to a file"),
+    Action("app", "exchanges", ("ctrl+l",), "Log of requests to the server"),
+    Action("servers", "token", ("t",), "Enter an access token for this server", "enter a token"),
+    Action("servers", "offline", ("o",), "Open the offline copy; send no requests", "offline copy"),
+    Action("servers", "read_only", ("R",), "Open it read-only", "read-only"),
+    Action("servers", "address", ("a", "slash"), "Enter an address", "enter an address"),
     Action("servers", "sources", ("n",), "Add your own data to this catalog", "add a source"),
     Action("servers", "close", ("escape", "q", "f3"), "Close", "close"),
-    Action("sources", "address", ("a", "slash"), "Type an address", "type an address"),
-    Action("sources", "remove", ("x",), "Remove it with what it brought", "remove", writes=True),
+    Action("sources", "address", ("a", "slash"), "Enter an address", "enter an address"),
+    Action(
+        "sources",
+        "remove",
+        ("x",),
+        "Remove the source and hide its datasets",
+        "remove",
+        writes=True,
+    ),
     Action("sources", "close", ("escape", "q", "A"), "Close", "close"),
-    Action("addsource", "read", ("ctrl+r",), "Read it: what it would bring", "read it", "⏎"),
-    Action("addsource", "add", ("ctrl+s",), "Bring it in", "bring it in", "⏎", writes=True),
-    Action("addsource", "leave", ("escape",), "Stop what is under way, or leave", "stop, leave"),
+    Action(
+        "addsource", "read", ("ctrl+r",), "Read the source and preview the changes", "preview", "⏎"
+    ),
+    Action(
+        "addsource",
+        "add",
+        ("ctrl+s",),
+        "Add its metadata to the catalog",
+        "add to the catalog",
+        "⏎",
+        writes=True,
+    ),
+    Action("addsource", "leave", ("escape",), "Stop reading or writing, or close", "stop, close"),
     Action("log", "copy_line", ("y",), "Copy the line", "copy"),
     Action("log", "close", ("escape", "q", "ctrl+l"), "Close", "close"),
-    Action("export", "shown", ("ctrl+t",), "All there are, or only those shown", "all, or shown"),
-    Action("export", "close", ("escape",), "Write nothing, or stop writing", "close"),
+    Action("export", "shown", ("ctrl+t",), "Write all rows, or only those shown", "all or shown"),
+    Action("export", "close", ("escape",), "Cancel, or stop writing", "close"),
 )
 
 
 _EDITING: tuple[Action, ...] = (
-    Action("editor", "save", ("ctrl+s",), "Save and leave", "save"),
+    Action("editor", "save", ("ctrl+s",), "Save and close", "save"),
     Action(
         "editor",
         "save_and_next",
         ("ctrl+n",),
-        "Save, and on to the next column without a description",
+        "Save, and go to the next column without a description",
         "save, next undocumented",
     ),
     Action("editor", "compare", ("ctrl+d",), "Compare the saved text with yours", "diff"),
@@ -328,46 +352,52 @@ _EDITING: tuple[Action, ...] = (
         "editor",
         "move(-1)",
         ("f2",),
-        "To the column before; what was typed is kept as a draft",
-        "column before, after",
+        "Go to the previous column; your text is kept as a draft",
+        "previous, next column",
         "f2 f3",
         "column-before",
     ),
-    Action("editor", "move(1)", ("f3",), "To the column after", called="column-after"),
+    Action("editor", "move(1)", ("f3",), "Go to the next column", called="column-after"),
     Action(
         "editor",
         "to_failed",
         ("ctrl+g",),
-        "To the next text of this table that could not be saved",
-        "not saved: go there",
+        "Go to the next text of this table that could not be saved",
+        "go to unsaved",
     ),
-    Action("editor", "look", ("ctrl+t",), "The text, or what it looks like", "preview"),
-    Action("editor", "discard", ("ctrl+r",), "Back to the text that was saved", "revert"),
-    Action("editor", "draft", ("f10",), "Have the drafting command suggest a text", "draft"),
-    Action("editor", "leave", ("escape",), "Leave; what was typed is kept", "leave, keep draft"),
-    Action("editor", "take(1)", ("f5",), "Take the ingested text", called="take-1"),
+    Action("editor", "look", ("ctrl+t",), "Switch between the text and its preview", "preview"),
+    Action("editor", "discard", ("ctrl+r",), "Revert to the saved text", "revert"),
+    Action("editor", "draft", ("f10",), "Ask the drafting command for a text", "draft"),
+    Action(
+        "editor", "leave", ("escape",), "Close; your text is kept as a draft", "close, keep draft"
+    ),
+    Action("editor", "take(1)", ("f5",), "Use the ingested text", called="take-1"),
     *(
-        Action("editor", f"take({number})", (f"f{number + 4}",), f"Take text {number} from below")
+        Action(
+            "editor", f"take({number})", (f"f{number + 4}",), f"Use text {number} of the list below"
+        )
         for number in range(2, 6)
     ),
-    Action("alldone", "next_table", ("enter",), "On to the next table", "next table"),
-    Action("app", "drafts", ("f4",), "Drafts: what was typed and not saved"),
-    Action("app", "worklist", ("W",), "Worklist: what is worth documenting next"),
-    Action("app", "coverage", ("C",), "Coverage: how much is documented, and where it is missing"),
-    Action("app", "changesets", ("V",), "Changesets: review, then write; files of a dbt project"),
-    Action("app", "journal", ("f8",), "Journal: what was saved from here, to look up and undo"),
-    Action("worklist", "filter", ("f", "slash"), "Narrow by words and conditions", "filter"),
-    Action("worklist", "mine", ("m",), "Only what you own, or all", "mine"),
-    Action("worklist", "propose", ("p",), "Propose texts from lineage, to review", "propose"),
+    Action("alldone", "next_table", ("enter",), "Go to the next table", "next table"),
+    Action("app", "drafts", ("f4",), "Drafts: texts that are not saved yet"),
+    Action("app", "worklist", ("W",), "Worklist: what to document next"),
+    Action("app", "coverage", ("C",), "Coverage: how much is documented, and what is missing"),
+    Action("app", "changesets", ("V",), "Changesets: review and write changes; dbt projects"),
+    Action("app", "journal", ("f8",), "Journal: saves made on this machine, to look up and undo"),
+    Action("worklist", "filter", ("f", "slash"), "Filter by words and conditions", "filter"),
+    Action("worklist", "mine", ("m",), "Show only what you own, or everything", "mine"),
+    Action(
+        "worklist", "propose", ("p",), "Propose descriptions from lineage, for review", "propose"
+    ),
     Action("worklist", "open", ("o",), "Open the page of the table", "open table"),
-    Action("worklist", "reload", ("r",), "Read the list again"),
+    Action("worklist", "reload", ("r",), "Refresh"),
     Action("worklist", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("worklist", "close", ("q", "W"), "Close"),
     Action(
         "coverage",
         "turn(1)",
         ("right", "l", "tab"),
-        "Group by the next: domain, folder, owner, platform, tag",
+        "Group by the next of domain, folder, owner, platform, tag",
         "group by",
         "←→",
         "next",
@@ -376,149 +406,188 @@ _EDITING: tuple[Action, ...] = (
         "coverage",
         "turn(-1)",
         ("left", "h", "shift+tab"),
-        "Group by the one before",
+        "Group by the previous one",
         called="before",
     ),
-    Action("coverage", "trend", ("t",), "How it changed: columns, then tables", "trend"),
-    Action("coverage", "filter", ("f", "slash"), "Narrow by words and conditions", "filter"),
-    Action("coverage", "reload", ("r",), "Count again"),
+    Action("coverage", "trend", ("t",), "Show the trend: of columns, then of tables", "trend"),
+    Action("coverage", "filter", ("f", "slash"), "Filter by words and conditions", "filter"),
+    Action("coverage", "reload", ("r",), "Refresh"),
     Action("coverage", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("coverage", "close", ("q", "C"), "Close"),
-    Action("review", "accept", ("a",), "Accept, and go on to the next", "accept"),
-    Action("review", "refuse", ("x",), "Refuse, and go on to the next", "refuse"),
-    Action("review", "reopen", ("u",), "Take the decision back", "undecide"),
-    Action("review", "accept_all", ("A",), "Accept all that are open", "all"),
-    Action("review", "apply", ("ctrl+s",), "Write what was accepted", "write", writes=True),
+    Action("review", "accept", ("a",), "Accept, and go to the next", "accept"),
+    Action("review", "refuse", ("x",), "Refuse, and go to the next", "refuse"),
+    Action("review", "reopen", ("u",), "Undo the decision", "undecide"),
+    Action("review", "accept_all", ("A",), "Accept all undecided changes", "accept all"),
+    Action("review", "apply", ("ctrl+s",), "Write the accepted changes", "write", writes=True),
     Action("review", "open", ("o",), "Open the page of the table", "open table"),
-    Action("review", "sync", ("r",), "Fetch what colleagues decided, of a shared changeset"),
-    Action("review", "text", ("tab",), "To the difference, and back with esc"),
-    Action("review", "leave", ("escape", "q", "V"), "Close; what was decided stays", "close"),
-    Action("reviewtext", "accept", ("ctrl+s",), "Accept the text as it stands", "accept"),
+    Action("review", "sync", ("r",), "Fetch colleagues' decisions on a shared changeset"),
+    Action("review", "text", ("tab",), "Go to the difference; esc goes back"),
+    Action("review", "leave", ("escape", "q", "V"), "Close; decisions are kept", "close"),
+    Action("reviewtext", "accept", ("ctrl+s",), "Accept the edited text", "accept"),
     Action(
-        "reviewtext", "leave", ("escape",), "Go back; what was typed is kept", "back, undecided"
+        "reviewtext", "leave", ("escape",), "Go back; the edited text is kept", "back, undecided"
     ),
-    Action("changesets", "open", ("enter",), "Review it", "review"),
-    Action("changesets", "take_in", ("i",), "Review a file: a changeset or descriptions", "a file"),
+    Action("changesets", "open", ("enter",), "Review the changeset", "review"),
+    Action(
+        "changesets",
+        "take_in",
+        ("i",),
+        "Review a file: a changeset or descriptions",
+        "review a file",
+    ),
     Action(
         "changesets",
         "dbt_project",
         ("d",),
-        "Write the files of a dbt project, or take in what they say",
-        "a dbt project",
+        "Open a dbt project: write its files, or import from them",
+        "dbt project",
     ),
     Action(
-        *("changesets", "share", ("s",), "Share it: the server keeps it, for all to review"),
+        *("changesets", "share", ("s",), "Share it on the server, for others to review"),
         "share",
         writes=True,
     ),
     Action(
-        *("changesets", "withdraw", ("x",), "Take it out of what the server keeps, once confirmed"),
+        *("changesets", "withdraw", ("x",), "Withdraw it from the server, after confirmation"),
         "withdraw",
         writes=True,
     ),
-    Action("changesets", "reload", ("r",), "Look for changesets again"),
+    Action("changesets", "reload", ("r",), "Refresh"),
     Action("changesets", "leave", ("escape", "q", "V"), "Close", "close"),
-    Action("dbt", "write", ("ctrl+s",), "Write the files, once confirmed", "write files"),
-    Action("dbt", "take_in", ("i",), "Review what the project says, for the catalog", "take in"),
-    Action("dbt", "tags", ("t",), "With tags, or without", "tags"),
-    Action("dbt", "owners", ("O",), "With owners, or without", "owners"),
-    Action("dbt", "conflicts", ("c",), "Replace texts that conflict, or leave them", "conflicts"),
-    Action("dbt", "filter", ("f", "slash"), "Only changes that have words", "filter"),
+    Action("dbt", "write", ("ctrl+s",), "Write the files, after confirmation", "write files"),
+    Action(
+        "dbt",
+        "take_in",
+        ("i",),
+        "Import the project's texts into the catalog, after review",
+        "import",
+    ),
+    Action("dbt", "tags", ("t",), "Include tags, or leave them out", "tags"),
+    Action("dbt", "owners", ("O",), "Include owners, or leave them out", "owners"),
+    Action("dbt", "conflicts", ("c",), "Replace conflicting texts, or leave them", "conflicts"),
+    Action("dbt", "filter", ("f", "slash"), "Filter by words", "filter"),
     Action("dbt", "open", ("o",), "Open the page of the table"),
-    Action("dbt", "text", ("tab",), "To what differs, and back with esc"),
-    Action("dbt", "folder", ("d",), "Another project", "project"),
-    Action("dbt", "reload", ("r",), "Read the project and the catalog again"),
+    Action("dbt", "text", ("tab",), "Go to the difference; esc goes back"),
+    Action("dbt", "folder", ("d",), "Open another project", "project"),
+    Action("dbt", "reload", ("r",), "Refresh the project and the catalog"),
     Action("dbt", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("dbt", "close", ("q",), "Close"),
-    Action("journal", "filter", ("f", "slash"), "Only saves that have words", "filter"),
-    Action("journal", "undo", ("u",), "Undo this save, once confirmed", "undo", writes=True),
-    Action("journal", "open", ("o",), "Open the page of what was written", "open page"),
-    Action("journal", "text", ("tab",), "To what was changed, and back with esc"),
-    Action("journal", "reload", ("r",), "Read the journal again"),
+    Action("journal", "filter", ("f", "slash"), "Filter by words", "filter"),
+    Action("journal", "undo", ("u",), "Undo this save, after confirmation", "undo", writes=True),
+    Action("journal", "open", ("o",), "Open the page of the changed entity", "open page"),
+    Action("journal", "text", ("tab",), "Go to the difference; esc goes back"),
+    Action("journal", "reload", ("r",), "Refresh"),
     Action("journal", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("journal", "close", ("q", "f8"), "Close"),
     Action("app", "propagated", ("P",), "Propagated texts: refresh, pin, take back"),
-    Action("propagated", "filter", ("f", "slash"), "Only texts that have words", "filter"),
+    Action("propagated", "filter", ("f", "slash"), "Filter by words", "filter"),
     Action(
         "propagated",
         "refresh",
         ("R",),
-        "Write what the sources say now into all listed that are outdated",
+        "Update all listed outdated texts from their sources",
         "refresh outdated",
         writes=True,
     ),
-    Action("propagated", "pin", ("p",), "Pin it, or no more: never refreshed", "pin", writes=True),
-    Action("propagated", "take_back", ("x",), "Take it back", "take back", writes=True),
-    Action("propagated", "take_back_all", ("A",), "Take back all listed", writes=True),
+    Action(
+        "propagated",
+        "pin",
+        ("p",),
+        "Pin the text so that it is never refreshed, or unpin it",
+        "pin",
+        writes=True,
+    ),
+    Action("propagated", "take_back", ("x",), "Take the text back", "take back", writes=True),
+    Action("propagated", "take_back_all", ("A",), "Take back all listed texts", writes=True),
     Action("propagated", "open", ("o",), "Open the page of the table", "open page"),
-    Action("propagated", "text", ("tab",), "To what differs, and back with esc"),
-    Action("propagated", "reload", ("r",), "Read the list again"),
+    Action("propagated", "text", ("tab",), "Go to the difference; esc goes back"),
+    Action("propagated", "reload", ("r",), "Refresh"),
     Action("propagated", "leave", ("escape",), "Clear the filter, then close", "close"),
     Action("propagated", "close", ("q", "P"), "Close"),
-    Action("app", "feed", ("f5",), "Changes of others and of ingestion since the last visit"),
+    Action("app", "feed", ("f5",), "Changes by others and by ingestion since your last visit"),
     Action("feed", "open", ("o",), "Open the page, at the column"),
-    Action("feed", "care", ("c",), "Only what written texts may not fit any more, or all", "care"),
-    Action("feed", "filter", ("f", "slash"), "Only changes that have words", "filter"),
-    Action("feed", "mark", ("m",), "Mark as read; closing does too", "mark read"),
-    Action("feed", "earlier", ("b",), "Since the visit before, or the last", "visit before"),
-    Action("feed", "text", ("tab",), "To what was changed, and back with esc"),
-    Action("feed", "reload", ("r",), "Read the changes again"),
-    Action("feed", "leave", ("escape",), "Clear the filter, then close: all is read", "close"),
-    Action("feed", "close", ("q", "f5"), "Close: all is read"),
+    Action(
+        "feed",
+        "care",
+        ("c",),
+        "Show only changes that may make descriptions wrong, or all",
+        "check",
+    ),
+    Action("feed", "filter", ("f", "slash"), "Filter by words", "filter"),
+    Action("feed", "mark", ("m",), "Mark as read; closing the list does the same", "mark read"),
+    Action(
+        "feed",
+        "earlier",
+        ("b",),
+        "Show changes since an earlier visit, or since the last",
+        "earlier visit",
+    ),
+    Action("feed", "text", ("tab",), "Go to the difference; esc goes back"),
+    Action("feed", "reload", ("r",), "Refresh"),
+    Action(
+        "feed", "leave", ("escape",), "Clear the filter, then close and mark all as read", "close"
+    ),
+    Action("feed", "close", ("q", "f5"), "Close, and mark all as read"),
     Action(
         "app",
         "govern",
         ("f12", "ctrl+n"),
-        "Tags, glossary, domains, data products: make, rename, move",
+        "Tags, glossary, domains, data products: create, rename, move",
         writes=True,
     ),
-    Action("app", "concept", ("f7",), "Concept: columns of one name, and the texts they have"),
-    Action("worklist", "concept", ("c",), "Columns of this name, and their texts", "same name"),
+    Action("app", "concept", ("f7",), "Concept: columns with the same name, and their texts"),
+    Action("worklist", "concept", ("c",), "Columns with this name, and their texts", "same name"),
     Action("conceptrows", "mark", ("space", "v"), "Mark a column, and go to the next", "mark"),
-    Action("conceptrows", "choose", ("enter",), "Review the text for what is marked"),
-    Action("variantrows", "choose", ("enter", "space"), "Take this text", "take"),
-    Action("concept", "stage", ("ctrl+s",), "Review the text for what is marked", "review"),
-    Action("concept", "variant(1)", ("1",), "Take the text with that number", "text", "1–9"),
+    Action("conceptrows", "choose", ("enter",), "Review the text for the marked columns"),
+    Action("variantrows", "choose", ("enter", "space"), "Use this text", "use"),
+    Action("concept", "stage", ("ctrl+s",), "Review the text for the marked columns", "review"),
+    Action("concept", "variant(1)", ("1",), "Use the text with that number", "text", "1–9"),
     *(Action("concept", f"variant({n})", (str(n),), "") for n in range(2, 10)),
-    Action("concept", "write", ("e",), "Write a text, from the one taken", "write text"),
+    Action("concept", "write", ("e",), "Write a text, starting from the chosen one", "write text"),
     Action(
         "concept",
         "mark_undocumented",
         ("u",),
         "Mark the columns without a text, or unmark them",
-        "mark those without",
+        "mark undocumented",
     ),
-    Action("concept", "mark_all", ("A",), "Mark all columns, or unmark them", "all"),
-    Action("concept", "turn", ("tab",), "To the texts, and back to the columns"),
-    Action("concept", "label('tags')", ("t",), "Tags of what is marked; reviewed first"),
+    Action("concept", "mark_all", ("A",), "Mark all columns, or unmark them", "mark all"),
+    Action("concept", "turn", ("tab",), "Switch between the texts and the columns"),
+    Action("concept", "label('tags')", ("t",), "Tags of the marked columns, reviewed first"),
     Action("concept", "label('terms')", ("T",), "Glossary terms, the same way"),
     Action("concept", "open", ("o",), "Open the page of the table", "open table"),
-    Action("concept", "reload", ("r",), "Read the columns again"),
+    Action("concept", "reload", ("r",), "Refresh"),
     Action("concept", "leave", ("escape",), "Unmark all, then close", "close"),
     Action("concept", "close", ("q",), "Close"),
     Action("entity", "links", ("L",), "Links to documents: add, change, remove"),
     Action("text", "indent", ("tab",), "Indent"),
-    Action("text", "undo", ("ctrl+z",), "Undo what was typed last; outside of a text, the save"),
-    Action("text", "redo", ("ctrl+y", "ctrl+shift+z"), "Redo it"),
-    Action("comparing", "save", ("ctrl+s",), "Save what was typed", "save"),
-    Action("comparing", "back", ("escape", "ctrl+d"), "Back to the text", "back to the text"),
+    Action("text", "undo", ("ctrl+z",), "Undo the last typing; outside a text, the last save"),
+    Action("text", "redo", ("ctrl+y", "ctrl+shift+z"), "Redo"),
+    Action("comparing", "save", ("ctrl+s",), "Save your text", "save"),
+    Action("comparing", "back", ("escape", "ctrl+d"), "Go back to the text", "back to the text"),
     Action("conflict", "take_mine", ("ctrl+o",), "Replace theirs with yours", "overwrite theirs"),
     Action(
-        "conflict", "take_theirs", ("ctrl+r",), "Keep theirs and continue from it", "keep theirs"
+        "conflict", "take_theirs", ("ctrl+r",), "Keep theirs, and continue from it", "keep theirs"
     ),
-    Action("conflict", "back", ("escape",), "Back to your text, nothing saved", "back, keep both"),
-    Action("drafts", "open", ("enter",), "Go on writing", "go on writing"),
+    Action(
+        "conflict",
+        "back",
+        ("escape",),
+        "Go back to your text; nothing is saved",
+        "back, save nothing",
+    ),
+    Action("drafts", "open", ("enter",), "Continue writing", "continue writing"),
     Action("drafts", "remove", ("delete",), "Discard the draft", "discard", "del"),
-    Action("drafts", "restore", ("ctrl+z",), "Restore the draft discarded last", "restore"),
+    Action("drafts", "restore", ("ctrl+z",), "Restore the last discarded draft", "restore"),
     Action("drafts", "leave", ("escape", "q"), "Close", "close"),
     Action("links", "follow", ("enter",), "Open the link's address", "open"),
     Action("links", "add", ("a",), "Add a link", "add"),
     Action("links", "change", ("e",), "Change the address or the name of a link", "change"),
     Action("links", "remove", ("delete",), "Remove a link", "remove", "del"),
-    Action("links", "restore", ("ctrl+z",), "Restore the link removed last", "restore"),
+    Action("links", "restore", ("ctrl+z",), "Restore the last removed link", "restore"),
     Action("links", "leave", ("escape", "q"), "Close", "close"),
     Action("linkform", "submit", ("enter", "ctrl+s"), "Next field; after the last, save", "save"),
-    Action("linkform", "leave", ("escape",), "Cancel", "leave"),
+    Action("linkform", "leave", ("escape",), "Cancel", "cancel"),
 )
 
 
@@ -543,22 +612,22 @@ _ENTITY: tuple[Action, ...] = (
         "entity",
         "concept",
         ("c",),
-        "Columns of this name, or with this term, and the texts they have",
+        "Columns with this name or this term, and their texts",
         "same name",
     ),
-    Action("entity", "copy_urn", ("y",), "Copy the URN", "copy urn"),
+    Action("entity", "copy_urn", ("y",), "Copy the URN", "copy URN"),
     Action("entity", "open_page", ("o",), "Open its page in the browser", "web page"),
-    Action("entity", "zone", ("Z",), "Times in UTC, or in the zone of this machine"),
+    Action("entity", "zone", ("Z",), "Show times in UTC, or in local time"),
     Action("entity", "reload", ("r",), "Refresh"),
 )
 
 
 _FIND: tuple[Action, ...] = (
-    Action("find", "enter", ("enter",), "Search, or open what is chosen", "search"),
-    Action("find", "take", ("tab",), "Take the completion chosen, or the first", "complete"),
-    Action("find", "choose(1)", ("down",), "Next completion, or to the results", called="next"),
+    Action("find", "enter", ("enter",), "Search, or open the chosen completion", "search"),
+    Action("find", "take", ("tab",), "Accept the chosen completion, or the first", "complete"),
+    Action("find", "choose(1)", ("down",), "Next completion, or go to the results", called="next"),
     Action("find", "choose(-1)", ("up",), "Previous completion; recent searches", called="before"),
-    Action("find", "leave", ("escape",), "Close the completions, or leave", "leave"),
+    Action("find", "leave", ("escape",), "Close the completions, or the search box", "close"),
     Action("find", "syntax", ("f1",), "Search syntax (also ? in an empty box)", "syntax"),
     Action("find", "save", ("ctrl+s",), "Save this search under a name"),
     Action("find", "searches", ("ctrl+r",), "Saved and recent searches"),
@@ -569,9 +638,11 @@ _FIND: tuple[Action, ...] = (
     *(Action("results", f"facet({n})", (str(n),), "") for n in range(2, 10)),
     Action("results", "next_page", ("n",), "Next page", "page", "n p"),
     Action("results", "previous_page", ("p",), "Previous page"),
-    Action("results", "do('jump')", ("J",), "To a result, or a page, by its number", called="jump"),
-    Action("results", "do('order')", ("o",), "Choose the order", "order", called="order"),
-    Action("results", "do('why')", ("w",), "Why it was found, and why it ranks here", "why"),
+    Action(
+        "results", "do('jump')", ("J",), "Go to a result or a page by its number", called="jump"
+    ),
+    Action("results", "do('order')", ("o",), "Choose the sort order", "sort", called="order"),
+    Action("results", "do('why')", ("w",), "Why this result matches, and why it ranks here", "why"),
     Action(
         "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"
     ),
@@ -580,7 +651,7 @@ _FIND: tuple[Action, ...] = (
         "results",
         "label('tags')",
         ("t",),
-        "Tags of what is marked, or of this result; reviewed first",
+        "Tags of the marked results, reviewed first, or of this result",
         writes=True,
     ),
     Action("results", "label('terms')", ("m", "T"), "Glossary terms, the same way", writes=True),
@@ -597,36 +668,34 @@ _FIND: tuple[Action, ...] = (
     Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
     Action("results", "do('searches')", ("S",), "Saved and recent searches", called="searches"),
     Action("results", "do('again')", ("r",), "Search again", called="again"),
-    Action("facets", "choose", ("enter", "space"), "Add or remove a value", "add, remove"),
+    Action("facets", "choose", ("enter", "space"), "Add or remove the value", "add, remove"),
     Action("facets", "leave", ("escape", "f", "right", "l"), "Back to the results", "results"),
     Action("searches", "rename", ("f2",), "Rename a saved search", "rename"),
-    Action("searches", "forget", ("f8",), "Forget a search", "forget"),
-    Action("askscreen", "leave", ("escape",), "Cancel", "leave"),
+    Action("searches", "forget", ("f8",), "Remove a search from the list", "remove"),
+    Action("askscreen", "leave", ("escape",), "Cancel", "cancel"),
     Action("syntax", "close", ("escape", "q", "f1", "question_mark"), "Close", "close"),
 )
 
 
 _HISTORY: tuple[Action, ...] = (
     Action("history", "ask('fold')", ("space",), "Expand or collapse an aspect"),
-    Action("history", "ask('into')", ("right", "l"), "Expand, or go to the text beside"),
-    Action("history", "ask('out')", ("left", "h"), "Collapse, or back"),
-    Action("history", "ask('back')", ("escape",), "Back to the list before", "back"),
+    Action("history", "ask('into')", ("right", "l"), "Expand, or go to the difference"),
+    Action("history", "ask('out')", ("left", "h"), "Collapse, or go back"),
+    Action("history", "ask('back')", ("escape",), "Go back to the previous list", "back"),
     Action(
         "history",
         "ask('blame')",
         ("b",),
-        "Who described each column, and back",
+        "Show who described each column, or the versions",
         "who described what",
     ),
+    Action("history", "ask('mark')", ("v",), "Mark a version to compare others with it", "compare"),
     Action(
-        "history", "ask('mark')", ("v",), "Mark a version, to compare any other with it", "compare"
+        "history", "ask('restore')", ("R",), "Restore an old description", "restore", writes=True
     ),
-    Action(
-        "history", "ask('restore')", ("R",), "Put an old description back", "restore", writes=True
-    ),
-    Action("difference", "leave", ("escape", "left", "h"), "Back to the list", "back"),
-    Action("restore", "confirm", ("ctrl+s",), "Put the old description back", "restore"),
-    Action("restore", "cancel", ("escape",), "Cancel", "leave"),
+    Action("difference", "leave", ("escape", "left", "h"), "Go back to the list", "back"),
+    Action("restore", "confirm", ("ctrl+s",), "Restore the old description", "restore"),
+    Action("restore", "cancel", ("escape",), "Cancel", "cancel"),
 )
 
 
@@ -671,73 +740,99 @@ _LABELS: tuple[Action, ...] = (
         "app",
         "take_back",
         ("U", "ctrl+z"),
-        "Undo the last save, wherever it was made; it is shown first",
+        "Undo the last save of any page, after confirmation",
         writes=True,
     ),
-    Action("app", "do_again", ("ctrl+y", "ctrl+shift+z"), "Redo what was undone", writes=True),
-    Action("bulklabels", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"),
+    Action(
+        "app",
+        "do_again",
+        ("ctrl+y", "ctrl+shift+z"),
+        "Redo the save that was undone last",
+        writes=True,
+    ),
+    Action(
+        "bulklabels", "write", ("ctrl+s",), "Review the changes; nothing is written yet", "review"
+    ),
     Action("labels", "write", ("ctrl+s",), "Save the changes", "save"),
     Action(
         "labelline",
         "turn",
         ("enter",),
-        "Add or remove; space does too while nothing is typed",
+        "Add or remove; space does the same while the line is empty",
         "add, remove",
     ),
     Action("labelline", "down", ("down",), "Down"),
     Action("labelline", "up", ("up",), "Up"),
-    Action("labelline", "page_down", ("pagedown",), "A screen down"),
-    Action("labelline", "page_up", ("pageup",), "A screen up"),
-    Action("labelline", "to_rows", ("tab",), "Into the list", "list"),
+    Action("labelline", "page_down", ("pagedown",), "Page down"),
+    Action("labelline", "page_up", ("pageup",), "Page up"),
+    Action("labelline", "to_rows", ("tab",), "Go to the list", "list"),
     Action("labelrows", "turn", ("space", "enter"), "Add or remove", "add, remove", "⎵"),
-    Action("labelrows", "to_line", ("tab", "slash", "i"), "Back to typing", "type"),
-    Action("labels", "kind", ("ctrl+t",), "Another kind of ownership", "kind of ownership"),
-    Action("labels", "leave", ("escape",), "Cancel", "leave"),
+    Action("labelrows", "to_line", ("tab", "slash", "i"), "Go back to the input line", "type"),
+    Action("labels", "kind", ("ctrl+t",), "Choose another ownership type", "ownership type"),
+    Action("labels", "leave", ("escape",), "Cancel", "cancel"),
     Action(
-        "bulkdeprecation", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"
+        "bulkdeprecation",
+        "write",
+        ("ctrl+s",),
+        "Review the changes; nothing is written yet",
+        "review",
     ),
-    Action("bulkdeprecation", "lift", ("ctrl+r",), "All may be used again", "take back"),
+    Action(
+        "bulkdeprecation", "lift", ("ctrl+r",), "Remove the deprecation from all", "undeprecate"
+    ),
     Action("deprecation", "write", ("ctrl+s",), "Save the deprecation", "save"),
-    Action("deprecation", "lift", ("ctrl+r",), "It may be used again", "take back"),
+    Action("deprecation", "lift", ("ctrl+r",), "Remove the deprecation", "undeprecate"),
     Action("deprecation", "complete", ("ctrl+t",), "Complete the replacement", "complete"),
-    Action("deprecation", "leave", ("escape",), "Cancel", "leave"),
-    Action("bulklinks", "write", ("ctrl+s",), "Review the changes; nothing is written", "review"),
+    Action("deprecation", "leave", ("escape",), "Cancel", "cancel"),
+    Action(
+        "bulklinks", "write", ("ctrl+s",), "Review the changes; nothing is written yet", "review"
+    ),
     Action("bulklinks", "add", ("a",), "Add a link to all", "add"),
     Action(
         "bulklinkrows",
         "choose",
         ("enter", "space", "delete"),
-        "Put it on all, or take it off",
-        "on, off",
+        "Add the link to all, or remove it from all",
+        "add, remove",
         "⎵",
     ),
-    Action("bulklinks", "leave", ("escape",), "Cancel", "leave"),
-    Action("aside", "confirm", ("ctrl+s",), "Do it", "do it"),
-    Action("aside", "leave", ("escape",), "Cancel", "leave"),
-    Action("question", "confirm", ("ctrl+s",), "Yes, do it", "do it"),
-    Action("question", "cancel", ("escape",), "No, cancel", "leave"),
-    Action("discard", "confirm", ("delete",), "Cancel", "discard", "del"),
-    Action("discard", "cancel", ("escape",), "Back to what was typed", "go on"),
+    Action("bulklinks", "leave", ("escape",), "Cancel", "cancel"),
+    Action("aside", "confirm", ("ctrl+s",), "Confirm", "confirm"),
+    Action("aside", "leave", ("escape",), "Cancel", "cancel"),
+    Action("question", "confirm", ("ctrl+s",), "Yes, confirm", "confirm"),
+    Action("question", "cancel", ("escape",), "No, cancel", "cancel"),
+    Action("discard", "confirm", ("delete",), "Discard the changes", "discard", "del"),
+    Action("discard", "cancel", ("escape",), "Go back to the text", "keep editing"),
 )
 
 
 _LINEAGE: tuple[Action, ...] = (
-    Action("lineage", "ask('open')", ("enter",), "Open its page, or show what is left out", "open"),
-    Action("lineage", "ask('more')", ("plus", "equals_sign"), "One hop further", "hops", "+ -"),
+    Action(
+        "lineage", "ask('open')", ("enter",), "Open its page, or show hidden neighbours", "open"
+    ),
+    Action("lineage", "ask('more')", ("plus", "equals_sign"), "One hop more", "hops", "+ -"),
     Action("lineage", "ask('fewer')", ("minus",), "One hop less"),
     Action("lineage", "ask('upstream')", ("u",), "Upstream only", "up, down, both", "u d B"),
     Action("lineage", "ask('downstream')", ("d",), "Downstream only"),
     Action("lineage", "ask('both')", ("B",), "Upstream and downstream"),
-    Action("lineage", "ask('impact')", ("x",), "What depends on it, most used first", "impact"),
+    Action(
+        "lineage", "ask('impact')", ("x",), "Impact: what depends on it, most used first", "impact"
+    ),
     Action("lineage", "ask('filter')", ("f",), "Filter the lineage", "filter"),
-    Action("lineage", "ask('expand')", ("space",), "Show neighbours left out, or not", "expand"),
-    Action("lineage", "mark", ("m",), "Mark it as one end of a path, or not", "mark"),
-    Action("lineage", "ask('ways')", ("p",), "Shortest paths to the mark, or to a name", "paths"),
-    Action("lineage", "ask('column')", ("c",), "Lineage of the column under Columns", "column"),
+    Action(
+        "lineage", "ask('expand')", ("space",), "Show or hide the neighbours left out", "expand"
+    ),
+    Action("lineage", "mark", ("m",), "Mark or unmark it as one end of a path", "mark"),
+    Action(
+        "lineage", "ask('ways')", ("p",), "Shortest paths to the marked or a named entity", "paths"
+    ),
+    Action(
+        "lineage", "ask('column')", ("c",), "Lineage of the column chosen under Columns", "column"
+    ),
     Action("lineage", "ask('write')", ("w",), "Write the lineage to a file", "write file"),
-    Action("lineage", "centre", ("z",), "Bring it to the middle", "centre"),
-    Action("lineage", "fit", ("0",), "All of a large drawing at once, or not", "fit"),
-    Action("lineage", "root", ("home", "g"), "Back to the entity of this page"),
+    Action("lineage", "centre", ("z",), "Centre the drawing on it", "centre"),
+    Action("lineage", "fit", ("0",), "Fit a large drawing to the screen, or undo that", "fit"),
+    Action("lineage", "root", ("home", "g"), "Go back to the entity of this page"),
     Action("lineage", "ask('forget')", ("escape",), "Clear the paths, the filter, the column"),
     Action("lineage", "move('left')", ("left", "h"), "Left"),
     Action("lineage", "move('right')", ("right", "l"), "Right"),
@@ -747,9 +842,9 @@ _LINEAGE: tuple[Action, ...] = (
     Action("lineage", "pan(-1, 0)", ("pageup", "K"), "Half a screen up", called="pan-up"),
     Action("lineage", "pan(0, 1)", ("L",), "Half a screen to the right", called="pan-right"),
     Action("lineage", "pan(0, -1)", ("H",), "Half a screen to the left", called="pan-left"),
-    Action("impact", "leave", ("escape", "x"), "Back to the drawing", "drawing"),
-    Action("asking", "submit", ("enter",), "Take it", "take"),
-    Action("asking", "leave", ("escape",), "Cancel", "leave"),
+    Action("impact", "leave", ("escape", "x"), "Go back to the drawing", "drawing"),
+    Action("asking", "submit", ("enter",), "Accept the input", "accept"),
+    Action("asking", "leave", ("escape",), "Cancel", "cancel"),
 )
 
 
@@ -758,96 +853,112 @@ _LISTS: tuple[Action, ...] = (
         "worklistrows",
         "choose",
         ("enter", "e"),
-        "Write the description, then the next",
+        "Write the description, then go to the next",
         "write",
         writes=True,
     ),
     Action("reviewrows", "choose", ("enter", "e"), "Change the text, and accept it", "edit"),
     Action("feedrows", "choose", ("enter",), "Open the page, at the column", "open"),
-    Action("propagatedrows", "choose", ("enter",), "To what differs", "what differs"),
-    Action("dbtrows", "choose", ("enter",), "To what differs", "what differs"),
-    Action("journalrows", "choose", ("enter",), "To what was changed", "what changed"),
-    Action("coveragerows", "choose", ("enter", "w"), "What is missing there", "what is missing"),
-    Action("list", "choose", ("enter",), "Open, or follow", "open"),
+    Action("propagatedrows", "choose", ("enter",), "Go to the difference", "difference"),
+    Action("dbtrows", "choose", ("enter",), "Go to the difference", "difference"),
+    Action("journalrows", "choose", ("enter",), "Go to the difference", "difference"),
+    Action(
+        "coveragerows",
+        "choose",
+        ("enter", "w"),
+        "Show what is undocumented in the group",
+        "undocumented",
+    ),
+    Action("list", "choose", ("enter",), "Open", "open"),
     Action("list", "down", ("down", "j"), "Down"),
     Action("list", "up", ("up", "k"), "Up"),
-    Action("list", "page_down", ("pagedown",), "A screen down"),
-    Action("list", "page_up", ("pageup",), "A screen up"),
+    Action("list", "page_down", ("pagedown",), "Page down"),
+    Action("list", "page_up", ("pageup",), "Page up"),
     Action("list", "half_down", ("ctrl+d",), "Half a screen down"),
     Action("list", "half_up", ("ctrl+u",), "Half a screen up"),
-    Action("list", "first", ("home", "g"), "To the first"),
-    Action("list", "last", ("end", "G"), "To the last"),
+    Action("list", "first", ("home", "g"), "Go to the first"),
+    Action("list", "last", ("end", "G"), "Go to the last"),
 )
 
 
 _MEASUREMENTS: tuple[Action, ...] = (
-    Action("series", "earlier", ("left", "h"), "To the measurement before", "read out", "←→"),
-    Action("series", "later", ("right", "l"), "To the measurement after"),
-    Action("profile", "close_column", ("escape",), "Back to all columns", "all columns"),
-    Action("profile", "measure", ("m",), "The next measure of the column", "measure"),
+    Action(
+        "series", "earlier", ("left", "h"), "Go to the previous measurement", "read values", "←→"
+    ),
+    Action("series", "later", ("right", "l"), "Go to the next measurement"),
+    Action("profile", "close_column", ("escape",), "Go back to all columns", "all columns"),
+    Action("profile", "measure", ("m",), "Show the next measure of the column", "measure"),
     Action("series", "shorter", ("less_than_sign", "comma"), "Fewer days", "days", "<>"),
     Action("series", "longer", ("greater_than_sign", "full_stop"), "More days"),
-    Action("series", "table", ("t",), "The numbers as a table, or as a chart", "table"),
+    Action("series", "table", ("t",), "Show the numbers as a table, or as a chart", "table"),
 )
 
 
 _OVERVIEW: tuple[Action, ...] = (
-    Action("overview", "next_mention", ("n", "tab"), "To the next reference", "next reference"),
-    Action("overview", "previous_mention", ("p", "N", "shift+tab"), "To the reference before"),
-    Action("overview", "whole", ("w",), "All of a long text, as it is written", "whole text"),
+    Action("overview", "next_mention", ("n", "tab"), "Go to the next reference", "next reference"),
+    Action("overview", "previous_mention", ("p", "N", "shift+tab"), "Go to the previous reference"),
+    Action(
+        "overview", "whole", ("w",), "Show a long text completely, as Markdown source", "whole text"
+    ),
     Action(
         "relations",
         "ask('fold')",
         ("space", "left", "right"),
-        "Expand or collapse a kind",
+        "Expand or collapse a group",
         "collapse",
     ),
     Action("relations", "ask('filter')", ("f",), "Filter by name, type or relationship", "filter"),
     Action("relations", "ask('unfilter')", ("escape",), "Clear the filter", "all"),
-    Action("narrowing", "keep", ("enter", "down"), "To what passes", "to the list"),
+    Action("narrowing", "keep", ("enter", "down"), "Go to the filtered list", "to the list"),
     Action("narrowing", "leave", ("escape",), "Clear the filter", "all"),
 )
 
 
 _RAW: tuple[Action, ...] = (
     Action("raw", "ask('turn')", ("space",), "Expand or collapse", "collapse"),
-    Action("raw", "ask('unfold')", ("right", "l"), "Expand, or go into what is expanded"),
-    Action("raw", "ask('fold')", ("left", "h"), "Collapse, or go to what holds it"),
+    Action("raw", "ask('unfold')", ("right", "l"), "Expand, or go to the first value inside"),
+    Action("raw", "ask('fold')", ("left", "h"), "Collapse, or go to the parent"),
     Action("raw", "ask('copy_aspect')", ("y",), "Copy the aspect's JSON", "copy aspect"),
     Action("raw", "ask('copy_value')", ("Y",), "Copy the value under the cursor", "copy value"),
-    Action("raw", "ask('filter')", ("f",), "Show only keys with a text in them", "filter keys"),
+    Action("raw", "ask('filter')", ("f",), "Filter the keys by a text", "filter keys"),
     Action("raw", "ask('unfilter')", ("escape",), "Clear the filter"),
 )
 
 
 _EVERYWHERE: tuple[Action, ...] = (
     Action("app", "find", ("slash",), "Search", "search"),
-    Action("app", "browse", ("b",), "Show the folders, or hide them", "browse"),
+    Action("app", "browse", ("b",), "Show or hide the folders", "browse"),
     Action("app", "folders", ("f6",), "Go to the folders, and back to the page"),
-    Action("app", "go_back", ("left_square_bracket", "backspace"), "Back to what was open", "back"),
-    Action("app", "go_forward", ("right_square_bracket",), "Forward again"),
-    Action("app", "help", ("question_mark", "f1"), "The keys that work here"),
+    Action("app", "go_back", ("left_square_bracket", "backspace"), "Go back", "back"),
+    Action("app", "go_forward", ("right_square_bracket",), "Go forward"),
+    Action("app", "help", ("question_mark", "f1"), "Show the keys that work here"),
     Action("app", "quit", ("q",), "Quit", "quit"),
-    Action("app", "leave_all", ("ctrl+q",), "Quit, from anywhere; what was typed is kept"),
-    Action("app", "command_palette", ("colon", "ctrl+p"), "Everything, by name", "everything"),
-    Action("app", "jump", ("ctrl+o",), "Jump: a letter over everything one can go to"),
-    Action("app", "zoom", ("f10",), "The pane fills the screen, and back"),
+    Action("app", "leave_all", ("ctrl+q",), "Quit from anywhere; typed texts are kept as drafts"),
+    Action(
+        "app",
+        "command_palette",
+        ("colon", "ctrl+p"),
+        "Command palette: actions, pages and searches by name",
+        "commands",
+    ),
+    Action("app", "jump", ("ctrl+o",), "Jump: show a letter on every place to go to"),
+    Action("app", "zoom", ("f10",), "Maximize the pane, or restore it"),
     Action(
         "app",
         "change_theme",
         ("f2",),
-        "Choose the colours: light, dark, strong contrast …",
+        "Choose a theme: light, dark, high contrast …",
         called="theme",
     ),
     Action("app", "settings", ("ctrl+k",), "Keys and settings"),
-    Action("app", "welcome", ("ctrl+g",), "The introduction for newcomers"),
+    Action("app", "welcome", ("ctrl+g",), "Show the introduction for new users"),
     Action("palette", "close", ("escape", "f1", "ctrl+p"), "Close", "close"),
-    Action("palette", "choose", ("enter",), "Do it", "do it"),
+    Action("palette", "choose", ("enter",), "Choose the entry", "choose"),
     Action("palette", "move(1)", ("down", "ctrl+n"), "Down", called="down"),
     Action("palette", "move(-1)", ("up",), "Up", called="up"),
-    Action("palette", "page(1)", ("pagedown",), "A screen down", called="page-down"),
-    Action("palette", "page(-1)", ("pageup",), "A screen up", called="page-up"),
-    Action("jump", "leave", ("escape", "ctrl+o"), "Cancel", "leave"),
+    Action("palette", "page(1)", ("pagedown",), "Page down", called="page-down"),
+    Action("palette", "page(-1)", ("pageup",), "Page up", called="page-up"),
+    Action("jump", "leave", ("escape", "ctrl+o"), "Cancel", "cancel"),
 )
 
 
@@ -870,12 +981,12 @@ ACTIONS: tuple[Action, ...] = (
 
 
 def actions_of(scope: Scope) -> Iterator[Action]:
-    """The actions of a scope, in the order in which they are shown."""
+    """Yield the actions of a scope, in the order in which they are shown."""
     return (action for action in ACTIONS if action.scope == scope)
 
 
 def bindings(scope: Scope) -> list[BindingType]:
-    """The key bindings of a scope, for the widget or screen that has it."""
+    """Return the key bindings of a scope, for the widget or screen that has it."""
     return [
         Binding(
             ",".join(action.keys),

@@ -64,11 +64,11 @@ _WITHIN_A_LINE = str.maketrans("", "", "\t\n")
 
 
 class ControlFilter(LineFilter):
-    """Takes control, escape and bidirectional characters out. They have no width, so that what
-    stands behind them stays where it was put."""
+    """Removes control, escape and bidirectional characters. They have no width, so the text after
+    them keeps its position."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments of a line, made harmless."""
+        """Return the segments of a line without such characters."""
         del background
         if all(segment.text.isprintable() for segment in segments):
             return segments
@@ -90,23 +90,23 @@ _SIGNALS = [
 
 
 def heed_signals(end: Callable[[int], None]) -> None:
-    """Have `end` called, with the status to leave with, when the program is told to end. Told once
-    more it ends at once, whatever it is about."""
+    """Call `end` with the exit status at the first SIGTERM or SIGHUP; a second one ends the program
+    at once."""
     loop = asyncio.get_running_loop()
 
     def told(number: int) -> None:
         forget_signals()
-        # What a shell says of a program that a signal ended.
+        # The exit status that shells use for a program ended by a signal.
         end(128 + number)
 
-    # Not everywhere, and not off the main thread.
+    # Not supported on every platform, nor outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in _SIGNALS:
             loop.add_signal_handler(number, told, number)
 
 
 def forget_signals() -> None:
-    """Have a signal end the program at once from now on."""
+    """Restore the default handling: a signal ends the program at once."""
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in _SIGNALS:
@@ -122,7 +122,7 @@ _FOUND = "found"
 
 
 def turn_zoom(screen: Screen[object]) -> bool:
-    """Have the pane with the focus fill the screen, or put it back; return whether one fills it."""
+    """Maximize the focused pane, or restore it; return whether a pane is maximized."""
     if screen.maximized is not None:
         screen.minimize()
     else:
@@ -134,7 +134,7 @@ def turn_zoom(screen: Screen[object]) -> bool:
 
 
 def keep_zoom(screen: Screen[object]) -> None:
-    """Put a pane that fills the screen back to its place once the focus has left it."""
+    """Restore a maximized pane once the focus has left it."""
     pane, focused = screen.maximized, screen.focused
     if pane is not None and (focused is None or pane not in focused.ancestors_with_self):
         screen.minimize()
@@ -165,9 +165,9 @@ _PROJECT = "dbt_project"
 
 
 class CatalogApp(App[None]):
-    """Explores the catalog that `make` gives a client for; opens `urn` or searches `query` first
-    where they are given, or with `last` what was open last. `furnished` is called when everything
-    is set up, and again with every other server."""
+    """Explores the catalog whose client `make` returns. It opens `urn` or searches for `query`
+    first where they are given, or with `last` the page that was open last. `furnished` is called
+    when everything is set up, and again after every switch of servers."""
 
     TITLE = "catalog"
     ALLOW_IN_MAXIMIZED_VIEW: ClassVar[str] = "Header, KeyLine"
@@ -239,7 +239,7 @@ class CatalogApp(App[None]):
         self._first_review = review
 
     def _dress(self) -> None:
-        """Register the themes, and start with the dark one, before anything is drawn."""
+        """Register the themes, and apply the dark one before the first frame."""
         for theme in self._look.themes.values():
             self.register_theme(theme)
         self._session.times.utc = self._look.settings.zone == "utc"
@@ -249,7 +249,7 @@ class CatalogApp(App[None]):
         self.stylesheet.set_variables(self.get_css_variables())
 
     def turn_to_colours(self) -> None:
-        """Apply the theme and the keymap that are set, and say what is wrong with either."""
+        """Apply the theme and the keymap of the settings, and show what is wrong with either."""
         self.theme = self._look.first(self._remembered.theme)
         keys = self._look.keymap.bindings()
         if keys:
@@ -267,7 +267,7 @@ class CatalogApp(App[None]):
         return self._look.table(self.current_theme) or super().ansi_theme
 
     def get_driver_class(self) -> type[Driver]:
-        """What reads and writes the terminal."""
+        """Return the driver that reads and writes the terminal."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -282,7 +282,7 @@ class CatalogApp(App[None]):
         return Screen(id="_default", classes=name)
 
     def compose(self) -> ComposeResult:
-        """Header, folders beside the page, keys."""
+        """Yield the header, the folders beside the page, and the key line."""
         yield Header(self._session)
         with Horizontal(id="body"):
             yield from self._panes()
@@ -308,12 +308,13 @@ class CatalogApp(App[None]):
         self._desk.query_one(SearchView).focus_results()
 
     async def on_event(self, event: events.Event) -> None:
-        """Queue keys, so that they are dispatched one after another; handle all else at once."""
+        """Queue keys, so that they are dispatched one after another; handle all other events at
+        once."""
         if not await self._keys.takes(event):
             await super().on_event(event)
 
     async def on_key_done(self) -> None:
-        """Dispatch the keys that were held while the last one was under way."""
+        """Dispatch the keys that were held while the last one was handled."""
         await self._keys.on_idle()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -322,14 +323,14 @@ class CatalogApp(App[None]):
         return [*self._look.filters(self.theme), *super().get_line_filters(), self._gate]
 
     def on_mount(self) -> None:
-        """Ask for data once the first frame is drawn."""
+        """Request data once the first frame is drawn."""
         heed_signals(self._end)
         self.turn_to_colours()
         self.query_one(SearchView).focus_results()
         self.call_after_refresh(self._start)
 
     def on_resize(self, event: events.Resize) -> None:
-        """In a narrow terminal the page has the room, unless the reader is in the folders."""
+        """In a narrow terminal show the page alone, or the folders if they have the focus."""
         tree = self._desk.query_one(BrowseTree)
         is_beside = event.size.width >= _FOLDERS_WIDE
         self._show_folders(tree.display and (is_beside or tree.has_focus_within))
@@ -348,9 +349,9 @@ class CatalogApp(App[None]):
         start_worker(self, self._furnish, group="furnish")
         self.look_for_drafts(tell=True)
 
-    @work(exclusive=True, group="drafts-noted", description="which drafts there are")
+    @work(exclusive=True, group="drafts-noted", description="the list of drafts")
     async def look_for_drafts(self, *, tell: bool = False) -> None:
-        """Note of what there are drafts, and show it; with `tell`, say how many there are."""
+        """Read which descriptions have drafts and mark them; with `tell`, show their number."""
         with self._session.reporting("looking for drafts"):
             drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
             drafts = await drafts_of.Drafts.at(self._session)
@@ -368,8 +369,7 @@ class CatalogApp(App[None]):
                 self._say(f"{texts} not saved yet: F4 lists the drafts.")
 
     async def _furnish(self, first: Urn | None = None) -> None:
-        """Set up the page of an entity, which the first frame does not wait for; then open the
-        `first` one."""
+        """Mount the entity page after the first frame; then open the `first` entity."""
         async with self._furnishing:
             if not self._furnished:
                 home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity.page")
@@ -394,17 +394,17 @@ class CatalogApp(App[None]):
                 return
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """A pane fills the screen as long as it has the focus."""
+        """Restore the maximized pane when the focus leaves it."""
         del event
         keep_zoom(self.screen)
 
     async def action_quit(self) -> None:
-        """Quit; what is being saved is waited for a moment."""
+        """Quit, after waiting briefly for saves under way."""
         await self.action_leave_all()
 
     async def action_leave_all(self) -> None:
-        """Quit from anywhere; what is being typed is kept as a draft first, and what is being saved
-        is waited for a moment."""
+        """Quit from anywhere, after keeping the typed text as a draft and waiting briefly for saves
+        under way."""
         if await self._finish_writing():
             self.exit(message=self._told_unsaved())
 
@@ -412,23 +412,23 @@ class CatalogApp(App[None]):
         return self._editing is None or await self._editing.ready_to_quit(_END_SECONDS)
 
     def _told_unsaved(self) -> str | None:
-        """What the reader is told in the shell of texts that were not saved."""
+        """Return the message printed after the exit about texts that were not saved."""
         titles = self._editing.unsaved if self._editing is not None else []
         if not titles:
             return None
         return f"Not saved, kept as drafts: {line(', '.join(titles), _TOLD)}"
 
     def pop_screen(self) -> AwaitComplete:
-        """Close the screen on top; keys that were meant for it reach nothing else."""
+        """Close the top screen, and drop keys that were meant for it."""
         self._keys.note_closed()
         return super().pop_screen()
 
     def on_terminal_gone(self) -> None:
-        """Leave as if told to: the signal that says so need not have come."""
+        """Quit as after SIGHUP, which may not have arrived."""
         self._end(_HUNG_UP)
 
     def _end(self, status: int) -> None:
-        """Leave because the program was told to; what is being typed is kept."""
+        """Quit after a signal; the typed text is kept as a draft."""
         if self._is_ending:
             return
         self._is_ending = True
@@ -442,25 +442,25 @@ class CatalogApp(App[None]):
         start_worker(self, keep_and_leave, group="end")
 
     async def on_unmount(self) -> None:
-        """Close the connection, and write what is remembered; a signal now ends the program at
-        once."""
+        """Close the connection, and write the remembered state; from now on a signal ends the
+        program at once."""
         forget_signals()
         self._watch.stop()
         await self._session.close()
         await self._remembered.close()
 
     def action_find(self) -> None:
-        """To the search box."""
+        """Focus the search box."""
         self._turn_to("find")
         self._desk.query_one(SearchView).focus_box()
 
     def turn_to_results(self) -> None:
-        """To the results."""
+        """Focus the results."""
         self._turn_to("find")
         self._desk.query_one(SearchView).focus_results()
 
     def action_browse(self) -> None:
-        """Show the folders and give them the keys; where they are shown, hide them."""
+        """Show and focus the folders, or hide them if they are shown."""
         if self._desk.query_one(BrowseTree).display:
             self._show_folders(False)
             self._focus_page()
@@ -468,7 +468,7 @@ class CatalogApp(App[None]):
             self._focus_folders()
 
     def action_folders(self) -> None:
-        """Give the keys to the folders, shown if they were hidden; from there, to the page."""
+        """Focus the folders, shown if they were hidden; from the folders, focus the page."""
         if self._desk.query_one(BrowseTree).has_focus_within:
             self._show_folders(self.size.width >= _FOLDERS_WIDE)
             self._focus_page()
@@ -480,23 +480,22 @@ class CatalogApp(App[None]):
         self._desk.query_one(BrowseTree).take_keys()
 
     def action_reveal(self) -> None:
-        """To where what is open stands in the folders; again, to the next of its places."""
+        """Show the open entity in the folders; again, show its next place."""
         self._show_folders(True)
         self._desk.query_one(BrowseTree).reveal()
 
     def _show_folders(self, shown: bool) -> None:
-        """Show the folders beside the page, or hide them; in a narrow terminal there is room for
-        one of the two."""
+        """Show or hide the folders beside the page; a narrow terminal shows one of the two."""
         self._desk.query_one(BrowseTree).display = shown
         is_beside = self.size.width >= _FOLDERS_WIDE
         self._desk.query_one("#page").display = is_beside or not shown
 
     def action_go_back(self) -> None:
-        """To what was open before."""
+        """Go back to the previous page."""
         self._go(self._history.back(from_search=self._open_now() is None))
 
     def action_go_forward(self) -> None:
-        """To what was open after."""
+        """Go forward to the next page."""
         self._go(self._history.forward())
 
     @on(SearchView.Opened)
@@ -537,7 +536,7 @@ class CatalogApp(App[None]):
 
     @property
     def _is_open(self) -> bool:
-        """Whether there are screens; changes may be heard while the program ends."""
+        """Return whether the application still has screens; changes may arrive while it ends."""
         return bool(self.screen_stack)
 
     def open_page(self, urn: Urn) -> None:
@@ -546,10 +545,10 @@ class CatalogApp(App[None]):
             self._open(urn)
 
     def _is_page_free(self) -> bool:
-        """Whether nothing is open over the page; where something is, that is said."""
+        """Return whether no dialog is open over the page; if one is, show a message."""
         is_free = self.screen is self._desk
         if not is_free:
-            self._say("Close what is open first; what was typed is kept.", error=True)
+            self._say("Close the open dialog first; what you typed is kept.", error=True)
         return is_free
 
     def search(self, text: str, order: str) -> None:
@@ -572,13 +571,13 @@ class CatalogApp(App[None]):
             self._show(place)
 
     def _open_now(self) -> Urn | None:
-        """The entity that is looked at."""
+        """Return the URN of the open entity, None for the search."""
         shown = self._desk.query_one("#page", ContentSwitcher).current == "entity"
         return self._entity_view.urn if shown else None
 
     def _show(self, urn: Urn) -> None:
         if not self._furnished:
-            # Before the next key: what is pressed after this is meant for the page.
+            # Before the next key is dispatched: later keys are meant for the page.
             self.call_next(self._furnish, urn)
             return
         self._turn_to("entity")
@@ -631,21 +630,21 @@ class CatalogApp(App[None]):
         self._write(lambda editing: editing.show_links(event.entity))
 
     def action_drafts(self) -> None:
-        """Show what was typed and not saved."""
+        """Show the drafts."""
         self._write(lambda editing: editing.show_drafts())
 
     def action_worklist(self) -> None:
-        """Show what is worth documenting next; of what was searched for, where that is shown."""
+        """Show the worklist; for the current search, where the results are shown."""
         if self._is_page_free():
             self._show_worklist(self._question_here())
 
     def action_coverage(self) -> None:
-        """Show how much is documented, and where most is missing."""
+        """Show the coverage of documentation."""
         if self._is_page_free():
             self._show_coverage(self._question_here())
 
     def _question_here(self) -> str:
-        """What was searched for, as it is typed, where the results are shown."""
+        """Return the text of the search where the results are shown, else an empty text."""
         shown = self._desk.query_one("#page", ContentSwitcher).current == "find"
         return self._desk.query_one(SearchView).text if shown else ""
 
@@ -693,7 +692,7 @@ class CatalogApp(App[None]):
         import_first(self, "explorer.tui.screens.stewardship", go_on, reporting)
 
     def action_changesets(self) -> None:
-        """Show the changesets that are kept, to review one."""
+        """Show the changesets."""
         if self._is_page_free():
             self._with_reviews(self._push_changesets)
 
@@ -756,7 +755,7 @@ class CatalogApp(App[None]):
             self._push_review(await changeset_of(await self._session.catalog(), path))
 
     def action_journal(self) -> None:
-        """Show what was saved from this machine."""
+        """Show the journal of saves from this machine."""
         if not self._is_page_free():
             return
 
@@ -806,11 +805,11 @@ class CatalogApp(App[None]):
                 self._entity_view.go_to(place.tab, place.column)
 
     def on_entity_view_concept_requested(self, event: "EntityView.ConceptRequested") -> None:
-        """Show all columns of a name, or with a glossary term."""
+        """Show all columns with a name, or with a glossary term."""
         self._show_concept(event.name, event.term, event.at)
 
     def action_concept(self) -> None:
-        """Ask for the name of columns, and show all of them."""
+        """Ask for a column name, and show all columns with it."""
         from explorer.tui.screens.labels.choice import TERM_PREFIX
         from explorer.tui.widgets.dialogs import PromptScreen
 
@@ -821,11 +820,11 @@ class CatalogApp(App[None]):
             self._show_concept(name.removeprefix(TERM_PREFIX), name if is_term else None, None)
 
         if self._is_page_free():
-            hint = f"the name of columns, or a glossary term: {TERM_PREFIX}…"
-            self.push_screen(PromptScreen("Columns of one name", hint), named)
+            hint = f"a column name, or a glossary term: {TERM_PREFIX}…"
+            self.push_screen(PromptScreen("Columns with the same name", hint), named)
 
     def action_govern(self) -> None:
-        """Show what can be made, renamed and moved of what the catalog is organized by."""
+        """Show the actions on tags, glossary terms, domains and data products."""
         if not self._is_page_free():
             return
 
@@ -840,7 +839,7 @@ class CatalogApp(App[None]):
             )
             launcher.show(self._entity_here())
 
-        reporting = self._session.reporting("opening what can be made")
+        reporting = self._session.reporting("opening the list of actions")
         import_first(self, "explorer.tui.screens.governance", go_on, reporting)
 
     def _entity_here(self) -> "Entity | None":
@@ -858,12 +857,12 @@ class CatalogApp(App[None]):
             screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), review)
             self.push_screen(screen, self._open_from_list)
 
-        reporting = self._session.reporting("opening the columns of a name")
+        reporting = self._session.reporting("opening the columns with the same name")
         import_first(self, "explorer.tui.screens.concept", go_on, reporting)
 
     @on(BulkLabelsAsked)
     def _change_marked(self, event: BulkLabelsAsked) -> None:
-        """Change labels of what is marked, by way of a changeset."""
+        """Change labels of the marked items through a changeset."""
 
         def review(changeset: "StagedChangeset") -> None:
             self._with_reviews(partial(self._push_review, changeset))
@@ -873,15 +872,15 @@ class CatalogApp(App[None]):
 
             BulkLauncher(self, self._session, review).open(event)
 
-        reporting = self._session.reporting("opening what changes it")
+        reporting = self._session.reporting("opening the dialog")
         import_first(self, "explorer.tui.screens.labels.bulk", go_on, reporting)
 
     def action_take_back(self) -> None:
-        """Undo the last save, whatever page is open."""
+        """Undo the last save of any page."""
         self._take_back(lambda taking: taking.undo())
 
     def action_do_again(self) -> None:
-        """Redo what was undone last, whatever page is open."""
+        """Redo the save of any page that was undone last."""
         self._take_back(lambda taking: taking.redo())
 
     def _take_back(self, what: Callable[["UndoActions"], None]) -> None:
@@ -898,17 +897,17 @@ class CatalogApp(App[None]):
                 self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
 
-        reporting = self._session.reporting("opening what takes it back")
+        reporting = self._session.reporting("opening the undo dialog")
         import_first(self, "explorer.tui.screens.journal", go_on, reporting)
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
-        """Read the entity that is shown again, where it is one of those that were written."""
+        """Read the shown entity again if it is one of the written ones."""
         if self._furnished and self._entity_view.urn in urns:
             await self._entity_view.show_changed()
 
     @property
     def _desk(self) -> Screen[object]:
-        """Return the main screen, which is below whatever else is open."""
+        """Return the main screen, below all dialogs."""
         return self.screen_stack[0]
 
     @work(group="info")
@@ -922,7 +921,7 @@ class CatalogApp(App[None]):
             self._watch.start()
 
     def _heard(self) -> None:
-        """Show in the header how the server answered last."""
+        """Show the server status in the header."""
         if not self.screen_stack:
             # A request was still under way when the program ended.
             return
@@ -933,7 +932,7 @@ class CatalogApp(App[None]):
             self._desk.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action can be done: trying again needs a request without an answer."""
+        """Return whether an action can be done: retrying needs a request without an answer."""
         if action == "try_again":
             return self._session.has_unanswered
         return super().check_action(action, parameters)
@@ -956,20 +955,20 @@ class CatalogApp(App[None]):
         return VisitHistory(Urn.parse_all(place.visited), next(iter(last), None))
 
     def action_open_last(self) -> None:
-        """Open what was open last; again, go back."""
+        """Switch to the page that was open before; again, switch back."""
         found = self._history.last(self._open_now())
         if found is None:
-            self._say("Nothing was open before.")
+            self._say("No other page was open before.")
         else:
             self._note_place()
             self._show(found)
 
     def action_try_again(self) -> None:
-        """Send every request again that was not answered."""
+        """Retry every request that was not answered."""
         self._session.ask_again()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy by the method that works here, and say which it was."""
+        """Copy by a method that works here, and show which one."""
         self._copy(text)
 
     @work(group="clipboard", exclusive=True, description="copying")
@@ -984,7 +983,7 @@ class CatalogApp(App[None]):
     def action_servers(self) -> None:
         """Choose another server."""
         if self.screen is not self._desk:
-            self._say("Close what is open first; what was typed is kept.", error=True)
+            self._say("Close the open dialog first; what you typed is kept.", error=True)
             return
         from explorer.tui.screens.servers import ServersScreen
 
@@ -1050,12 +1049,12 @@ class CatalogApp(App[None]):
 
         table = table_here(self.screen)
         if table is None:
-            self._say("There is no list here that could be written to a file.", error=True)
+            self._say("There is no list on this screen to write to a file.", error=True)
         else:
             self.push_screen(ExportScreen(self._session, table))
 
     def action_picture(self) -> None:
-        """Write the screen as a picture."""
+        """Write a screenshot to a file."""
         from explorer.tui.screens.export import PictureScreen
 
         picture = self.export_screenshot(title="catalog")
@@ -1067,14 +1066,15 @@ class CatalogApp(App[None]):
         return self._look.settings.start == "last"
 
     def begin(self) -> None:
-        """Start with nothing to open: as the settings say, and with an introduction at first."""
+        """Start without an entity or a search: with the screen of the settings, and with the
+        introduction for a new user."""
         if self._look.settings.start == "browse":
             self.action_browse()
         if not self._remembered.has_seen(SEEN):
             self._greet_newcomer()
 
     def note_find(self) -> None:
-        """Remember that an entity was opened, and remove the introduction for good."""
+        """Remember that an entity was opened, and remove the introduction permanently."""
         self._remembered.note_seen(SEEN)
         self.end_welcome()
 
@@ -1106,7 +1106,7 @@ class CatalogApp(App[None]):
         self.push_screen(HelpScreen(here, self._look.keymap, available_actions(self.screen)))
 
     def action_command_palette(self) -> None:
-        """Show everything that can be done, by name."""
+        """Show the command palette."""
         from explorer.tui.screens.palette import PaletteScreen, PaletteTargets, available_actions
 
         doable = available_actions(self.screen).values()
@@ -1117,21 +1117,21 @@ class CatalogApp(App[None]):
         self.push_screen(PaletteScreen(doable, self._look.keymap, places))
 
     def action_jump(self) -> None:
-        """Show a letter over everything that a key can lead to."""
+        """Show a letter over every place that can be jumped to."""
         from explorer.tui.screens.jump import JumpScreen, targets_in
 
         self.push_screen(JumpScreen(targets_in(self.screen)))
 
     def action_zoom(self) -> None:
-        """Have the pane with the focus fill the screen, or put it back."""
+        """Maximize the focused pane, or restore it."""
         turn_zoom(self.screen)
 
     def action_change_theme(self) -> None:
-        """Choose the colours."""
+        """Choose a theme."""
         from explorer.tui.screens.palette import ThemesScreen
 
         if self.no_color:
-            self._say("NO_COLOR is set, so there are none to choose from.", error=True)
+            self._say("NO_COLOR is set, so no theme can be chosen.", error=True)
         else:
             self.push_screen(ThemesScreen(self._look, self.theme, self._keep_theme))
 
@@ -1139,7 +1139,7 @@ class CatalogApp(App[None]):
         self.theme = name
         self._remembered.set("theme", name)
         if self._look.is_theme_set:
-            self._say("Until you quit: the settings say which colours are started with.")
+            self._say("This lasts until you quit: the settings choose the theme at the start.")
 
     def action_settings(self) -> None:
         """Show all settings and keys with their values."""
@@ -1153,14 +1153,14 @@ class CatalogApp(App[None]):
         self._greet_newcomer()
 
     async def on_click(self, event: events.Click) -> None:
-        """Do the action of the text that was clicked."""
+        """Run the action of the clicked text."""
         action = event.style.meta.get(PRESSED)
         if isinstance(action, str):
             widget, _ = self.screen.get_widget_at(event.screen_x, event.screen_y)
             await self.run_action(action, action_owner(widget, action))
 
     def on_key(self) -> None:
-        """Remove the last message and the introduction: a key did something."""
+        """Remove the last message and the introduction after a key."""
         for key_line in self.screen.query_children(KeyLine):
             key_line.hush()
         if self._is_greeting:

@@ -24,7 +24,7 @@ _LOOKED_THROUGH = 700, 10, 2
 
 
 def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Every key, as the reader has set it, instead of the terminal."""
+    """Print every key as the settings have it, and exit."""
     if wanted:
         from explorer.tui.settings import key_lines, read_keymap, read_settings
 
@@ -34,7 +34,7 @@ def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) 
 
 
 def _print_settings(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """The settings as they stand, instead of the terminal."""
+    """Print the current settings, and exit."""
     if wanted:
         from explorer.tui.screens.palette import config_lines
         from explorer.tui.settings import read_keymap, read_settings
@@ -67,19 +67,27 @@ def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the catalog of this machine lives.  [env: CATALOG_DATA_DIR]",
+    help="The directory of the local catalog.  [env: CATALOG_DATA_DIR]",
 )
-@click.option("--read-only", is_flag=True, help="Write nothing, whatever is pressed.")
-@click.option("--offline", is_flag=True, help="Ask nobody; show what was kept of the server.")
-@click.option("--last", is_flag=True, help="Open what was open last.")
+@click.option(
+    "--read-only", is_flag=True, help="Open the server read-only: no key writes anything."
+)
+@click.option(
+    "--offline", is_flag=True, help="Show the offline copy of the server; send no requests."
+)
+@click.option("--last", is_flag=True, help="Open the page that was open last.")
 @click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what is asked of the server to the end of a file.",
+    help="Append every request to the server to a file.",
 )
-@click.option("--serve", is_flag=True, help="Show it in a browser instead; needs the extra serve.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With --serve: where from.")
-@click.option("--port", default=8000, show_default=True, help="With --serve: the port.")
+@click.option("--serve", is_flag=True, help="Serve the app to a browser; needs the extra serve.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="With --serve: the address to listen on."
+)
+@click.option(
+    "--port", default=8000, show_default=True, help="With --serve: the port to listen on."
+)
 @click.option("--search", "query", default="", metavar="TEXT", help="Search for TEXT first.")
 @click.option(
     "--review",
@@ -87,14 +95,14 @@ def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]
     metavar="FILE",
     help="Review a changeset, or what a file of descriptions would change.",
 )
-@click.option("--theme", default="", metavar="NAME", help="The colours, such as light or ansi.")
+@click.option("--theme", default="", metavar="NAME", help="The theme, such as light or ansi.")
 @click.option(
     "--keys",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_print_keys,
-    help="Print every key, and leave.",
+    help="Print every key, and exit.",
 )
 @click.option(
     "--config-help",
@@ -102,7 +110,7 @@ def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]
     is_eager=True,
     expose_value=False,
     callback=_print_settings,
-    help="Print the settings and what they may be, and leave.",
+    help="Print the settings with their allowed values, and exit.",
 )
 @click.version_option(__version__, prog_name="catalog-tui")
 def main(
@@ -185,8 +193,8 @@ def main(
 
 
 def freeze_heap() -> None:
-    """Enable the garbage collector for what is created from now on: objects of the start are
-    frozen (`gc.freeze`), which leaves little to visit and makes full collections short."""
+    """Freeze the objects created so far (`gc.freeze`) and enable the garbage collector; full
+    collections then visit few objects and are short."""
     if not gc.isenabled():
         gc.freeze()
         gc.set_threshold(*_LOOKED_THROUGH)
@@ -199,7 +207,7 @@ def _refuse(sentence: str) -> None:
 
 
 def _in_browser() -> bool:
-    """Whether the program was started to be shown in a browser."""
+    """Return whether the program was started by the server for browsers."""
     return os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
 
 
@@ -211,13 +219,13 @@ def _check_terminal() -> None:
 
 
 def _serve(opening: "Opening", host: str, port: int) -> None:
-    """Show the program in a browser; each page starts it with the same arguments."""
+    """Serve the program to browsers; each page starts a process with the same arguments."""
     try:
         from explorer.tui.web_server import CatalogServer
     except ModuleNotFoundError:
         from explorer.errors import MissingExtra
 
-        missing = MissingExtra("a browser is served by the package textual-serve", "serve")
+        missing = MissingExtra("--serve needs the package textual-serve", "serve")
         click.echo(f"error: {missing}", err=True)
         sys.exit(_REFUSED)
     if opening.token is not None:
@@ -234,4 +242,4 @@ def _serve(opening: "Opening", host: str, port: int) -> None:
     try:
         CatalogServer(arguments, host, port).run()
     except OSError as error:
-        _refuse(f"port {port} of {host} cannot be had: {error.strerror or error}")
+        _refuse(f"port {port} of {host} cannot be used: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""Text of a catalog as literal, cleaned text for the screen, and times in the chosen zone."""
+"""Clean literal text of the catalog for the screen, and times in the chosen zone."""
 
 import re
 import unicodedata
@@ -35,40 +35,40 @@ _DAY = len("2026-01-31")
 
 
 class Times:
-    """Says moments in the zone that the reader chose."""
+    """Formats times in the zone that the reader chose."""
 
     def __init__(self) -> None:
         self.utc = False
 
     def turn(self) -> None:
-        """To UTC, or back to the zone of this machine."""
+        """Switch to UTC, or back to local time."""
         self.utc = not self.utc
 
     @property
     def zone(self) -> str:
-        """The zone in words."""
-        return "UTC" if self.utc else "the zone of this machine"
+        """Return the name of the zone for messages."""
+        return "UTC" if self.utc else "local time"
 
     def said(self, millis: int) -> str:
-        """A moment given in milliseconds; in UTC that is said with it."""
+        """Format a time given in milliseconds since the epoch; with “UTC” when the zone is UTC."""
         return moment(millis, utc=self.utc)
 
     def clock(self, at: datetime) -> str:
-        """The time of day of a moment, with its seconds."""
+        """Format the time of day, with seconds."""
         return f"{at.astimezone(UTC):%H:%M:%S} UTC" if self.utc else f"{at.astimezone():%H:%M:%S}"
 
     def day(self, millis: int) -> str:
-        """The day of a moment."""
+        """Format the day of a time in milliseconds."""
         told = moment(millis, utc=self.utc)
         return told[:_DAY] if told[:1].isdigit() else told
 
     def day_of(self, at: datetime) -> str:
-        """The day of a moment given as a datetime."""
+        """Format the day of a datetime."""
         return self.day(round(at.timestamp() * 1000))
 
     def when(self, stamp: "AuditStamp | None") -> str:
-        """The moment of an audit stamp."""
-        return self.said(stamp.time) if stamp and stamp.time > 0 else "time not known"
+        """Format the time of an audit stamp."""
+        return self.said(stamp.time) if stamp and stamp.time > 0 else "unknown time"
 
 
 MUTED = "dim"
@@ -102,26 +102,26 @@ _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()"
 
 
 def said(text: str | None, style: str = "", missing: str = "") -> Text:
-    """One line of a catalog's text; `missing` is said in its place where there is none."""
+    """Return one line of a catalog's text as clean Rich text; `missing` where it is empty."""
     shown = line(text)
     return Text(shown, style) if shown else Text(missing, "dim italic")
 
 
 def line(text: str | None, limit: int = display.LINE_LIMIT) -> str:
-    """Text of a catalog on one line, as wide as it is counted."""
+    """Return text of a catalog cleaned and on one line, with the width that `cell_len` counts."""
     return _unjoined(display.line(text, limit))
 
 
 def block(text: str | None, limit: int = display.BLOCK_LIMIT) -> str:
-    """The same over several lines."""
+    """Return text of a catalog cleaned, with its lines."""
     return _unjoined(display.block(text, limit))
 
 
 def _unjoined(text: str) -> str:
-    """The text with joined emoji as its parts, and signs in the form they have in a text.
+    """Return the text with joined emoji split into their parts, and symbols in their text form.
 
-    Terminals disagree on how wide a joined picture is, and what follows it on the line would be
-    shifted. Joiners between letters stay, where they are part of the writing.
+    Terminals disagree on the width of joined emoji, which would shift the rest of the line. Joiners
+    between letters stay, because some scripts need them.
     """
     if _PICTURE_MARK not in text and _JOINER not in text:
         return text
@@ -134,7 +134,7 @@ def _parted(found: re.Match[str]) -> str:
 
 
 def preview(text: str | None, style: str = "", missing: str = "") -> Text:
-    """A description as one line in a list, without the marks of its markdown and HTML."""
+    """Return a description as one line of a list, without Markdown and HTML markup."""
     begin = text[:_PREVIEW_LIMIT] if text else ""
     if "<" in begin:
         begin = _INLINE_TAGS.sub("", _TAGS.sub(" ", begin))
@@ -147,7 +147,7 @@ def preview(text: str | None, style: str = "", missing: str = "") -> Text:
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:
-    """The same text with every word of a search marked in it."""
+    """Return the text with the words of a search highlighted."""
     words = [word for word in re.findall(r"\w+", query.lower()) if len(word) > 1]
     if words:
         text.highlight_regex("|".join(f"(?i:{re.escape(word)})" for word in words), style)
@@ -155,19 +155,19 @@ def marked(text: Text, query: str, style: str = "bold underline") -> Text:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number of things, in the plural unless it is one."""
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def padded(text: Text, width: int) -> Text:
-    """The text cut or filled to a width in cells."""
+    """Return the text cut or padded to a width in cells."""
     cut = text.copy()
     cut.truncate(max(width, 0), overflow="ellipsis", pad=True)
     return cut
 
 
 def join(parts: Iterable[Text], between: str = " · ") -> Text:
-    """Parts side by side; those that are empty are left out."""
+    """Join the parts that are not empty with separators."""
     joined = Text()
     for part in parts:
         if part.plain:
@@ -198,7 +198,7 @@ def rendered_lines(rendered: RenderableType, width: int) -> list[Text]:
 
 
 def markdown(text: str | None, missing: str = _NOT_DESCRIBED) -> RenderableType:
-    """A description as it is meant to look. Links are text, pictures are their names."""
+    """Return a description as rendered Markdown. Links are plain text, images are their names."""
     clean = block(text, _RENDERED_LIMIT)
     if not clean.strip():
         return Text(missing, "dim italic")

@@ -1,6 +1,4 @@
-"""Programs outside of the terminal: the clipboard, the web browser, and the editor in `$VISUAL` or
-`$EDITOR`.
-"""
+"""Other programs: the clipboard, the web browser, and the editor in `$VISUAL` or `$EDITOR`."""
 
 import asyncio
 import os
@@ -69,7 +67,8 @@ _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 class Browser:
-    """Opens pages; where no browser can be seen, their addresses are copied instead, and said."""
+    """Opens web pages; where no browser can be shown, copies their addresses and shows a
+    message."""
 
     def __init__(self, session: "TerminalSession", copy: Callable[[str], None]) -> None:
         self._session = session
@@ -81,7 +80,7 @@ class Browser:
             catalog = await self._session.catalog()
             page = page_of(urn, await catalog.info())
             if page is None:
-                self._session.say("This server has no web page of it; y copies the URN.")
+                self._session.say("This server has no web page for it; y copies the URN.")
             else:
                 await self.visit(page)
 
@@ -89,7 +88,7 @@ class Browser:
         """Open an address."""
         with self._session.reporting("opening an address of the web"):
             if not is_web(url):
-                self._session.say("Only plain addresses of http and https are opened.", error=True)
+                self._session.say("Only http and https addresses can be opened.", error=True)
             elif await browse_to(url):
                 self._session.say(f"Opened {url}")
             else:
@@ -98,11 +97,11 @@ class Browser:
 
 
 def page_of(urn: "Urn", info: "ServerInfo") -> str | None:
-    """The address of an entity's page in the web interface of its server; nothing where that has
-    none, as this package's own service, or none for that type.
+    """Return the address of an entity's page in the web interface of its server; None where the
+    server has no web interface (as this package's own service) or no page for that type.
 
-    A DataHub behind `/api/gms` has its pages on the same host; one that is asked at port 8080 has
-    them at 9002, as it is shipped.
+    A DataHub behind `/api/gms` has its pages on the same host; one at port 8080 has them at port
+    9002 by default.
     """
     step = _PAGES.get(urn.entity_type)
     if info.product != "datahub" or step is None or not is_web(info.address):
@@ -117,8 +116,8 @@ def page_of(urn: "Urn", info: "ServerInfo") -> str | None:
 
 
 def is_web(url: str) -> bool:
-    """Whether a text is an address that a browser may be given: http or https, and nothing in it
-    that is not meant to be seen."""
+    """Return whether a text is an address that may be opened: http or https, without control or
+    invisible characters."""
     if not url.startswith(("http://", "https://")) or line(url) != url or " " in url:
         return False
     try:
@@ -128,10 +127,10 @@ def is_web(url: str) -> bool:
 
 
 async def browse_to(url: str) -> bool:
-    """Open an address in the reader's browser; says whether there is one to be seen.
+    """Open an address in the browser; return whether one can be shown.
 
-    Over ssh a browser would open elsewhere, and one that runs in the terminal would take the
-    screen: neither is started.
+    Over SSH a browser would open on another machine, and a text browser would take over the
+    terminal: neither is started.
     """
     if any(os.environ.get(name) for name in _REMOTE):
         return False
@@ -174,11 +173,11 @@ async def _run_browser(command: list[str]) -> bool:
 
 
 def edit_outside(app: "App[None]", text: str) -> str:
-    """The text as the reader's editor leaves it; the program stands still meanwhile.
+    """Edit the text in the reader's editor and return it; the program is suspended meanwhile.
 
-    A line end that the editor adds at the end, where there was none, is taken off. Raises
-    `Misconfigured` when there is no editor, or it fails, and `InvalidInput` for what is no text:
-    what it wrote until then is kept in a file, which the sentence names.
+    A final line ending that the editor adds is removed. Raises `Misconfigured` when there is no
+    editor or it fails, and `InvalidInput` when its output is not text: the output is then kept in a
+    file, which the message names.
     """
     command = _command()
     handle, name = tempfile.mkstemp(prefix="description-", suffix=".md")
@@ -192,17 +191,19 @@ def edit_outside(app: "App[None]", text: str) -> str:
         written = file.read_bytes()
         if status != 0:
             kept = written != original
-            left = f"; what it wrote is in {file}" if kept else ""
+            left = f"; what it wrote is kept in {file}" if kept else ""
             raise Misconfigured(
-                f"The editor ended with status {status}, the text is as it was{left}."
+                f"The editor exited with status {status}, the text is unchanged{left}."
             )
         kept = True
         changed = written.decode()
         kept = False
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"What {command[0]} wrote is no UTF-8; it is kept in {file}.") from error
+        raise InvalidInput(
+            f"What {command[0]} wrote is not UTF-8; it is kept in {file}."
+        ) from error
     except OSError as error:
-        raise StorageFault(f"{file} cannot be read any more ({error.strerror}).") from error
+        raise StorageFault(f"{file} can no longer be read ({error.strerror}).") from error
     finally:
         if not kept:
             file.unlink(missing_ok=True)
@@ -216,14 +217,14 @@ def _command() -> list[str]:
     except ValueError as error:
         raise Misconfigured(f"$EDITOR cannot be read ({error}): {wanted}") from error
     if not command:
-        raise Misconfigured("No editor is set: put its name in $VISUAL or $EDITOR.")
+        raise Misconfigured("No editor is set; set $VISUAL or $EDITOR.")
     return command
 
 
 def _run_editor(app: "App[None]", command: list[str]) -> int:
     done = failed = None
     try:
-        # What is raised in here would leave the terminal lent for good.
+        # An exception in here would leave the application suspended.
         with app.suspend():
             # An interrupt that is meant for the editor is not one for this program.
             before = signal.signal(signal.SIGINT, lambda *_: None)
@@ -234,7 +235,7 @@ def _run_editor(app: "App[None]", command: list[str]) -> int:
             finally:
                 signal.signal(signal.SIGINT, before)
     except SuspendNotSupported as error:
-        raise Misconfigured("This terminal cannot be lent to another editor.") from error
+        raise Misconfigured("This terminal cannot run another editor.") from error
     if done is None:
         why = failed.strerror if failed else "it did not start"
         raise Misconfigured(f"The editor {command[0]} cannot be used: {why}.") from failed
@@ -252,7 +253,7 @@ MOST_SENT_BYTES: Final = 74_994
 
 _PATIENCE_SECONDS: Final = 3.0
 _COMMANDS: Final[Mapping[ClipboardMethod, tuple[str, ...]]] = {
-    # With -w the outer terminal is told as well.
+    # With -w tmux passes the text to the outer terminal as well.
     "tmux": ("tmux", "load-buffer", "-w", "-"),
     "wl-copy": ("wl-copy",),
     "xclip": ("xclip", "-selection", "clipboard"),
@@ -264,10 +265,10 @@ _CALLED: Final[Mapping[ClipboardMethod, str]] = {"terminal": "the terminal", "tm
 
 
 async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str], None]) -> str:
-    """Copy, and give the sentence that says how much and by which way.
+    """Copy a text, and return the message that says how much was copied and how.
 
-    `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text that is
-    too long for the only way there is, and `Misconfigured` when no way worked.
+    `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text too long
+    for the only available method, and `Misconfigured` when no method worked.
     """
     if not text:
         return "There is nothing to copy."
@@ -293,11 +294,11 @@ async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str]
 def clipboard_methods(
     environment: Mapping[str, str], platform: str = sys.platform
 ) -> tuple[ClipboardMethod, ...]:
-    """The ways that should work here, the best first; looks for programs.
+    """Return the methods that should work here, the best first; searches for programs.
 
-    Within tmux requests to the terminal are dropped unless somebody allowed them, and tmux itself
-    passes on what it is given. A program of this machine fills the clipboard that the reader sees
-    only where the reader sits in front of it.
+    Inside tmux, requests to the terminal are dropped unless tmux is configured to allow them, but
+    tmux passes on what its own command receives. A clipboard program fills the reader's clipboard
+    only if the reader sits at this machine.
     """
     found: list[ClipboardMethod] = []
     if environment.get("TMUX") and shutil.which("tmux"):
@@ -315,7 +316,7 @@ def clipboard_methods(
 
 
 async def _run_clipboard(way: ClipboardMethod, text: str) -> str:
-    """Give the text to a program; what went wrong, in a few words."""
+    """Send the text to a clipboard program; return an error message, empty on success."""
     command = _COMMANDS[way]
     encoding = "utf-16-le" if way == "clip.exe" else "utf-8"
     data = text.encode(encoding, errors="replace")
@@ -332,17 +333,17 @@ async def _run_clipboard(way: ClipboardMethod, text: str) -> str:
     except TimeoutError:
         process.kill()
         await process.wait()
-        return f"{command[0]} did not end within {_PATIENCE_SECONDS:.0f} s"
+        return f"{command[0]} did not finish within {_PATIENCE_SECONDS:.0f} s"
     return f"{command[0]} failed ({process.returncode})" if process.returncode else ""
 
 
 def _sent_bytes(text: str) -> int:
-    """How long the request to the terminal is."""
+    """Return the length of the request to the terminal in bytes."""
     return -(-len(text.encode(errors="replace")) // 3) * 4
 
 
 def _shown(text: str) -> str:
-    """A short text itself; how long it is, of a long one."""
+    """Return a short text itself, the length of a long one."""
     if len(text) <= 200 and text.isprintable():
         return text
     lines = text.count("\n") + 1

@@ -1,7 +1,7 @@
-"""HTML in the markdown of a description, as tokens that rich's markdown renders.
+"""HTML in the Markdown of a description, converted to tokens that Rich renders.
 
-Rich leaves HTML out. Here its text stays: tables become tables, lists lists, and bold text is bold.
-What only looks like a tag (`<date>` in a path) stays as it was typed.
+Rich drops HTML. Here its text is kept: tables become tables, lists become lists, bold text is bold.
+Text that only looks like a tag (`<date>` in a path) stays as typed.
 """
 
 import re
@@ -82,7 +82,7 @@ def without_html(text: str) -> list[Token]:
 
 
 def _with_whole_tables(text: str, tokens: Sequence[Token]) -> str:
-    """The text without the empty lines inside HTML tables, which would end their block."""
+    """Return the text without empty lines inside HTML tables, which would end the HTML block."""
     lines = text.split("\n")
     kept_from = 0
     for token in tokens:
@@ -153,7 +153,7 @@ def _text(content: str | None) -> Token:
 
 
 def _as_markdown(html: str) -> str:
-    """The blocks of some HTML as markdown; tags inside of a line stay."""
+    """Return HTML blocks as Markdown; inline tags are kept."""
     reader = _Blocks()
     reader.feed(html)
     reader.close()
@@ -176,14 +176,14 @@ class _Blocks(HTMLParser):
         self._hidden = 0
 
     def result(self) -> str:
-        """The markdown, of what was left open too."""
+        """Return the Markdown, including blocks without an end tag."""
         self._end_preformatted()
         self._end_table()
         self._end_line()
         return "\n\n".join(self._parts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A block ends the line before it; a tag inside of a line is kept."""
+        """Start a new line at a block tag; keep an inline tag."""
         del attrs
         written = self.get_starttag_text() or ""
         if tag in _NOT_SHOWN:
@@ -240,7 +240,7 @@ class _Blocks(HTMLParser):
             self._line += _SPACE.sub(" ", written)
 
     def handle_endtag(self, tag: str) -> None:
-        """A block's end ends its line."""
+        """End the line at the end of a block."""
         if tag in _NOT_SHOWN:
             self._hidden = max(self._hidden - 1, 0)
         elif self._preformatted is not None:
@@ -263,7 +263,7 @@ class _Blocks(HTMLParser):
             self._line += f"</{tag}>"
 
     def handle_data(self, data: str) -> None:
-        """Text is shown as it is, its white space as one space."""
+        """Add text, with white space collapsed to one space."""
         if self._hidden:
             return
         if self._preformatted is not None:

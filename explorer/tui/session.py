@@ -1,6 +1,5 @@
-"""What the screens share: the catalog that is open, the log of requests to its server, how it
-answers, changes that others make, and how errors are reported.
-"""
+"""What the screens share: the open catalog, the request log, the server status, the changes of
+others, and error reporting."""
 
 import asyncio
 import time
@@ -54,8 +53,8 @@ _ECHO_SECONDS = 3.0
 
 
 class RequestLog:
-    """The last exchanges, newest first. `count` is of all there ever were, `heard` of those that
-    brought an answer. With a `file` each is also written to its end as a line, by a thread."""
+    """The last requests with their answers, newest first. `count` is the number of all requests,
+    `heard` of those that were answered. With a `file`, a thread also appends each as a line."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.count = 0
@@ -73,7 +72,7 @@ class RequestLog:
         return self._newest[index]
 
     def note(self, exchange: "Exchange") -> None:
-        """Keep one."""
+        """Add a request."""
         self._newest.appendleft(exchange)
         self.count += 1
         self.heard += exchange.status is not None
@@ -85,7 +84,7 @@ class RequestLog:
                 self._writing = asyncio.create_task(self._write(self._file))
 
     def has_just_written(self) -> bool:
-        """Whether something was written so lately that what is heard may be its echo."""
+        """Return whether a write is so recent that a change received now may be its own."""
         return self._wrote_at is not None and time.monotonic() - self._wrote_at < _ECHO_SECONDS
 
     async def close(self) -> None:
@@ -109,7 +108,7 @@ class RequestLog:
 
 
 def request_line(exchange: "Exchange") -> str:
-    """An exchange as one line: when, what, how it ended, how long it took and how long it was."""
+    """Return a request as one line: time, method and path, status, duration and size."""
     parts = [
         f"{exchange.began.astimezone():%Y-%m-%d %H:%M:%S}",
         exchange.method,
@@ -128,16 +127,17 @@ def _append(file: Path, lines: list[str]) -> None:
         with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
             log.writelines(lines)
     except OSError:
-        # The disk is full: what is lost is a log.
+        # The disk is full; only log lines are lost.
         return
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A catalog as somebody named it; with nothing named, the one that `config.server` finds.
+    """The catalog to open, as named by the user; without a name, the one that `config.server`
+    finds.
 
-    `token` stands in for the one that is known. With `offline` nobody is asked, and what was kept
-    is shown.
+    `token` replaces the stored token. With `offline` no request is sent, and the offline copy is
+    shown.
     """
 
     url: str | None = None
@@ -148,11 +148,11 @@ class Opening:
     token: Secret | None = field(default=None, repr=False)
 
     def found(self) -> config.ServerSettings:
-        """The server that is meant; reads the profiles. Raises what `config.server` raises."""
+        """Return the server to open; reads the profiles. Raises what `config.server` raises."""
         return config.server(self.url, profile=self.profile, data_dir=self.data_dir)
 
     def maker(self) -> Callable[[], "AsyncCatalog"]:
-        """What makes the client; called in a thread."""
+        """Return a function that creates the client; it is called in a thread."""
 
         def make() -> "AsyncCatalog":
             # Imported by the thread that calls this, once the first frame is drawn.
@@ -175,32 +175,32 @@ Contact = Literal["opening", "ready", "kept", "silent", "refused"]
 """How the server was last heard: not asked yet; it answered; what was kept of it answered; it did
 not answer; it wants to know who asks."""
 
-_READ_ONLY = "Nothing is written here: the server was opened to be read only."
+_READ_ONLY = "Nothing was written: this server is open read-only."
 
 Where = Callable[[str], bool]
 """Shows a sentence where the answer would have stood; gives whether it is to be seen there."""
 
 
 class ShowMessage(Protocol):
-    """Shows one sentence to the reader."""
+    """Asks to show a message on the key line."""
 
     def __call__(self, message: str, *, error: bool = False) -> None:
-        """Show it, loudly when it is an error."""
+        """Show a message, highlighted when it is an error."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """How the server was last heard; `as_of` is the age of what was kept of it."""
+    """The state of the connection; `as_of` is the time of the offline copy."""
 
     contact: Contact = "opening"
     as_of: datetime | None = None
 
 
 class TerminalSession:
-    """One run of the terminal against one server at a time.
+    """The session of the application with one server at a time.
 
-    `say` shows a sentence; `heard` is told when a question begins, and when the standing changed.
+    `say` shows a message; `heard` is called when a request begins and when the status changes.
     """
 
     def __init__(
@@ -233,12 +233,12 @@ class TerminalSession:
 
     @property
     def names(self) -> Mapping[Urn, str]:
-        """The names of the people and services that `read_names` was asked for."""
+        """Return the names of the people and services passed to `read_names`."""
         return self._names
 
     async def read_names(self, urns: Iterable[Urn]) -> None:
-        """Learn names: one request for a hundred that were not asked for before. Where they cannot
-        be read, none are known."""
+        """Read names: one request per hundred not read before. Where reading fails, no names are
+        known."""
         unknown = [urn for urn in dict.fromkeys(urns) if urn not in self._names]
         if not unknown:
             return
@@ -248,7 +248,8 @@ class TerminalSession:
             self._names |= {urn: found[urn].name if urn in found else urn.name for urn in unknown}
 
     async def catalog(self) -> "AsyncCatalog":
-        """The client, made when first asked for: its import is not paid before the first frame."""
+        """Return the client, created on first use, so that its import does not delay the first
+        frame."""
         async with self._opening:
             if self._catalog is None:
                 self._catalog = await asyncio.to_thread(self._open)
@@ -261,8 +262,8 @@ class TerminalSession:
         self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
 
     async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
-        """Have the client write every edit down. Where that cannot be, it is said, and edits are
-        made all the same."""
+        """Attach the journal to the client. If that fails, a message is shown, and edits work
+        without undo."""
         from explorer.client.journal import JOURNAL
 
         if catalog.read_only:
@@ -270,39 +271,39 @@ class TerminalSession:
         try:
             await catalog.keep_journal(config.state_dir() / JOURNAL)
         except StorageFault as error:
-            self.say(f"Changes cannot be taken back: {error}", error=True)
+            self.say(f"Changes cannot be undone: {error}", error=True)
 
     def _open(self) -> "AsyncCatalog":
-        """Make the client in a thread, and read there what it reads from disk when first used."""
+        """Create the client in a thread, and read there the files that it needs on first use."""
         catalog = self._make()
         load_registry()
         return catalog
 
     def note_drafts(self, drafts: frozenset[tuple[str, str | None]]) -> None:
-        """Have the screens say of what there are drafts."""
+        """Have the screens mark what has drafts."""
         self.drafts = drafts
         self._heard()
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing is written through this client."""
+        """Return whether the client is read-only."""
         return self._catalog is not None and self._catalog.read_only
 
     def refuses_to_write(self) -> bool:
-        """Whether nothing is written through this client; where it is so, that is said."""
+        """Return whether the client is read-only, and show a message if it is."""
         if self.read_only:
             self.say(_READ_ONLY, error=True)
         return self.read_only
 
     @property
     def waiting_seconds(self) -> float | None:
-        """For how long the oldest open question has waited for its answer."""
+        """Return how long the oldest unanswered request has been waiting, in seconds."""
         if not self._asked_at:
             return None
         return time.monotonic() - min(self._asked_at.values())
 
     async def switch(self, make: Callable[[], "AsyncCatalog"], server: str) -> None:
-        """Turn to another server; what was asked of this one is forgotten."""
+        """Switch to another server, and cancel requests to this one."""
         async with self._opening:
             previous, self._catalog = self._catalog, None
             self._make, self.server = make, server
@@ -315,18 +316,18 @@ class TerminalSession:
             await previous.close()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._catalog is not None:
             await self._catalog.close()
         await self.exchanges.close()
 
     @property
     def has_unanswered(self) -> bool:
-        """Whether there is something to be asked again."""
+        """Return whether there are failed requests to retry."""
         return bool(self._unread)
 
     def ask_again(self) -> bool:
-        """Ask everything again that was not answered; gives whether there was anything."""
+        """Retry all failed requests; return whether there were any."""
         unread, self._unread = self._unread, {}
         for again in unread.values():
             again()
@@ -339,14 +340,14 @@ class TerminalSession:
         where: Where | None = None,
         again: Callable[[], object] | None = None,
     ) -> Iterator[None]:
-        """Tell what went wrong in one sentence and go on; `doing` says what was being tried.
+        """Show errors of the block as one sentence and continue; `doing` says what was being done.
 
-        `where` shows the sentence in the place of the answer, and where it is seen nothing else
-        does; `again` asks for it once more: when the reader wants it, and when a server that was
-        silent is heard again.
+        `where` shows the sentence in place of the content; if it is visible there, no message is
+        shown elsewhere. `again` repeats the work: on request, and when a server that did not answer
+        is reachable again.
 
-        This is the edge of every worker: an error of ours is shown in its own words, any other
-        leaves its trace in the log file, which the sentence names.
+        Every worker runs in this block: the message of a `CatalogError` is shown, the traceback of
+        any other exception goes to the log file, which the sentence names.
         """
         number = self._numbers = self._numbers + 1
         heard = self.exchanges.heard
@@ -393,7 +394,7 @@ class TerminalSession:
 
     def _standing_after(self, error: CatalogError) -> ServerStatus:
         if isinstance(error, Unreachable) and self._is_offline:
-            # Nobody was asked, so nobody is silent.
+            # No request was sent, so the server is not silent.
             return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
         if isinstance(error, Unreachable | Unusable):
             return ServerStatus("silent")
@@ -413,7 +414,7 @@ class TerminalSession:
 
 
 async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
-    """The graph questions of a catalog; their library is imported beside the screen's thread."""
+    """Return the lineage graphs of a catalog; networkx is imported in a thread."""
 
     def load() -> "AsyncGraphs":
         from explorer.graph import AsyncGraphs
@@ -424,12 +425,12 @@ async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
 
 
 def sentence_of(error: CatalogError) -> str:
-    """An error as a whole sentence that says what to do."""
+    """Return the message of an error as a full sentence that says what to do."""
     if isinstance(error, NotSignedIn) and error.status is not None:
         said = f" ({line(error.excerpt, 120)})" if error.excerpt else ""
         return (
-            f"The server wants an access token, or another one{said}: press F3 to give one, set "
-            "CATALOG_TOKEN, or keep one with “catalog profile add”."
+            f"The server needs an access token, or a different one{said}: press F3 to enter "
+            "one, set CATALOG_TOKEN, or save one with “catalog profile add”."
         )
     said = str(error) or type(error).__name__
     if "://" in said.partition(" ")[0]:
@@ -438,7 +439,8 @@ def sentence_of(error: CatalogError) -> str:
 
 
 def _keep_trace(doing: str) -> str:
-    """Write the trace of the error at hand to the log file; says where it is."""
+    """Write the traceback of the current error to the log file; return a phrase that says where it
+    is."""
     path = config.state_dir() / "catalog-tui.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -446,8 +448,8 @@ def _keep_trace(doing: str) -> str:
             log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC while {doing}\n")
             log.write(traceback.format_exc())
     except OSError as error:
-        return f"its trace could not be kept in {path} ({error.strerror})"
-    return f"the trace is in {path}"
+        return f"its traceback could not be written to {path} ({error.strerror})"
+    return f"the traceback is in {path}"
 
 
 Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
@@ -459,7 +461,7 @@ class ChangeListener(Protocol):
     """A screen that shows what others have changed."""
 
     def hear(self, changes: Changes) -> None:
-        """Bring what is shown up to date."""
+        """Update what is shown after changes."""
         ...
 
 
@@ -485,11 +487,12 @@ _WORDS = {
 
 
 class ChangeWatch:
-    """Follows the change log of a session's server and tells `changed` of it, on the loop it runs
-    on; calls `missed` where changes were lost, so that anything may be other than shown.
+    """Follows the change log of the session's server and passes changes to `changed`, on its own
+    loop; calls `missed` where changes were lost, after which anything shown may be outdated.
 
-    A server that keeps no log is not followed. A connection that is lost is taken up again; one
-    that cannot be is left quietly, for every question tells of its own trouble."""
+    A server without a change log is not followed. A lost connection is opened again; if that fails,
+    no message is shown, because every request reports its own errors.
+    """
 
     def __init__(
         self,
@@ -504,12 +507,12 @@ class ChangeWatch:
         self._heard: dict[Urn, list[ChangeEvent]] = {}
 
     def start(self) -> None:
-        """Follow the server of the session, instead of the one followed before."""
+        """Follow the change log of the session's server, and stop following the previous one."""
         self.stop()
         self._following = asyncio.create_task(self._run())
 
     def stop(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._following is not None:
             self._following.cancel()
         self._following = None
@@ -551,7 +554,7 @@ class ChangeWatch:
 
 
 def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:
-    """Return what was changed and by whom, as a sentence without its full stop."""
+    """Return a sentence, without a full stop, on what was changed and by whom."""
     names = dict.fromkeys(Urn.label(change.actor) for change in changes)
     people = ", ".join("somebody" if name == _NOBODY else name for name in names)
     things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))

@@ -78,26 +78,26 @@ class Keymap:
         self._wishes = dict(wishes or {})
 
     def keys_of(self, action: Action) -> tuple[str, ...]:
-        """The keys of an action, the first the one that is shown."""
+        """Return the keys of an action; the first is the one shown."""
         return self._wishes.get(action.id, action.keys)
 
     def shown(self, action: Action) -> str:
-        """The key under which an action is shown where there is room for one."""
+        """Return the key that is shown for an action where there is room for one."""
         keys = self._wishes.get(action.id)
         return readable(keys[0]) if keys else action.key
 
     def bindings(self) -> dict[str, str]:
-        """The keys set by the reader, by the id of their action, as Textual takes them."""
+        """Return the keys of the settings by the ID of their action, in Textual's form."""
         return {name: ",".join(keys) for name, keys in self._wishes.items()}
 
 
 def read_keymap(
     wishes: Mapping[str, str], place: Callable[[str], str]
 ) -> tuple[Keymap, tuple[str, ...]]:
-    """The keymap that the reader wishes for, and one sentence for every wish that is not granted:
-    an action that is not there, a key that is none, or one that something else has.
+    """Return the keymap of the settings, and one sentence for every entry that was rejected: an
+    unknown action, an invalid key, or a key that another action has.
 
-    `place` says where an action is spoken of.
+    `place` returns the file and line of an action.
     """
     known = {action.id: action for action in ACTIONS}
     granted: dict[str, tuple[str, ...]] = {}
@@ -114,14 +114,15 @@ def read_keymap(
         if rival is not None:
             key = next(key for key in granted[name] if key in _keys(rival, granted))
             problems.append(
-                f"{place(name)}: {readable(key)} is {rival.id} already; give that another key too"
+                f"{place(name)}: {readable(key)} is already the key of {rival.id}; "
+                "give that another key too"
             )
             del granted[name]
     return Keymap(granted), tuple(problems)
 
 
 def key_lines(keymap: Keymap) -> Iterator[str]:
-    """Every action with its keys and the word it has in a keymap, by place, to be printed."""
+    """Yield lines with every action, its keys and its ID in a keymap, by scope, for printing."""
     for scope, title in SCOPES.items():
         yield f"{title}"
         for action in actions_of(scope):
@@ -136,7 +137,7 @@ def _keys(action: Action, granted: Mapping[str, tuple[str, ...]]) -> tuple[str, 
 
 
 def _rival(action: Action, granted: Mapping[str, tuple[str, ...]]) -> Action | None:
-    """Another action of the same place that has one of the keys."""
+    """Return another action of the same scope with one of the keys."""
     wished = set(granted[action.id])
     for other in actions_of(action.scope):
         if other.id != action.id and wished & set(_keys(other, granted)):
@@ -148,19 +149,21 @@ def _unknown(name: str, known: Mapping[str, Action]) -> str | None:
     if name in known:
         return None
     near = get_close_matches(name, known, 1)
-    return f"no action is called “{name}”" + (f"; is {near[0]} meant?" if near else "; see --keys")
+    return f"there is no action “{name}”" + (
+        f"; did you mean {near[0]}?" if near else "; see --keys"
+    )
 
 
 def _unusable(keys: tuple[str, ...], text: str) -> str | None:
-    """What is wrong with keys, if anything is."""
+    """Return what is wrong with keys, None if nothing is."""
     if not keys:
-        return f"“{text}” names no key"
+        return f"“{text}” contains no key"
     for key in keys:
         if key in _SWALLOWED:
             return f"{readable(key)} arrives as {_SWALLOWED[key]} in a terminal; choose another key"
         if not _is_key(key):
             return (
-                f"“{key}” is no key; give a character, f1 to f12, ctrl+ and a letter, "
+                f"“{key}” is not a key; use a character, f1 to f12, ctrl+ and a letter, "
                 "or one of " + ", ".join(sorted(_NAMED))
             )
     return None
@@ -214,7 +217,7 @@ _CHARACTERS: Final = {
 
 
 def _named(key: str) -> str:
-    """A key as it is called inside: `^x` and `ctrl+x`, `/` and `slash`, `comma`."""
+    """Return Textual's name of a key written as `^x` or `ctrl+x`, `/` or `slash`."""
     if key.startswith("^") and len(key) == 2:
         return f"ctrl+{key[1].lower()}"
     return _CHARACTERS.get(key, key if len(key) == 1 else key.lower())
@@ -230,28 +233,30 @@ Said = msgspec.Meta
 
 
 class Settings(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
-    """What can be set. Each says of itself what it does; the keys and themes are checked by those
-    who use them."""
+    """The settings. The description of each is part of its type; keys and themes are validated
+    where they are used."""
 
     theme: Annotated[
         str,
-        Said(description="The colours; empty for those chosen last in the terminal."),
+        Said(description="The theme; empty for the one chosen last in the app."),
     ] = ""
     start: Annotated[
         Start,
-        Said(description="What is open first: the search, the folders, or what was open last."),
+        Said(
+            description="The first screen: the search, the folders, or the page that was open last."
+        ),
     ] = "find"
     clipboard: Annotated[
         ClipboardMethod,
-        Said(description="The way by which text is copied; auto tries what is there."),
+        Said(description="How text is copied; auto tries every available way."),
     ] = "auto"
     mouse: Annotated[
         bool,
-        Said(description="Whether the mouse is listened to; off, the terminal selects text."),
+        Said(description="Whether the app uses the mouse; when off, the terminal selects text."),
     ] = True
     zone: Annotated[
         Zone,
-        Said(description="The time zone in which moments are shown first."),
+        Said(description="The time zone for times, until it is switched with a key."),
     ] = "local"
     editor: Annotated[
         str,
@@ -263,13 +268,13 @@ class Settings(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     ] = msgspec.field(default_factory=dict)
     themes: Annotated[
         dict[str, dict[str, str]],
-        Said(description="Themes of your own, [themes.NAME], each based on one that is there."),
+        Said(description="Your own themes, [themes.NAME], each based on an existing one."),
     ] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting for people: its name, what it does, what it may be, and its value, as TOML."""
+    """One setting for display: its name, description, allowed values, and its value as TOML."""
 
     name: str
     help: str
@@ -279,27 +284,27 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class SettingsRead:
-    """What the file says, and one sentence for everything in it that could not be used."""
+    """The settings of the file, and one sentence for everything in it that could not be used."""
 
     settings: Settings = field(default_factory=Settings)
     problems: tuple[str, ...] = ()
     text: str = ""
 
     def place(self, key: str) -> str:
-        """Where the file speaks of a key: `FILE, line N`."""
+        """Return where the file mentions a key: `FILE, line N`."""
         return _place(settings_file(), self.text, key)
 
 
 def settings_file() -> Path:
-    """Where the settings are kept."""
+    """Return the path of the settings file."""
     return config_dir() / "tui.toml"
 
 
 def read_settings() -> SettingsRead:
-    """The settings; what cannot be understood is left as it is by default, and said.
+    """Return the settings of the file; invalid values keep their defaults and are reported.
 
-    Reads a small file, and raises nothing: trouble is in `problems`, each naming the file, the
-    line, and what would do.
+    Reads a small file and raises nothing: `problems` has a sentence for each fault, with the file,
+    the line, and what is allowed.
     """
     path = settings_file()
     try:
@@ -318,8 +323,7 @@ def read_settings() -> SettingsRead:
 
 
 def list_settings(settings: Settings) -> Iterator[Setting]:
-    """Every setting with its value, in the order in which they are declared; of the tables their
-    size."""
+    """Return every setting with its value, in the order of declaration; for tables their size."""
     for name, hint in _hints().items():
         value = getattr(settings, name)
         shown = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
@@ -333,12 +337,12 @@ def _checked(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
     for key, value in table.items():
         place = _place(path, text, key)
         if key not in hints:
-            problems.append(f"{place}: nothing is called “{key}”; there are {', '.join(hints)}")
+            problems.append(f"{place}: there is no “{key}”; there are {', '.join(hints)}")
             continue
         try:
             kept[key] = msgspec.convert(value, hints[key])
         except msgspec.ValidationError:
-            problems.append(f"{place}: {key} is {_allowed(hints[key])}, not “{value}”")
+            problems.append(f"{place}: {key} must be {_allowed(hints[key])}, not “{value}”")
     return SettingsRead(Settings(**kept), tuple(problems), text)
 
 
@@ -351,13 +355,13 @@ def _described(hint: Any) -> str:
 
 
 def _allowed(hint: Any) -> str:
-    """What a value may be, in words."""
+    """Return the allowed values in words."""
     kind = get_args(hint)[0]
     choices = get_args(kind)
     if kind is bool:
         return "true or false"
     if kind is str:
-        return "a text in quotes"
+        return "quoted text"
     if all(isinstance(choice, str) for choice in choices):
         return "one of " + ", ".join(choices)
     return "a table of names and texts"
@@ -371,7 +375,7 @@ def _toml(value: str | bool) -> str:
 
 
 def _place(path: Path, text: str, key: str) -> str:
-    """The file and the first line that speaks of a key or of a table."""
+    """Return the file and the first line that mentions a key or a table."""
     speaks = re.compile(
         rf"""^\s*(\[\s*)?([\w"'-]+\s*\.\s*)?["']?{re.escape(key)}["']?\s*[=\].]""", re.ASCII
     )
@@ -381,8 +385,8 @@ def _place(path: Path, text: str, key: str) -> str:
 
 
 class Appearance:
-    """What the settings say about colours and keys. `wanted` is the theme named at the start, which
-    goes before the one in the settings, which goes before the one chosen last.
+    """The theme and the keymap in use. `wanted` is the theme of the command line; it takes
+    precedence over the one in the settings, which takes precedence over the one chosen last.
 
     `problems` has one sentence for everything that could not be used.
     """
@@ -397,18 +401,18 @@ class Appearance:
         if wanted:
             self._wanted = self._named(wanted) or ""
             if not self._wanted:
-                problems.append(f"no theme is called “{wanted}”; there are {self._names()}")
+                problems.append(f"there is no theme “{wanted}”; there are {self._names()}")
         self._set = self._named(found.settings.theme) or ""
         if found.settings.theme and not self._set:
             place = found.place("theme")
             problems.append(
-                f"{place}: no theme is called “{found.settings.theme}”; there are {self._names()}"
+                f"{place}: there is no theme “{found.settings.theme}”; there are {self._names()}"
             )
         self.settings: Settings = found.settings
         self.problems: tuple[str, ...] = (*problems, *theme_problems, *key_problems)
 
     def first(self, chosen: str | None) -> str:
-        """The theme to start with, where `chosen` is the one chosen last."""
+        """Return the theme to start with; `chosen` is the one chosen last."""
         if is_without_colour():
             return SIXTEEN
         known = chosen if chosen in self.themes else ""
@@ -416,20 +420,20 @@ class Appearance:
 
     @property
     def is_theme_set(self) -> bool:
-        """Whether the settings say which theme is started with."""
+        """Return whether the settings name a theme."""
         return bool(self._set)
 
     def title(self, name: str) -> str:
-        """What a theme is, in words."""
+        """Return the description of a theme."""
         return TITLES.get(name, "from the settings")
 
     def filters(self, theme: str) -> Sequence[LineFilter]:
-        """What lines go through because of the theme."""
+        """Return the line filters of the theme."""
         strong = self.themes.get(theme)
         return [self._undimmed] if strong is not None and strong.name == CONTRAST else []
 
     def table(self, theme: Theme) -> TerminalTheme | None:
-        """What the names of colours mean in a theme, where it says."""
+        """Return the ANSI colours of a theme, None where it has none."""
         return colours_of(theme)
 
     def _named(self, name: str) -> str | None:

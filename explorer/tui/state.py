@@ -31,7 +31,7 @@ _NAMED: Final = 500
 
 
 class SavedSearch(msgspec.Struct, frozen=True):
-    """A search by the name that somebody gave it."""
+    """A search saved under a name."""
 
     name: str
     text: str
@@ -39,7 +39,7 @@ class SavedSearch(msgspec.Struct, frozen=True):
 
 
 class SearchFile(msgspec.Struct, frozen=True):
-    """What is kept: saved searches by name, recent ones the latest first."""
+    """The saved searches by name, and the recent ones, latest first."""
 
     saved: tuple[SavedSearch, ...] = ()
     recent: tuple[str, ...] = ()
@@ -50,14 +50,14 @@ _SearchChange = Callable[[SearchFile], SearchFile]
 
 @dataclass(frozen=True, slots=True)
 class SearchStore:
-    """The searches of one server. Every change reads the file again, alone with it, so that two
+    """The searches of one server. Every change reads the file again under a lock, so that two
     programs lose nothing. Reading and writing block: call from a thread."""
 
     path: Path
 
     @classmethod
     def of(cls, address: str) -> "SearchStore":
-        """Those kept for the server at an address."""
+        """Return the store for the server at an address."""
         # Nothing else at the start needs the cryptography, which is half a megabyte.
         from hashlib import sha256
 
@@ -65,7 +65,7 @@ class SearchStore:
         return cls(config.state_dir() / "searches" / f"{server}.json")
 
     def read(self) -> SearchFile:
-        """What is kept. Raises `Unusable` for a file that cannot be read."""
+        """Return the stored searches. Raises `Unusable` for a file that cannot be read."""
         text = read_private(self.path, secret=False)
         if text is None:
             return SearchFile()
@@ -73,11 +73,11 @@ class SearchStore:
             return msgspec.json.decode(text, type=SearchFile)
         except msgspec.DecodeError as error:
             raise InvalidFile(
-                f"{self.path} holds the saved searches and cannot be read; mend it or move it away"
+                f"{self.path} holds the saved searches and cannot be read; repair or move it"
             ) from error
 
     def save(self, search: SavedSearch) -> SearchFile:
-        """Keep a search under its name, in the place of one of that name."""
+        """Save a search under its name, replacing one of that name."""
 
         def change(kept: SearchFile) -> SearchFile:
             others = [one for one in kept.saved if one.name != search.name]
@@ -86,7 +86,7 @@ class SearchStore:
         return self._change(change)
 
     def rename(self, name: str, new: str) -> SearchFile:
-        """Give a saved search another name, in the place of one of that name."""
+        """Rename a saved search, replacing one of the new name."""
 
         def change(kept: SearchFile) -> SearchFile:
             others = [one for one in kept.saved if one.name != new or one.name == name]
@@ -101,7 +101,7 @@ class SearchStore:
         return self._change(change)
 
     def forget(self, *, name: str = "", recent: str = "") -> SearchFile:
-        """Forget a saved search, or a recent one."""
+        """Remove a saved or a recent search."""
 
         def change(kept: SearchFile) -> SearchFile:
             return SearchFile(
@@ -112,7 +112,7 @@ class SearchStore:
         return self._change(change)
 
     def asked(self, text: str) -> SearchFile:
-        """Remember a search that somebody went on from, as the latest."""
+        """Add a search to the recent ones, as the latest."""
 
         def change(kept: SearchFile) -> SearchFile:
             others = (one for one in kept.recent if one != text)
@@ -129,8 +129,8 @@ class SearchStore:
             if self.path.exists() and isinstance(error.__cause__, msgspec.DecodeError):
                 raise
             raise StorageFault(
-                f"the search cannot be kept in {self.path.parent}; "
-                "name another directory with CATALOG_STATE_DIR"
+                f"the search cannot be saved in {self.path.parent}; "
+                "choose another directory with CATALOG_STATE_DIR"
             ) from error
         return kept
 
@@ -141,7 +141,7 @@ _SERVERS_KEPT: Final = 50
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """Where somebody was on one server: URNs visited, oldest first, and the one open last."""
+    """The history of one server: URNs visited, oldest first, and the one open last."""
 
     visited: tuple[str, ...] = ()
     last: str | None = None
@@ -157,12 +157,12 @@ _StateChange = Callable[[_SavedState], _SavedState]
 
 
 class TerminalState:
-    """What is remembered. Asking costs nothing; what is told is known at once, and written by a
-    thread of its own, whole or not at all.
+    """The remembered state. Reading is from memory; changes apply at once and are written
+    atomically by a thread.
 
-    Of two programs that run side by side neither takes back what only the other changed: each
-    writes its own changes into what the file holds by then. What cannot be written is remembered
-    until the program ends. Without a `path` nothing is ever read or written.
+    Of two programs that run side by side, neither reverts changes of the other: each merges its own
+    changes into the current file. Changes that cannot be written last until the program ends.
+    Without a `path` nothing is read or written.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -173,45 +173,45 @@ class TerminalState:
 
     @classmethod
     def of_user(cls) -> "TerminalState":
-        """What was remembered for the user; reads a file, so before there is a screen. One that
-        cannot be read counts as empty."""
+        """Return the state of the user. Reads a file, so call it before the screen is up. A file
+        that cannot be read counts as empty."""
         return cls(config.state_dir() / "catalog-tui.json")
 
     @property
     def theme(self) -> str | None:
-        """The colours chosen."""
+        """Return the theme chosen last."""
         found = self.setting("theme")
         return found if isinstance(found, str) else None
 
     @property
     def tree_width(self) -> int | None:
-        """How wide the folders were made, in cells."""
+        """Return the width of the folders in cells."""
         found = self.setting("tree_width")
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     def setting(self, name: str) -> Setting | None:
-        """A setting by its name."""
+        """Return a value by its name."""
         return self._kept.settings.get(name)
 
     def set(self, name: str, value: Setting | None) -> None:
-        """Remember a setting; None forgets it."""
+        """Store a value by its name; None removes it."""
         if self.setting(name) != value:
             self._change(lambda kept: _with_setting(kept, name, value))
 
     def has_seen(self, what: str) -> bool:
-        """Whether something that is shown once was shown."""
+        """Return whether something that is shown once was shown."""
         return self.setting(f"seen.{what}") is True
 
     def note_seen(self, what: str) -> None:
-        """Something that is shown once was shown."""
+        """Record that something that is shown once was shown."""
         self.set(f"seen.{what}", value=True)
 
     def place(self, server: str) -> ServerState:
-        """Where one was on a server."""
+        """Return the history of a server."""
         return self._kept.servers.get(server, ServerState())
 
     def note_place(self, server: str, place: ServerState) -> None:
-        """Where one is on a server."""
+        """Store the history of a server."""
         if self.place(server) != place:
             self._change(lambda kept: _with_place(kept, server, place))
 
@@ -230,7 +230,7 @@ class TerminalState:
 
     async def _write(self, path: Path) -> None:
         while self._changes:
-            # What is told while a thread writes is written together by the next.
+            # Changes made while a thread writes are written together by the next one.
             changes = list(self._changes)
             self._changes.clear()
             await asyncio.to_thread(_put, path, changes)
@@ -241,7 +241,7 @@ def _read(path: Path | None) -> _SavedState:
         text = None if path is None else read_private(path, secret=False)
         return msgspec.json.decode(text, type=_SavedState) if text else _SavedState()
     except (Unusable, msgspec.DecodeError):
-        # Nobody's work is lost with it.
+        # The loss of this file loses nobody's work.
         return _SavedState()
 
 
@@ -275,9 +275,9 @@ _PLACES_KEPT: Final = 200
 
 
 class VisitHistory:
-    """Entities visited, and between them the search, where every run begins.
+    """The entities visited, and the search among them, where every run begins.
 
-    `before` were visited in an earlier run, oldest first: they lie before this run's search.
+    `before` were visited in an earlier run, oldest first: they come before this run's search.
     """
 
     def __init__(self, before: Iterable[Urn] = (), last: Urn | None = None) -> None:
@@ -289,40 +289,40 @@ class VisitHistory:
 
     @property
     def visited(self) -> tuple[Urn, ...]:
-        """Every entity one can go back or forward to, oldest first, none twice in a row."""
+        """Return every entity that back and forward lead to, oldest first, none twice in a row."""
         entities = [place for place in self._places if place is not None]
         return tuple(urn for urn, _ in groupby(entities))
 
     def recent(self, count: int) -> list[Urn]:
-        """The entities visited last, at most `count`, the latest first, each once."""
+        """Return at most `count` entities visited last, latest first, each once."""
         return list(dict.fromkeys(reversed(self.visited)))[:count]
 
     @property
     def here(self) -> Urn | None:
-        """The entity opened last in this run, or else in the one before."""
+        """Return the entity opened last in this run, else in the previous one."""
         return self._here or self._last
 
     def visit(self, urn: Urn) -> None:
-        """Go on to an entity; what lay ahead is forgotten."""
+        """Add an entity, and drop the entries that forward would lead to."""
         self._note(urn)
         if self._places[self._at] != urn:
             self._places = [*self._places[: self._at + 1], urn][-_PLACES_KEPT:]
             self._at = len(self._places) - 1
 
     def back(self, *, from_search: bool = False) -> Urn | None:
-        """The entity before; nothing is the search. Who left an entity for the search comes back
-        to that one first."""
+        """Go back and return the entity, None for the search. After leaving an entity for the
+        search, the first step back returns to that entity."""
         if not (from_search and self._places[self._at] is not None):
             self._at = max(self._at - 1, 0)
         return self._stand()
 
     def forward(self) -> Urn | None:
-        """The entity after, or the last one again; nothing is the search."""
+        """Go forward and return the entity, the last one again at the end; None for the search."""
         self._at = min(self._at + 1, len(self._places) - 1)
         return self._stand()
 
     def last(self, open_now: Urn | None) -> Urn | None:
-        """The entity that was open last, or, while that is `open_now`, the one before it."""
+        """Return the entity that was open last, or the one before it if that is `open_now`."""
         found = self._last if self.here == open_now else self.here
         if found is not None:
             self.visit(found)

@@ -1,9 +1,9 @@
 """The terminal driver: fewer bytes for colours and styles, and an orderly end when the terminal
 disconnects.
 
-Textual writes the whole style with every piece of text and takes all of it back behind the piece:
-fifty bytes for a word, which over a slow line is most of what there is to wait for. From piece to
-piece mostly only the colour changes, or nothing that is seen.
+Textual writes the whole style before every segment of text and resets it after the segment: fifty
+bytes for a word, most of the delay over a slow connection. Between segments usually only the colour
+changes, or nothing visible.
 """
 
 import re
@@ -33,7 +33,7 @@ _LINES = frozenset("479")
 
 
 class _Pen(NamedTuple):
-    """How text looks: bold and the like, the ink and the ground, as the terminal is told them."""
+    """A text style as SGR codes: attributes, foreground and background."""
 
     weights: frozenset[str] = frozenset()
     ink: str = "39"
@@ -44,10 +44,10 @@ _PLAIN = _Pen()
 
 
 def shortened(text: str) -> str:
-    """A text for the terminal that looks the same there, in fewer bytes.
+    """Return output for the terminal that looks the same in fewer bytes.
 
-    It is meant to begin plain; what the terminal begins with is not taken for granted, for others
-    may have written there meanwhile.
+    The text is expected to begin in the default style. The terminal's current style is not assumed,
+    because other programs may have written to it.
     """
     pen: _Pen | None = None
     wanted: _Pen | None = _PLAIN
@@ -74,7 +74,7 @@ def shortened(text: str) -> str:
 
 
 def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:
-    """Whether a text looks the same with both."""
+    """Return whether a text looks the same in both styles."""
     if one is other or one == other or _SILENT.fullmatch(shown):
         return True
     if one is None or other is None or not shown.isspace():
@@ -84,7 +84,7 @@ def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:
 
 @lru_cache(1024)
 def _applied(pen: _Pen | None, told: str) -> _Pen | None:
-    """The style after something was told of it; nothing where that is not understood."""
+    """Return the style after SGR codes; None where they are not understood."""
     codes = told.split(";") if told else ["0"]
     if codes[0] == "0":
         pen, codes = _PLAIN, codes[1:]
@@ -113,7 +113,8 @@ def _applied(pen: _Pen | None, told: str) -> _Pen | None:
 
 @lru_cache(4096)
 def _change(pen: _Pen | None, wanted: _Pen | None) -> str:
-    """What makes one style of another; from and to what is not known, that is nothing."""
+    """Return the escape sequence that changes one style to another; empty where the wanted style is
+    unknown or already set."""
     if wanted is None or pen == wanted:
         return ""
     if wanted == _PLAIN:
@@ -130,14 +131,15 @@ def _change(pen: _Pen | None, wanted: _Pen | None) -> str:
 
 
 class TerminalGone(Message):
-    """Nobody sees any more what is written, and nobody types."""
+    """The terminal disconnected."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, in fewer bytes; and the program outlives its terminal and ends in order.
+    """Textual's driver with shorter output, which ends the program in order when the terminal
+    disconnects.
 
-    There, the thread that writes ends with the first error, what is to be written after that is
-    waited for without end, and a program whose window was closed stays for good.
+    In Textual's driver the writer thread ends at the first error and later writes block forever, so
+    a program whose window was closed never ends.
     """
 
     def __init__(
@@ -151,11 +153,11 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         if self._file is not None:
             self._file = cast("TextIOWrapper", _Outliving(self._file))
-        # Whoever closes a window also sends a signal, but not to every program in it.
+        # Closing a window sends SIGHUP, but not to every program in it.
         Thread(target=self._watch, daemon=True, name="terminal-watch").start()
 
     def _watch(self) -> None:
-        """Wait until the other end is closed."""
+        """Wait until the terminal disconnects."""
         ends = select.poll()
         ends.register(self.fileno, 0)
         if any(what & select.POLLHUP for _, what in ends.poll()):
@@ -163,7 +165,7 @@ class TerminalDriver(LinuxDriver):
 
 
 class _Outliving:
-    """A terminal to write to, in few bytes; what it no longer takes is dropped."""
+    """A terminal file that shortens output, and drops it after a disconnect."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -175,10 +177,10 @@ class _Outliving:
         return len(text)
 
     def flush(self) -> None:
-        """Send what was written."""
+        """Flush the output."""
         with suppress(OSError):
             self._terminal.flush()
 
     def fileno(self) -> int:
-        """The number of the terminal's file."""
+        """Return the file descriptor."""
         return self._terminal.fileno()

@@ -31,11 +31,11 @@ CONTRAST: Final = "high-contrast"
 SIXTEEN: Final = "terminal"
 
 TITLES: Final[Mapping[str, str]] = {
-    DARK: "dark, the usual one",
+    DARK: "dark (default)",
     "light": "light",
-    CONTRAST: "strong contrast: every text at least 7 to 1",
-    "colour-blind": "colours that everybody can tell apart",
-    SIXTEEN: "the sixteen colours of the terminal, as it has them set",
+    CONTRAST: "high contrast: at least 7:1 for every text",
+    "colour-blind": "colours that are safe for colour blindness",
+    SIXTEEN: "the sixteen colours of the terminal's own palette",
 }
 
 _DARK: Final = Theme(
@@ -265,12 +265,12 @@ NICKNAMES: Final[Mapping[str, str]] = {"dark": DARK, "contrast": CONTRAST, "ansi
 
 
 class FaintFilter(LineFilter):
-    """Shows faint text in full strength."""
+    """Removes the dim attribute, so that faint text is readable."""
 
     _STRONG = Style(dim=False)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments of a line, none of them faint."""
+        """Return the segments of a line without the dim attribute."""
         del background
         return [
             Segment(segment.text, segment.style + self._STRONG, segment.control)
@@ -281,26 +281,27 @@ class FaintFilter(LineFilter):
 
 
 def is_without_colour() -> bool:
-    """Whether no colours are wanted, as NO_COLOR says."""
+    """Return whether NO_COLOR is set."""
     # As Textual reads it.
     return "NO_COLOR" in os.environ
 
 
 def themes() -> dict[str, Theme]:
-    """The themes that are always there, by name."""
+    """Return the built-in themes by name."""
     return {theme.name: theme for theme in _BUILT_IN}
 
 
 def colours_of(theme: Theme) -> TerminalTheme | None:
-    """What the names of colours mean in a theme, where it says."""
+    """Return the ANSI colours of a theme, None where it has none."""
     return _TABLES.get(theme.name)
 
 
 def own_themes(
     tables: Mapping[str, Mapping[str, str]], place: Callable[[str], str]
 ) -> tuple[dict[str, Theme], tuple[str, ...]]:
-    """The reader's own themes, by name, and one sentence for everything in them that cannot be
-    used. Each is what it is based on, with other colours; `place` says where one is spoken of."""
+    """Return the themes of the settings by name, and one sentence for everything in them that
+    cannot be used. Each is its base theme with other colours; `place` returns the file and line of
+    a theme."""
     made: dict[str, Theme] = {}
     problems: list[str] = []
     for name, table in tables.items():
@@ -328,12 +329,12 @@ def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
             continue
         if key not in (*_COLOURS, *_VARIABLES):
             known = ", ".join((_BASE, *_COLOURS, *_VARIABLES))
-            faults.append(f"nothing is called “{key}”; there are {known}")
+            faults.append(f"there is no “{key}”; there are {known}")
             continue
         try:
             Color.parse(value)
         except ColorParseError:
-            faults.append(f"{key} is a colour such as “#7aa2c8” or “ansi_blue”, not “{value}”")
+            faults.append(f"{key} must be a colour such as “#7aa2c8” or “ansi_blue”, not “{value}”")
             continue
         colours[key] = value
     return colours, faults

@@ -1,7 +1,7 @@
 """The terminal in a browser: one process of the program for each page that is open.
 
-It comes with the extra `serve`. Nothing is fetched from outside: the pages' fonts and scripts are
-the package's own, and the browser is told to load no others.
+Needs the extra `serve`. Nothing is loaded from other hosts: fonts and scripts are part of the
+package, and a content security policy blocks all others.
 """
 
 import hmac
@@ -32,10 +32,10 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class CatalogServer(Server):
-    """Serves the terminal that `arguments` start to whoever knows the key in its address.
+    """Serves the terminal started with `arguments` to everyone who has the key in its address.
 
-    A page of another site gets nowhere: the key is in a cookie that it does not send, and an open
-    line that it asks for is refused.
+    Pages of other sites have no access: the key is in a cookie that they do not send, and their
+    WebSocket requests are rejected.
     """
 
     def __init__(self, arguments: Sequence[str], host: str, port: int) -> None:
@@ -48,13 +48,13 @@ class CatalogServer(Server):
 
     @property
     def address(self) -> str:
-        """Where a browser finds it, with the key."""
+        """Return the address for the browser, with the key."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/?key={self._key}"
 
     def run(self) -> None:
-        """Serve until interrupted; raises `OSError` where the port cannot be had."""
-        # Told once the port is open.
+        """Serve until interrupted; raises `OSError` where the port cannot be opened."""
+        # The address is printed once the port is open.
         web.run_app(self._make_app(), host=self.host, port=self.port, print=lambda *_: self._tell())
 
     async def _make_app(self) -> web.Application:
@@ -63,15 +63,17 @@ class CatalogServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Nothing is said before the port is open."""
+        """Print the address once the port is open."""
 
     def _tell(self) -> None:
-        """Say where it is, and what that means."""
+        """Print the address, and who can use it."""
         click.echo(f"The catalog is open in a browser at\n\n  {self.address}\n")
-        click.echo("Whoever has this address works with your rights, and can write as you can.")
+        click.echo("Anyone with this address has your permissions, including write access.")
         if self.host not in ("127.0.0.1", "::1", "localhost"):
-            click.echo("It can be reached from other machines, and nothing on the way is secret.")
-        click.echo("Ctrl+C ends it.")
+            click.echo(
+                "It can be reached from other machines, and the connection is not encrypted."
+            )
+        click.echo("Press Ctrl+C to stop it.")
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -86,14 +88,14 @@ class CatalogServer(Server):
             )
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
-            return web.Response(status=403, text="Another site asked for this.\n")
+            return web.Response(status=403, text="Requests from other sites are not accepted.\n")
         return await handler(request)
 
     def _is_key(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(errors="replace"), self._key.encode())
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page, with every address in it this server's own."""
+        """Return the page with all its addresses on this server."""
         statics = request.app.router["static"].url_for(filename="/")
         context = {
             "font_size": to_int(request.query.get("fontsize", "16"), 16),
@@ -113,12 +115,12 @@ class CatalogServer(Server):
 
 
 def _line_of(request: web.Request) -> str:
-    """The scheme and host of the open line between the page and its process."""
+    """Return the scheme and host of the page's WebSocket."""
     return f"{'wss' if request.scheme == 'https' else 'ws'}://{request.host}"
 
 
 def _without_outside(page: str) -> str:
-    """The page without its link to another's fonts."""
+    """Return the page without its link to fonts on another host."""
     at = page.find(_OUTSIDE)
     if at < 0:
         return page

@@ -238,7 +238,7 @@ async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: OpenT
     async with at(None, transport=wire, size=(120, 24)) as reader:
         await reader.sees("could not be read", "datasets 500")
         await reader.press("f6", "down")
-        await reader.sees("⏎ tries again")
+        await reader.sees("⏎ retries")
         wire.failing = {400}
         await reader.press("enter")
         await reader.sees("t00000", "1 of 500 entries")
@@ -282,7 +282,7 @@ async def test_types_without_folders_are_listed_as_far_as_servers_count(at: Open
         await reader.press("end")
         await reader.sees("g09999")
         await reader.press("down")
-        await reader.sees("15,000 more", "lists end at", "f finds among all")
+        await reader.sees("15,000 more", "lists end at", "f searches all")
 
 
 async def test_an_empty_catalog_says_how_to_load_one(at: OpenTerminal) -> None:

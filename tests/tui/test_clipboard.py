@@ -69,7 +69,7 @@ async def test_a_program_that_fails_or_hangs_gives_way_to_the_next(
     program(programs, "xsel", "exit 1")
     assert "the terminal" in await copy("x", "auto", sent.append)
     assert sent == ["x"]
-    with pytest.raises(InvalidInput, match="did not end"):
+    with pytest.raises(InvalidInput, match="did not finish"):
         await copy("x", "xclip", sent.append)
 
 

@@ -72,7 +72,7 @@ async def test_a_reader_narrows_orders_and_folds_the_columns(
         await reader.press("escape")
         await reader.sees("13 of 29 documented", "customer_id")
         await reader.press("s")
-        await reader.sees("Most used in 30 days first.", "use ↓")
+        await reader.sees("Sorted by use in the last 30 days.", "use ↓")
         view = reader.app.query_one(ColumnsView)
         counts = [view._known.measured.use.get(one.column.path.raw, 0) for one in view._shown]
         assert counts == sorted(counts, reverse=True)

@@ -91,7 +91,7 @@ def test_it_opens_what_it_is_given(
     press("q")
     sees("left 0")
     start("--data-dir", str(sample), "--read-only", str(ORDERS))
-    sees("fct_orders", "of 29 documented", "read only: e edit column")
+    sees("fct_orders", "of 29 documented", "read-only: e edit column")
     press("q")
     sees("left 0")
     start("--url", "http://127.0.0.1:1")

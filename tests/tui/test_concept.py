@@ -95,7 +95,7 @@ async def test_a_new_text_is_kept_while_it_is_typed_and_found_again(
         await reader.press("c")
         await reader.sees("4 columns")
         await reader.press("e")
-        await reader.sees("A text for columns called con_three")
+        await reader.sees("A text for the columns called con_three")
         await reader.type(" Typed here.")
         kept = config.state_dir() / "concepts"
         await reader.until(
@@ -105,7 +105,7 @@ async def test_a_new_text_is_kept_while_it_is_typed_and_found_again(
     async with at(desk, urn=urns[0]) as reader:
         await reader.sees("1 of 2 documented")
         await reader.press("c")
-        await reader.sees("new", "The first. Typed here.", "marked new")
+        await reader.sees("new", "The first. Typed here.", "marked “new”")
         await reader.press("e")
         await reader.type(" And more.")
         await reader.press("escape")
@@ -139,7 +139,7 @@ async def test_the_columns_of_a_term_and_of_a_typed_name_are_shown(
         await reader.press("f7")
         await reader.type("no_such_column")
         await reader.press("enter")
-        await reader.sees("No dataset has such a column.")
+        await reader.sees("No dataset has a matching column.")
 
 
 async def test_the_worklist_leads_to_the_columns_of_the_same_name(

@@ -45,8 +45,8 @@ def aspects(desk: Path, urn: Urn) -> Any:
     [
         ("", ("ctrl+x",), "^s hides it"),
         ("hidden", ("ctrl+x",), "^s restores it"),
-        ("deprecated", ("exclamation_mark", "ctrl+r"), "may be used again?"),
-        ("", ("7", "j", "j", "R"), "Put the old description back?"),
+        ("deprecated", ("exclamation_mark", "ctrl+r"), "Remove the deprecation of"),
+        ("", ("7", "j", "j", "R"), "Restore the old description?"),
     ],
     ids=["hide", "restore", "lift", "put back"],
 )
@@ -102,7 +102,7 @@ async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(
     async with at(desk, client=lambda: Late(data_dir=desk), urn=urn) as reader:
         await reader.sees("1 Overview", "the new text")
         await reader.press("ctrl+x")
-        await reader.sees("points at it   nothing", "^s do it")
+        await reader.sees("references to it  nothing", "^s confirm")
         while "reading …" in reader.screen():
             await reader.settle()
         await reader.pilot.press("ctrl+s")

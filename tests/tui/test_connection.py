@@ -206,7 +206,7 @@ async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_i
         gate((401, b'{"message": "sign in"}')) as server,
         at(None, client=to(server.url, token=token)) as reader,
     ):
-        shown = await reader.sees("○ wants an access token", "CATALOG_TOKEN", "catalog profile add")
+        shown = await reader.sees("○ needs an access token", "CATALOG_TOKEN", "catalog profile add")
         assert "a-token-that-is-refused" not in shown
         asked = server.asked
         await asyncio.sleep(0.3)
@@ -214,7 +214,7 @@ async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_i
         assert server.asked == asked
         assert asked <= 12
         await reader.press("f3")
-        await reader.sees("Servers", "give a token")
+        await reader.sees("Servers", "enter a token")
 
 
 async def test_what_is_on_the_page_of_an_entity_is_told_there(

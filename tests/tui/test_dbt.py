@@ -181,7 +181,7 @@ async def test_what_the_project_says_is_reviewed_and_then_written_into_the_catal
         await reader.press("i")
         await reader.until(lambda: isinstance(reader.app.screen, ReviewScreen))
         await reader.sees("dbt project shop", "3 open", "Orders of lynxes.", "+lynxes", "+Lynx")
-        await reader.sees("Not taken in:", "1 conflict", "(unheard)", "With c first")
+        await reader.sees("Not taken in:", "1 conflict", "(unheard)", "Press c first")
         assert catalog.entity(ORDERS).description == "All orders."
         await reader.press("A")
         await reader.press("ctrl+s")
@@ -207,7 +207,7 @@ async def test_what_the_project_says_is_reviewed_and_then_written_into_the_catal
         await reader.press("escape")
         await reader.until(lambda: isinstance(reader.app.screen, DbtProjectScreen))
         await reader.press("i")
-        await reader.sees("The project says nothing more than the catalog.", "(unheard)")
+        await reader.sees("The project has nothing that the catalog lacks.", "(unheard)")
     assert schema_of(project) == said
 
 
@@ -219,7 +219,7 @@ async def test_a_folder_that_is_no_project_is_told_and_another_is_named(
     kept = TerminalState()
     async with at(desk, remembered=kept) as reader:
         await name_project(reader, tmp_path)
-        await reader.sees("is no dbt project: it has no", "d names another folder")
+        await reader.sees("is no dbt project: it has no", "d opens another folder")
         assert "write files" not in reader.screen()
         assert kept.setting("dbt_project") is None
         await reader.press("d")
@@ -286,7 +286,7 @@ async def test_a_project_without_any_dataset_is_told_with_what_helps(
         await reader.sees("none of the project's 2 resources is one of the datasets; dbt parse")
         await reader.sees("model nobodys", "there is no dataset nobodys")
         await reader.press("i")
-        await reader.sees("The project says nothing more than the catalog.")
+        await reader.sees("The project has nothing that the catalog lacks.")
 
 
 async def test_files_are_written_also_where_the_catalog_is_opened_to_be_read_only(
@@ -323,9 +323,9 @@ async def test_what_others_write_meanwhile_is_told_and_the_page_of_a_row_is_open
         await name_project(reader, project)
         await reader.sees("1 change in 1 file")
         catalog.describe(ORDERS, "Where it went.", column="city")
-        await reader.sees("the catalog changed: r reads it")
+        await reader.sees("the catalog changed: r refreshes")
         await reader.press("r")
-        assert "r reads it" not in await reader.sees("2 changes in 1 file", "Where it went.")
+        assert "r refreshes" not in await reader.sees("2 changes in 1 file", "Where it went.")
         await narrow(reader, "lynx_orders city")
         await reader.press("o")
         await reader.until(lambda: len(reader.app.screen_stack) == 1)
@@ -350,7 +350,7 @@ async def test_hostile_text_is_shown_and_never_obeyed(
             "dbt project shop ]2;owned[@click=app.quit]x[/]",
             "[@click=app.quit]x[/] [bold red]y[/]",
             "models/[red]x[@click=app.quit].yml",
-            "characters in it cannot be seen",
+            "characters in it are invisible",
         )
         await reader.press("ctrl+s")
         shown += await reader.sees("Write 1 change in 1 file")
@@ -358,4 +358,4 @@ async def test_hostile_text_is_shown_and_never_obeyed(
         await reader.press("ctrl+s")
         await reader.sees("Written: 1 change in 1 file.")
         await reader.press("i")
-        await reader.sees("The project says nothing more than the catalog.")
+        await reader.sees("The project has nothing that the catalog lacks.")

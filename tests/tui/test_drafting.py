@@ -70,11 +70,11 @@ async def test_a_draft_that_comes_late_is_offered_where_it_was_asked_for(
         await reader.pilot.press("f10")
         await reader.sees("drafting a text for late_one")
         await reader.pilot.press("f10")
-        await reader.sees("at work on this text already")
+        await reader.sees("already running for this text")
         await reader.pilot.press("f3")
         await reader.sees("column 2 of 2")
         gate.touch()
-        shown = await reader.sees("There is a draft for late_one; it is offered there.")
+        shown = await reader.sees("A text was drafted for late_one; open it to use the text.")
         assert "It came late." not in shown
         await reader.press("f2")
         await reader.sees("f6 drafted by the command", "It came late.")

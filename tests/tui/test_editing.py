@@ -131,7 +131,7 @@ async def test_from_column_to_column_without_leaving(desk: Path, at: OpenTermina
         await reader.press("f3")
         await reader.sees("zz_two", "what you typed for zz_one is kept as a draft")
         await reader.press("f2")
-        await reader.sees("This is your draft, not saved yet", "│ one")
+        await reader.sees("This is your unsaved draft", "│ one")
         await reader.press("ctrl+r")
         await reader.press("f2")
         await reader.sees("The order", "column 1 of 4")
@@ -237,7 +237,7 @@ async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("2", "e")
-        await reader.sees("│ half", "That has changed since.")
+        await reader.sees("│ half", "The saved text has changed since.")
         await reader.press("ctrl+s")
         await reader.sees("somebody else changed a")
         await reader.press("escape", "ctrl+r")
@@ -270,7 +270,7 @@ async def test_every_draft_is_in_a_list(
         await reader.press("ctrl+z")
         await reader.sees("2 drafts, not saved", "of b")
         await reader.press("end", "enter")
-        await reader.sees("This is your draft", "│ of a")
+        await reader.sees("This is your unsaved draft", "│ of a")
         await reader.press("ctrl+s")
         await reader.sees("Saved a.")
     assert edited(desk, urn, "a") == "of a"
@@ -292,7 +292,7 @@ async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(
         await reader.sees("gone · a", "kept")
         await reader.press("enter")
         # There is nothing to go on with on the server, but the words are here.
-        await reader.sees("This is your draft", "│ kept")
+        await reader.sees("This is your unsaved draft", "│ kept")
 
 
 async def test_a_token_that_is_refused_in_the_middle_loses_nothing(
@@ -338,7 +338,7 @@ async def test_links_are_added_changed_taken_away_and_put_back(
         await reader.press("a")
         await reader.type("wiki.example.org")
         await reader.press("enter")
-        await reader.sees("An address begins with one of http")
+        await reader.sees("An address must begin with one of http")
         await reader.press("home")
         await reader.type("https://")
         await reader.press("enter")
@@ -383,7 +383,7 @@ async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_aw
         with Catalog(data_dir=desk) as catalog:
             catalog.add_link(urn, "https://two", "Two")
         await reader.press("ctrl+z")
-        await reader.sees("omebody changed the links meanwhile", "1 link", "https://two")
+        await reader.sees("omebody else changed the links meanwhile", "1 link", "https://two")
         await reader.press("ctrl+z")
         await reader.sees("Put back One.", "2 links")
     with Catalog(data_dir=desk) as catalog:
@@ -673,7 +673,7 @@ async def test_what_stands_above_the_text_is_laid_out_when_it_changes(
         await reader.sees("^s save")
         await asyncio.sleep(2 * editor._PAUSE_SECONDS)
         await reader.type("x")
-        await reader.sees("draft kept")
+        await reader.sees("draft saved")
     titles = said["title"]
     assert len(titles) == len(set(titles)) == 2
 
@@ -698,7 +698,7 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
         await reader.sees("^s save")
         await reader.pilot.press("x")
         try:
-            await reader.sees("draft kept")
+            await reader.sees("draft saved")
             assert ended == []
         finally:
             gate.set()

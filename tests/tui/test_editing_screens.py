@@ -18,7 +18,7 @@ TEXT = "## State of the order\n- `open` not paid\n- **paid** [how](https://pay.e
 
 # What is pressed from one screen to the next, and what it shows then.
 WALK = {
-    "editing": ([], ["f6 same name", "• open", "draft kept"]),
+    "editing": ([], ["f6 same name", "• open", "draft saved"]),
     "editing-difference": (["ctrl+d"], ["+ ## State of the order"]),
     "editing-preview": (["escape", "ctrl+t"], ["• open not paid"]),
     "drafts": (["ctrl+t", "escape", "f4"], ["1 draft, not saved"]),

@@ -109,7 +109,7 @@ def test_a_draft_outlives_a_program_that_is_killed(desk: Path, tmp_path: Path) -
             " draft  " in terminal.sees("store_code").partition("store_code")[2].partition("\n")[0]
         )
         terminal.begin()
-        terminal.sees("and what was typed last", "This is your draft")
+        terminal.sees("and what was typed last", "This is your unsaved draft")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -147,7 +147,7 @@ def test_it_does_not_outlive_the_window_that_it_was_in(
     ("editor", "words"),
     [
         ("{script} --wait", "added outside"),
-        ("{script} fail", "The editor ended with status 3, the text is"),
+        ("{script} fail", "The editor exited with status 3, the text is"),
         ("no-such-editor-anywhere", "no-such-editor-anywhere cannot be used: No such file"),
         ("", "No editor is set"),
     ],

@@ -83,18 +83,18 @@ async def test_where_nothing_is_written_every_key_that_writes_says_so(
         return AsyncCatalog(data_dir=sample, read_only=True)
 
     async with at(None, urn=ORDERS, client=read_only) as reader:
-        await reader.sees("documented", "read only")
+        await reader.sees("documented", "read-only")
         for key in ("t", "T", "O", "D", "exclamation_mark", "ctrl+x", "U"):
             before = reader.app.screen
             await reader.press(key)
-            await reader.sees("read only", "Nothing is written here")
+            await reader.sees("read-only", "Nothing was written: this server is open read-only")
             assert reader.app.screen is before, key
             reader.app._say("")
             await reader.settle()
         for key in ("e", "E"):
             await reader.press(key)
-            await reader.sees("opened to be read only")
+            await reader.sees("open read-only")
             await reader.press("x", "ctrl+s", "escape")
         await reader.press("L", "a")
-        await reader.sees("read only")
+        await reader.sees("read-only")
         await reader.press("escape")

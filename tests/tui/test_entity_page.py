@@ -63,7 +63,7 @@ async def test_times_turn_to_utc_and_back_on_the_whole_page(
             await reader.press("Z")
             assert "00:00 UTC by Jeppe Larsen" in await reader.sees("Times are shown in UTC.")
             await reader.press("Z")
-            await reader.sees("in the zone of this machine")
+            await reader.sees("in local time")
             await reader.press("j")
             assert "UTC" not in reader.screen()
     finally:
@@ -107,7 +107,7 @@ async def test_where_no_browser_can_be_seen_the_address_is_copied(
         await reader.sees("Copied https://wiki.tarnwood.example/data/orders")
         assert reader.app.clipboard == "https://wiki.tarnwood.example/data/orders"
         await reader.press("o")
-        await reader.sees("This server has no web page of it; y copies the URN.")
+        await reader.sees("This server has no web page for it; y copies the URN.")
 
 
 def _under_the_cursor(reader: Reader) -> Any:
@@ -167,10 +167,10 @@ async def test_more_relationships_than_a_page_are_read_on_demand(
     monkeypatch.setattr("explorer.tui.screens.entity.relations._PAGE", 3)
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
-        first = await reader.sees("⏎ reads on:", ", of the 3 read")
+        first = await reader.sees("⏎ reads more:", ", of the 3 read")
         left = int(first.split("reads on: ")[1].split()[0].replace(",", ""))
         for _ in range(20):
-            if "⏎ reads on:" not in reader.screen():
+            if "⏎ reads more:" not in reader.screen():
                 break
             await reader.press("G", "enter")
         await reader.press("g")

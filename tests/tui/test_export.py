@@ -172,7 +172,7 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         await reader.press("f9")
         picture = tmp_path / "screen.svg"
         await name_it(reader, picture)
-        await reader.sees("Wrote the picture")
+        await reader.sees("Wrote the screenshot")
         assert picture.read_text().startswith("<svg")
 
 

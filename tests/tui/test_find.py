@@ -327,7 +327,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Path, at: OpenT
         await reader.press("down")
         await reader.sees("is number 2")
         await reader.press("w", "o")
-        await reader.sees("In which order?")
+        await reader.sees("Sort by")
         await reader.press("down", "enter")
         shown = await reader.sees("by name, A to Z")
         names = [hit.urn.name for hit in reader.app.query_one(ResultRows).hits.values()]
@@ -379,7 +379,7 @@ async def test_a_pasted_urn_is_gone_to_also_one_that_no_search_finds(
         reader.app.post_message(events.Paste(str(ORDERS)))
         await reader.sees(" fct_orders ", "Columns·")
         await reader.ask("x\n" * 1_000_000)
-        await reader.sees("Only the first 10,000 characters")
+        await reader.sees("cut to its first 10,000 characters")
 
 
 async def test_results_are_marked_counted_and_unmarked(sample: Path, at: OpenTerminal) -> None:

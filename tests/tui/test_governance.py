@@ -45,12 +45,12 @@ async def test_a_glossary_is_built_renamed_and_moved_without_the_mouse(
         await reader.sees("Keel is made")
         await choose(reader, "rename")
         await name(reader, "Keelson")
-        await reader.sees("Keel is called Keelson now")
+        await reader.sees("Keel is now called Keelson")
         await choose(reader, "move into another")
         await reader.until(lambda: isinstance(reader.app.screen, ParentScreen))
         await reader.sees("At the top", "Seafaring")
         await reader.press("enter")
-        await reader.sees("Keelson is at the top now")
+        await reader.sees("Keelson is at the top level now")
         with Catalog(data_dir=desk) as catalog:
             term = catalog.entity("urn:li:glossaryTerm:Seafaring.Keel")
             assert term.name == "Keelson"

@@ -115,11 +115,11 @@ async def test_versions_beyond_the_first_are_read_when_asked_for(
     async with at(desk, urn=urn) as reader:
         await reader.sees("1 Over")
         await reader.press("7")
-        await reader.sees("40 versions", "… 36 older; ⏎ reads on")
+        await reader.sees("40 versions", "… 36 older; ⏎ reads more")
         await reader.press(*["j"] * 5, "enter")
         await reader.sees("text number 35")
         await reader.press(*["j"] * 20)
-        await reader.sees("… 16 older", "⏎ asks the server for the versions")
+        await reader.sees("… 16 older", "⏎ reads the versions from the server")
 
 
 class GatedCatalog(AsyncCatalog):
@@ -144,7 +144,7 @@ async def test_the_cursor_is_not_taken_back_when_older_versions_come(
     async with at(desk, urn=urn, client=lambda: client) as reader:
         await reader.sees("1 Over")
         await reader.press("7")
-        await reader.sees("40 versions", "… 36 older; ⏎ reads on")
+        await reader.sees("40 versions", "… 36 older; ⏎ reads more")
         await reader.press(*["j"] * 5)
         rows = reader.app.query_one(HistoryRows)
         await reader.pilot.press("enter", "k", "k")
@@ -189,7 +189,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk: Path, at: OpenTe
         await reader.press("7", "b")
         await reader.sees("Who described the columns", "A worse one")
         await reader.press("enter", "j", "R")
-        here = await reader.sees("Put the old description back?", "- A worse one", "+ The good")
+        here = await reader.sees("Restore the old description?", "- A worse one", "+ The good")
         assert "as of 20" in here
         assert " UTC" not in here
         await reader.press("escape", "Z", "R")
@@ -197,7 +197,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk: Path, at: OpenTe
         await reader.press("escape")
         assert edited(desk, urn, path) == "A worse one"
         await reader.press("R", "ctrl+s")
-        await reader.sees("The old description is back", "4 changes")
+        await reader.sees("Restored the old description", "4 changes")
     assert edited(desk, urn, path) == "The good\nold text"
 
 
@@ -207,11 +207,11 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk: Path, at: OpenT
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("7", "R")
-        await reader.sees("That is the description as it is now.")
+        await reader.sees("This is already the current description.")
         await reader.press("j", "j", "R")
         await reader.sees("- # Worse", "+ # Good")
         await reader.press("ctrl+s")
-        await reader.sees("The old description is back", "4 versions")
+        await reader.sees("Restored the old description", "4 versions")
     assert edited(desk, urn) == "# Good\n"
 
 
@@ -227,7 +227,7 @@ async def test_the_latest_version_can_be_put_back_before_the_others_are_read(
     async with at(None, urn=urn, client=lambda: WithoutVersions(data_dir=desk)) as reader:
         await reader.sees("documented")
         await reader.pilot.press("7", "R")
-        await reader.until(lambda: "That is the description as it is now." in reader.screen())
+        await reader.until(lambda: "This is already the current description." in reader.screen())
 
 
 async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
@@ -244,7 +244,7 @@ async def test_what_somebody_wrote_meanwhile_is_shown_before_it_is_overwritten(
         await reader.sees("Nothing was written", "- of somebody else", "+ the old")
         assert edited(desk, urn) == "of somebody else"
         await reader.press("ctrl+s")
-        await reader.sees("The old description is back")
+        await reader.sees("Restored the old description")
     assert edited(desk, urn) == "the old"
 
 
@@ -254,7 +254,7 @@ async def test_what_holds_no_description_is_not_put_back(sample: Path, at: OpenT
         await reader.press("7")
         await move_to(reader, "ownership")
         await reader.press("R")
-        await reader.sees("No description is in this one")
+        await reader.sees("This change contains no description")
 
 
 async def test_names_are_read_in_one_request_and_kept_for_the_session(sample: Path) -> None:
@@ -282,12 +282,12 @@ async def test_where_nothing_is_written_nothing_is_put_back(desk: Path, at: Open
     async with at(desk, urn=urn, client=read_only) as reader:
         await reader.sees("documented")
         await reader.press("7")
-        await reader.sees("2 versions", "read-only: nothing can be put back")
+        await reader.sees("2 versions", "read-only: nothing can be restored")
         await reader.press("j", "j")
-        shown = await reader.sees("read only: R restore, t T O D tags, owners …")
+        shown = await reader.sees("read-only: R restore, t T O D tags, owners …")
         assert shown.count("R restore") == 1
         await reader.press("R")
-        await reader.sees("Nothing is written here: the server was opened to be read only.")
+        await reader.sees("Nothing was written: this server is open read-only.")
     assert edited(desk, urn) == "after"
 
 
@@ -349,7 +349,7 @@ async def test_a_server_that_falls_silent_is_told_and_asked_again(
         with monkeypatch.context() as silence:
             silence.setattr(AsyncCatalog, "blame", refuse)
             await reader.press("b")
-            await reader.sees("Nobody answers.", "It could not be read; r tries again.")
+            await reader.sees("Nobody answers.", "This could not be read; r tries again.")
         await reader.press("r")
         await reader.sees("Who described the columns · 13 of 29")
 

@@ -67,7 +67,7 @@ async def test_an_undo_in_the_journal_is_done_again(at: OpenTerminal, desk: Path
             await find(reader, "numbats")
             await reader.sees("undo ")
             await reader.press("u")
-            await reader.sees("Redo what this undid?")
+            await reader.sees("Redo what this save undid?")
             await reader.press("ctrl+s")
             await reader.until(lambda: texts_of(catalog, urn) == {"a": "Numbats."})
 
@@ -87,7 +87,7 @@ async def test_somebody_elses_later_text_is_not_replaced_without_asking(
             await reader.press("u")
             await reader.sees("Undo this save?")
             await reader.press("ctrl+s")
-            await reader.sees("Somebody changed it since", "Theirs.")
+            await reader.sees("Somebody else changed it since", "Theirs.")
             await reader.press("escape")
             assert texts_of(catalog, urn) == {"a": "Theirs."}
 

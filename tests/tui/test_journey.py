@@ -143,7 +143,7 @@ async def test_what_was_typed_and_not_saved_is_there_again(desk: Path, at: OpenT
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("e")
-        await reader.sees("half a thought", "your draft")
+        await reader.sees("half a thought", "your unsaved draft")
         await reader.press("ctrl+r", "escape")
 
 
@@ -192,7 +192,7 @@ async def test_help_says_the_keys_that_work_here(sample: Path, at: OpenTerminal)
         await reader.press("question_mark")
         await reader.sees("Columns  here", "Edit this column's description", "Entity  here")
         await reader.type("from anywhere")
-        shown = await reader.sees("Quit, from anywhere", "Everywhere  here")
+        shown = await reader.sees("Quit from anywhere", "Everywhere  here")
         assert "Edit this column" not in shown
         await reader.press("escape")
         await reader.sees("documented")

@@ -27,9 +27,9 @@ DIALOGS = {
     "question_mark": "close",
     "f2": "close",
     "ctrl+k": "close",
-    "ctrl+o": "leave",
+    "ctrl+o": "cancel",
     "f9": "close",
-    "X": "all, or shown",
+    "X": "all or shown",
 }
 
 
@@ -60,7 +60,7 @@ async def test_the_search_boxs_own_dialogs_tell_their_keys(sample: Path, at: Ope
         await reader.press("escape")
         await reader.type("orders")
         await reader.press("ctrl+s")
-        assert last_line(reader).split() == ["esc", "leave"]
+        assert last_line(reader).split() == ["esc", "cancel"]
 
 
 async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
@@ -70,7 +70,7 @@ async def test_what_was_written_to_a_file_is_told_when_the_dialog_is_gone(
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("order_id")
         await reader.press("f9", "enter")
-        assert "Wrote the picture to" in await reader.sees("Wrote the picture")
+        assert "Wrote the screenshot to" in await reader.sees("Wrote the screenshot")
         assert "Write to a file" not in reader.screen()
 
 

@@ -49,12 +49,12 @@ def test_keys_are_taken_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     ("name", "keys", "said"),
     [
-        ("entity.copy-urm", "y", "is entity.copy-urn meant?"),
+        ("entity.copy-urm", "y", "did you mean entity.copy-urn?"),
         ("nothing.of-the-kind", "y", "see --keys"),
         ("app.help", "ctrl+i", "arrives as tab"),
-        ("app.help", "hyper+x", "is no key"),
-        ("app.help", " , ", "names no key"),
-        ("app.help", "q", "q is app.quit already"),
+        ("app.help", "hyper+x", "is not a key"),
+        ("app.help", " , ", "contains no key"),
+        ("app.help", "q", "q is already the key of app.quit"),
     ],
 )
 def test_a_key_that_cannot_be_given_is_refused_with_what_would_do(
@@ -90,8 +90,8 @@ def test_settings_are_read_and_what_is_wrong_with_them_is_said_by_line(config: A
     assert read.settings.mouse is True
     assert read.settings.keys == {"app.quit": "ctrl+x"}
     wrong_type, unknown = read.problems
-    assert wrong_type == f"{settings_file()}, line 2: mouse is true or false, not “yes”"
-    assert unknown.startswith(f"{settings_file()}, line 3: nothing is called “color”; there are")
+    assert wrong_type == f"{settings_file()}, line 2: mouse must be true or false, not “yes”"
+    assert unknown.startswith(f"{settings_file()}, line 3: there is no “color”; there are")
 
 
 @pytest.mark.parametrize("text", ["theme = ", "\x00", "[keys]\n[keys]\n"])
@@ -134,8 +134,8 @@ def test_a_theme_of_ones_own_is_another_one_with_other_colours(config: Any) -> N
     assert mine.variables["primary-muted"] == "#ffeedd"
     assert look.first(None) == "mine"
     unknown, no_colour = look.problems
-    assert "line 2: theme mine: nothing is called “shade”" in unknown
-    assert "error is a colour such as “#7aa2c8”" in no_colour
+    assert "line 2: theme mine: there is no “shade”" in unknown
+    assert "error must be a colour such as “#7aa2c8”" in no_colour
 
 
 def test_the_theme_named_at_the_start_goes_before_the_settings_and_these_before_the_last(

@@ -82,7 +82,7 @@ async def test_tags_are_typed_put_on_taken_off_and_taken_back(
         await reader.press("ctrl+z")
         await reader.sees("Nothing left to undo")
         await reader.press("ctrl+y")
-        await reader.sees("Redo what was undone last?", "+ PII − Legacy")
+        await reader.sees("Redo the save that was undone last?", "+ PII − Legacy")
         await reader.press("ctrl+s")
         await reader.sees("Redone: tags of labels.tagged. U undoes it.", "tags PII")
         assert names(read(desk, urn).tags) == ["PII"]
@@ -124,7 +124,9 @@ async def test_a_save_of_an_earlier_run_is_undone_and_redone_from_any_page(
         with somebody_else(desk) as catalog:
             assert not catalog.exists(tag)
         await reader.press("ctrl+y")
-        await reader.sees("Redo what was undone last, 2 edits?", "+ made for undo − Legacy")
+        await reader.sees(
+            "Redo the save that was undone last, 2 edits?", "+ made for undo − Legacy"
+        )
         await reader.press("ctrl+s")
         await reader.sees("Redone")
     assert names(read(desk, urn).tags) == ["made for undo"]
@@ -143,7 +145,7 @@ async def test_leaving_asks_only_where_something_was_chosen(
         await reader.press("t")
         await reader.sees("● Legacy")
         await reader.press("space", "ctrl+t", "escape")
-        await reader.sees("Leave without saving these changes?", "− Legacy")
+        await reader.sees("Close without saving these changes?", "− Legacy")
         await reader.press("escape")
         await reader.sees("− Legacy", "Tags of")
         # In the list the letters move, and the space turns.
@@ -221,9 +223,9 @@ async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")
         await reader.press("t")
-        await reader.sees("◆ PII", "came in with the schema")
+        await reader.sees("◆ PII", "from the ingested schema")
         await reader.press("enter")
-        await reader.sees("taken off where the schema comes from", "No changes yet")
+        await reader.sees("remove it at the source", "No changes yet")
 
 
 async def test_owners_are_of_a_kind(desk: Path, at: OpenTerminal, thing: Any) -> None:
@@ -352,7 +354,7 @@ async def test_a_change_that_was_changed_again_is_not_taken_back(
             catalog.remove_tags(urn, "PII")
             catalog.add_tags(urn, "CDC")
         await reader.press("U", "ctrl+s")
-        await reader.sees("Somebody changed it since", "Legacy, urn:li:tag:CDC")
+        await reader.sees("Somebody else changed it since", "Legacy, urn:li:tag:CDC")
         await reader.press("escape")
         assert names(read(desk, urn).tags) == ["Legacy", "CDC"]
 
@@ -371,7 +373,7 @@ async def test_a_later_text_of_somebody_is_shown_and_only_overwritten_when_told(
             catalog.describe(urn, "theirs")
         await reader.press("U", "ctrl+s")
         await reader.sees(
-            "Somebody changed it since", "there is now  theirs", "would become  nothing"
+            "Somebody else changed it since", "now           theirs", "would become  nothing"
         )
         assert read(desk, urn).edited_description == "theirs"
         await reader.press("ctrl+s")
@@ -430,9 +432,9 @@ async def test_nothing_is_chosen_where_nothing_is_written(
         assert isinstance(await reader.app._session.catalog(), AsyncCatalog)
         for key in ("t", "T", "ctrl+t", "m", "O", "D", "exclamation_mark", "ctrl+x", "U"):
             await reader.press(key)
-            await reader.sees("Nothing is written here", "documented")
+            await reader.sees("Nothing was written: this server is open read-only", "documented")
             await reader.press("home")
-            assert "Nothing is written here" not in reader.screen()
+            assert "Nothing was written: this server is open read-only" not in reader.screen()
 
 
 async def test_leaving_while_it_is_written_is_no_trouble(
@@ -453,7 +455,7 @@ async def test_leaving_while_it_is_written_is_no_trouble(
         await reader.sees("+ CDC")
         await reader.pilot.press("ctrl+s", "escape", "delete")
         shown = await reader.sees("labels.left", "1 Overview")
-        assert "Leave without" not in shown
+        assert "Close without" not in shown
         assert "went wrong" not in shown
 
 

@@ -23,7 +23,10 @@ SCREENS = {
         ["exclamation_mark", *"late", "tab", *"2027-01-31"],
         "to be removed on 2027-01-31",
     ),
-    "discard": (["exclamation_mark", *"late", "tab", *"2027", "escape"], "What you typed is lost"),
+    "discard": (
+        ["exclamation_mark", *"late", "tab", *"2027", "escape"],
+        "The text you typed is lost",
+    ),
     "hiding": (["ctrl+x"], "36 more"),
 }
 

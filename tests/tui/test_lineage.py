@@ -111,7 +111,7 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Path, at: Op
             "◆ marked", "2 hops downstream", "Marked Revenue and orders: p at another"
         )
         await reader.press("home", "h", "p")
-        shown = await reader.sees("from the mark to", "3 hops upstream")
+        shown = await reader.sees("from the marked entity to", "3 hops upstream")
         assert "━" in shown
         await reader.press("home")
         assert "━" in reader.screen()
@@ -349,7 +349,7 @@ async def test_what_has_no_lineage_says_so(desk: Path, at: OpenTerminal) -> None
     async with at(desk, urn=lone) as reader:
         await reader.sees("lone")
         await reader.press("3")
-        await reader.sees("No lineage is known of this one")
+        await reader.sees("This entity has no known lineage")
 
 
 async def test_an_entity_that_data_cannot_flow_through_has_no_lineage(

@@ -70,7 +70,7 @@ async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: OpenTermina
     async with at(None, client=make) as reader:
         await reader.sees("Out of memory")
         await reader.press("ctrl+l")
-        shown = await reader.sees("Asked of the server:", "✗ 500", "POST", "answered 500 after")
+        shown = await reader.sees("Requests to the server:", "✗ 500", "POST", "status 500 after")
         assert "why why" in shown
         await reader.press("G")
         await reader.sees("/config", "answered 200")
@@ -81,4 +81,4 @@ async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: OpenTermina
         assert "a-token" not in picture
         assert not set(picture) & set("\x1b\x07")
         await reader.press("escape")
-        assert "Asked of the server" not in reader.screen()
+        assert "Requests to the server" not in reader.screen()

@@ -238,7 +238,7 @@ async def test_help_narrows_and_does_what_stands_there(sample: Path, at: OpenTer
         shown = await reader.sees("Columns  here", "Entity  here")
         assert shown.index("Columns  here") < shown.index("Entity  here")
         await reader.type("depends most")
-        shown = await reader.sees("What depends on it, most used first")
+        shown = await reader.sees("Impact: what depends on it, most used first")
         assert "Copy the URN" not in shown
         # An action of a place where one is not: it is told, and cannot be done.
         await reader.press("enter")
@@ -347,7 +347,7 @@ async def test_the_frame_is_whole_at_every_size(sample: Path, at: OpenTerminal, 
     async with at(sample, size=size, urn=ORDERS) as reader:
         await reader.sees("entities" if size[0] > 40 else "documented")
         last = reader.screen().splitlines()[-1]
-        assert last.rstrip().endswith(": everything")
+        assert last.rstrip().endswith(": commands")
         assert reader.app.query_one(KeyLine).size.height == 1
         for keys in (["question_mark"], ["escape", "colon"], ["escape", "f2"]):
             await reader.press(*keys)
@@ -394,7 +394,7 @@ async def test_clicks_on_titles_of_tabs_keys_and_help_do_what_they_say(
         await reader.sees("documented")
         line = reader.app.query_one(KeyLine)
         text = reader.screen().splitlines()[-1]
-        await reader.pilot.click(line, offset=(text.index(": everything") + 3, 0))
+        await reader.pilot.click(line, offset=(text.index(": commands") + 3, 0))
         await reader.settle()
         await reader.sees("Everything", "type to filter")
 
@@ -429,7 +429,7 @@ def test_the_colours_that_say_good_and_bad_differ_in_lightness_for_the_colour_bl
 
 
 @pytest.mark.parametrize(
-    ("word", "found"), [("theme", "Choose the colours"), ("export", "Write what is shown")]
+    ("word", "found"), [("theme", "Choose a theme"), ("export", "Write what is shown")]
 )
 async def test_the_palette_knows_actions_by_the_words_of_the_settings_too(
     sample: Path, at: OpenTerminal, word: str, found: str

@@ -160,9 +160,9 @@ async def test_what_was_never_profiled_says_so(sample: Path, at: OpenTerminal) -
     async with at(sample, urn=UNPROFILED) as reader:
         await reader.sees("documented")
         await reader.press("6")
-        await reader.sees("Nothing was measured in the last 30 days; > looks further back.")
+        await reader.sees("Nothing was recorded in the last 30 days; > shows more days.")
         await reader.press("greater_than_sign", "greater_than_sign")
-        await reader.sees("Nothing was ever measured of this one.")
+        await reader.sees("Nothing was ever recorded for this entity.")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])

@@ -47,9 +47,9 @@ async def test_a_source_that_changed_is_taken_over_one_text_pinned_and_all_taken
             await reader.press("enter")
             await reader.sees("1 outdated", "- The lynx.", "+ The lynx's key.")
             await reader.press("R")
-            await reader.sees("Write what their sources say now into 1 column?")
+            await reader.sees("Write the current texts of their sources to 1 column?")
             await reader.press("ctrl+s")
-            await reader.sees("1 refreshed.", "No text has these words")
+            await reader.sees("1 refreshed.", "No text matches")
             assert texts_of(catalog, Urn.parse(made))["id"] == "The lynx's key."
             await reader.press("escape")
             await reader.press("f")
@@ -67,6 +67,6 @@ async def test_nothing_propagated_is_said_with_how_to_begin(at: OpenTerminal, sa
     async with at(sample) as reader:
         await reader.sees("entities")
         await open_list(reader)
-        await reader.sees("No text was propagated", "p in the worklist proposes some")
+        await reader.sees("No propagated texts", "p in the worklist proposes some")
         await reader.press("escape")
         await reader.until(lambda: not isinstance(reader.app.screen, PropagatedScreen))

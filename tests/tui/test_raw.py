@@ -124,9 +124,9 @@ async def test_only_keys_with_a_text_in_them_are_shown(sample: Path, at: OpenTer
         await reader.sees("documented")
         await reader.press("8", "f")
         await reader.type("ypename")
-        await reader.sees("subTypes / typeNames", "1 key with that in it")
+        await reader.sees("subTypes / typeNames", "1 key with that text")
         await reader.type("zz")
-        await reader.sees("No key has that in it.")
+        await reader.sees("No key contains that text.")
         await reader.press("escape")
         await reader.sees("14 aspects", "schemaMetadata")
 

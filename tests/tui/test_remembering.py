@@ -111,7 +111,7 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(
     async with at(sample, server="other", remembered=TerminalState(file)) as reader:
         await reader.sees("results")
         await reader.press("minus")
-        await reader.sees("Nothing was open before")
+        await reader.sees("No other page was open before")
 
 
 async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(

@@ -238,8 +238,8 @@ async def test_an_empty_list_of_changesets_offers_nothing_to_open(
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("W", ("Worklist  here", "Only what you own, or all")),
-        ("C", ("Coverage  here", "Group by the one before")),
+        ("W", ("Worklist  here", "Show only what you own, or everything")),
+        ("C", ("Coverage  here", "Group by the previous one")),
         ("V", ("Changesets  here", "Review a file: a changeset or descriptions")),
     ],
 )

@@ -421,7 +421,7 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
         await reader.press("ctrl+n")
         await reader.sees("Not every description of passed was saved; ^g goes to the first")
         await reader.press("ctrl+g")
-        await reader.sees("│ mine", "This is your draft", "saved by ", "theirs")
+        await reader.sees("│ mine", "This is your unsaved draft", "saved by ", "theirs")
         await reader.press("ctrl+s")
         await reader.sees("somebody else changed one", "+ theirs", "+ mine")
         await reader.press("ctrl+o")

@@ -46,14 +46,14 @@ async def test_a_reader_turns_to_another_server_and_back(
     async with at(None, client=here.maker(), server=here.found().identity, urn=ORDERS) as reader:
         await reader.sees("documented", "sample catalog")
         await reader.press("f3")
-        shown = await reader.sees("Servers", "prod", "127.0.0.1:1", "read only", "current")
+        shown = await reader.sees("Servers", "prod", "127.0.0.1:1", "read-only", "current")
         assert shown.index("current") > shown.index("this machine")
         await reader.press("g", "enter")
         await reader.sees("results", "●")
         assert "fct_orders  " not in reader.screen().partition("results")[0]
         assert reader.app._session.server == config.server(profile="desk").identity
         await reader.press("minus")
-        await reader.sees("Nothing was open before")
+        await reader.sees("No other page was open before")
         await reader.press("f3", "G", "enter")
         await reader.sees("results", "●")
         await reader.press("minus")
@@ -66,7 +66,7 @@ async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(
     async with at(None, client=lambda: AsyncCatalog(data_dir=sample)) as reader:
         await reader.sees("results")
         await reader.press("f3", "down", "enter")
-        await reader.sees("the access token, not shown and not kept")
+        await reader.sees("the access token, not shown and not saved")
         await reader.type(TOKEN)
         assert TOKEN not in reader.screen()
         await reader.press("enter")

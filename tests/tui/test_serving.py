@@ -57,7 +57,7 @@ def cookie_of(said: Any) -> str:
 def test_it_says_where_it_is_and_who_may_write(served: Any) -> None:
     port, said = served
     assert re.search(rf"http://127\.0\.0\.1:{port}/\?key=\S{{20,}}", said)
-    assert "can write as you can" in said
+    assert "including write access" in said
 
 
 def test_without_the_key_nothing_is_served(served: Any) -> None:

@@ -39,16 +39,16 @@ async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(
 ) -> None:
     async with at(sample, size=(40, 10)) as reader:
         await reader.sees("results", "platform:snowflake,… │")
-        # Steps of the introduction are not broken, and a letter is no key where one types.
+        # Steps of the introduction are not broken, and a letter is not a key where one types.
         await reader.press("ctrl+g")
-        await reader.sees("\n A add your own data   ? every key")
+        await reader.sees("\n A add your own data   ? all keys")
         await reader.press("slash")
-        shown = await reader.sees("⏎ search", "^p everything")
-        assert ": everything" not in shown
+        shown = await reader.sees("⏎ search", "^p commands")
+        assert ": commands" not in shown
         await reader.pilot.resize_terminal(120, 36)
         await reader.settle()
-        await reader.sees("tags:PII …   ? explains")
+        await reader.sees("tags:PII …   ? for syntax")
         assert "/ search" not in reader.screen()
         await reader.press("escape")
-        await reader.sees(": everything", "/ search")
+        await reader.sees(": commands", "/ search")
         assert reader.app.query_one(KeyLine).size.height == 1

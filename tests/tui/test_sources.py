@@ -116,7 +116,7 @@ async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed
         await reader.sees("Sources", "wares.duckdb", "a DuckDB database", "people.db")
         await reader.press("down", "down", "enter")
         shown = await reader.sees(
-            "1 database, 1 schema, 1 table, 2 columns", "3 new", "⏎ brings it in"
+            "1 database, 1 schema, 1 table, 2 columns", "3 new", "⏎ adds it to the catalog"
         )
         assert "wares.main.ordered_wares" in shown
         with Catalog(data_dir=desk) as catalog:
@@ -151,16 +151,16 @@ async def test_what_cannot_be_read_says_what_to_do_and_the_form_stays(
         await reader.press("enter")
         await reader.sees("There is no nowhere.db: give a file, a folder, or the address")
         await reader.press("ctrl+u", "enter")
-        await reader.sees("Type where it is")
+        await reader.sees("Enter an address")
         await reader.type(str(folder / "people.db"))
         await reader.press("enter")
-        await reader.sees("1 table, 1 column", "⏎ brings it in")
+        await reader.sees("1 table, 1 column", "⏎ adds it to the catalog")
         # What is changed is read again before anything is written.
         await reader.press("tab")
         await reader.type("folk")
-        await reader.sees("Changed; ⏎ reads it again")
+        await reader.sees("The form changed; ⏎ reads the source again")
         await reader.press("enter")
-        await reader.sees("⏎ brings it in")
+        await reader.sees("⏎ adds it to the catalog")
         await reader.press("escape")
         await reader.sees("/ search")
     with Catalog(data_dir=desk) as catalog:
@@ -211,7 +211,7 @@ async def test_a_source_that_does_not_answer_can_be_left(
         await reader.pilot.press("enter")
         await reader.sees("reading …")
         await reader.pilot.press("escape")
-        await reader.sees("esc once more leaves")
+        await reader.sees("press esc again to close")
         await reader.pilot.press("escape")
         await reader.until(lambda: not isinstance(reader.app.screen, AddSourceScreen))
         answers.set()
@@ -228,7 +228,7 @@ async def test_a_source_that_is_run_again_keeps_what_the_form_does_not_show(
             await reader.press("A")
             await reader.sees("● wares")
             await reader.press("enter")
-            await reader.sees("Run it again", "⏎ brings it in")
+            await reader.sees("Run it again", "⏎ adds it to the catalog")
             await reader.press("enter")
             await reader.until(lambda: len(read_runs(catalog, find(catalog))) == 2)
         assert find(catalog).options == options
@@ -257,6 +257,6 @@ async def test_a_catalog_that_is_read_only_gets_no_source(
         await reader.press("A")
         await reader.sees("people.db")
         await reader.press("down", "enter")
-        await reader.sees("⏎ brings it in")
+        await reader.sees("⏎ adds it to the catalog")
         await reader.press("enter")
-        await reader.sees("Nothing is written here")
+        await reader.sees("Nothing was written: this server is open read-only")

@@ -224,7 +224,7 @@ async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(
     at: OpenTerminal,
 ) -> None:
     async with at(None, transport=Wire(), urn=URN, read_only=True) as reader:
-        await reader.sees("1 of 1 documented", "read only")
+        await reader.sees("1 of 1 documented", "read-only")
         await reader.press("e")
-        shown = await reader.sees("opened to be read only")
+        shown = await reader.sees("open read-only")
         assert "save" not in shown

@@ -159,6 +159,6 @@ async def test_a_dbt_project_is_read_and_written_beside_the_loop(
             await reader.press("ctrl+s")
             await reader.sees("Written:", "there is nothing to write")
             await reader.press("i")
-            await reader.sees("The project says nothing more than the catalog.")
+            await reader.sees("The project has nothing that the catalog lacks.")
     assert calls == []
     assert "fct_orders" in (tmp_path / "models/_fct_orders.yml").read_text()

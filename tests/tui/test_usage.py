@@ -122,7 +122,7 @@ async def test_an_older_time_is_found_by_looking_further_back(
     async with at(metered, urn=METERED) as reader:
         await reader.sees("metered")
         await reader.press("5")
-        await reader.sees("No use was measured in the last 30 days; > looks further back.")
+        await reader.sees("No use was recorded in the last 30 days; > shows more days.")
         await reader.press("greater_than_sign", "greater_than_sign")
         await reader.sees("[all]", "1,212 queries", "by 1 user", "on 3 days measured")
 
@@ -131,7 +131,7 @@ async def test_what_was_never_used_says_so(sample: Path, at: OpenTerminal) -> No
     async with at(sample, urn=UNUSED) as reader:
         await reader.sees("documented")
         await reader.press("5", "greater_than_sign", "greater_than_sign")
-        await reader.sees("No use was ever measured of this one.")
+        await reader.sees("No use was ever recorded for this entity.")
 
 
 async def test_a_day_that_was_not_measured_is_no_day_without_use(
@@ -189,7 +189,7 @@ async def test_a_server_that_fails_is_told_and_asked_again(sample: Path, at: Ope
             usage = AsyncCatalog.usage
             patched.setattr(AsyncCatalog, "usage", broken)
             await reader.press("5")
-            await reader.sees("It could not be read; r tries again.")
+            await reader.sees("This could not be read; r tries again.")
         await reader.press("r")
         await reader.sees("on 30 days measured")
 

@@ -237,9 +237,9 @@ async def test_nothing_is_written_where_the_catalog_is_read_only(
     address = HttpTransport(instance.ensure(sample).address, 30)
     async with at(None, transport=address, read_only=True) as reader:
         await reader.press("W")
-        await reader.sees("undocumented", "read only")
+        await reader.sees("undocumented", "read-only")
         await reader.press("enter")
-        await reader.sees("Nothing is written here")
+        await reader.sees("Nothing was written: this server is open read-only")
         assert isinstance(reader.app.screen, WorklistScreen)
 
 

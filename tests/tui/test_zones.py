@@ -45,11 +45,11 @@ async def test_drafts_and_log_are_told_in_utc_when_all_else_is(
         await reader.press("escape", "Z", "f4")
         assert f"{utc:%Y-%m-%d %H:%M} UTC" in await reader.sees("1 draft, not saved")
         await reader.press("escape", "ctrl+l")
-        await reader.sees("Asked of the server")
+        await reader.sees("Requests to the server")
         newest = session.exchanges[0].began.astimezone(UTC)
         assert f"{newest:%H:%M:%S} UTC" in reader.screen()
         await reader.press("escape", "Z", "ctrl+l")
-        await reader.sees("Asked of the server")
+        await reader.sees("Requests to the server")
         newest = session.exchanges[0].began.astimezone()
         assert f" {newest:%H:%M:%S}   200" in reader.screen()
         assert newest.hour != datetime.now(UTC).hour

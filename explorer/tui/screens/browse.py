@@ -1,6 +1,5 @@
-"""The folders: a tree of entity types, platforms, folders and entities, filtered and unfolded;
-which of them are open, which of their pages were read, and the row of each entry.
-"""
+"""The folders: a tree of entity types, platforms, folders and entities with a filter, and its
+model: open folders, pages read, and the row of each entry."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -45,13 +44,14 @@ PAGE = 200
 
 @dataclass(eq=False, slots=True)
 class Branch:
-    """A folder that was unfolded once.
+    """A folder that was expanded at least once.
 
-    `total` counts its entries, nothing before the first answer. `pages` hold those at hand by
-    number, after the ones of `head`; `stale` ones are shown until they are read again, `asked` are
-    on their way, `failed` say why they are not there. An answer to a question of an earlier `turn`
-    is not for what is shown now. `waiting` keeps what was unfolded below, until the page that shows
-    it is there again. `height` counts the rows below its own.
+    `total` is the number of its entries, None before the first response. `pages` has the pages
+    read, by number, after the entries of `head`; `stale` pages are shown until they are read again,
+    `asked` pages are being read, `failed` has the error of pages that could not be read. A response
+    to a request of an earlier `turn` is discarded. `waiting` has the folders that were expanded
+    below, until the page that shows them is read again. `height` is the number of rows below its
+    own.
     """
 
     entry: FolderEntry
@@ -83,7 +83,7 @@ class Branch:
 
     @property
     def attached(self) -> bool:
-        """Return whether it has rows: whether it and all folders above it are open."""
+        """Return whether it has rows, that is, whether it and all folders above it are open."""
         if not self.unfolded:
             return False
         if self.above is None:
@@ -128,7 +128,7 @@ class Branch:
         self.pages[number] = portion.entries
         self.stale.discard(number)
         self.failed.pop(number, None)
-        self.note = f"{portion.note}, f finds among all" if portion.note else ""
+        self.note = f"{portion.note}, f searches all" if portion.note else ""
         self.total = len(self.head) + portion.total
         for gone in [one for one in self.pages if one > self.page_of(self.total - 1)]:
             del self.pages[gone]
@@ -145,7 +145,7 @@ class Branch:
         self.failed[number] = why
 
     def unfold(self, index: int, entry: FolderEntry) -> "Branch | None":
-        """Open an entry and return its branch; None where it holds nothing."""
+        """Expand an entry and return its branch; None if it is not a folder."""
         if entry.below is None:
             return None
         branch = self.below.get(index)
@@ -156,12 +156,12 @@ class Branch:
         return branch
 
     def fold(self) -> None:
-        """Close it; what is open below stays open for the next time."""
+        """Collapse an entry; folders expanded below it are remembered."""
         self.unfolded = False
         self.regrow()
 
     def reload(self) -> None:
-        """Mark everything as stale: it is read again when it comes into view."""
+        """Mark all pages as stale, so that they are read again when they become visible."""
         self.turn += 1
         self.stale = set(self.pages)
         self.failed.clear()
@@ -170,7 +170,7 @@ class Branch:
             branch.reload()
 
     def narrow(self, text: str) -> None:
-        """Show only entries that have a text in their names; all again for an empty text."""
+        """Filter entries by a text in their names; an empty text clears the filter."""
         if text == self.text:
             return
         if self._whole is None:
@@ -187,7 +187,7 @@ class Branch:
         self.regrow()
 
     def regrow(self) -> None:
-        """Count its rows and those of all folders above it again."""
+        """Recount its rows and those of all folders above it."""
         branch: Branch | None = self
         while branch is not None:
             branch.opened = sorted(at for at, one in branch.below.items() if one.unfolded)
@@ -196,7 +196,7 @@ class Branch:
             branch = branch.above
 
     def _hang(self, first: int, entries: tuple[FolderEntry, ...]) -> None:
-        """Move open folders to the places that their entries have now."""
+        """Move expanded folders to the new positions of their entries."""
         here = {entry.key: at for at, entry in enumerate(entries, first)}
         moved = [at for at in range(first, first + len(entries)) if at in self.below]
         self._take_off([at for at in moved if here.get(self.below[at].entry.key) != at])
@@ -215,7 +215,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """A folder as it was before it was narrowed."""
+    """The unfiltered state of a folder while a filter is on."""
 
     source: EntrySource
     unfolded: dict[object, Branch]
@@ -229,8 +229,8 @@ class _Whole:
         return cls(branch.source, branch.waiting | below, known, branch.complete)
 
     def narrowed(self, text: str) -> EntrySource:
-        """Return the source of the narrowed entries: those that were read, where these are all and
-        none is a folder, else the server."""
+        """Return where filtered entries come from: the entries read, if they are complete and none
+        is a folder, else the server."""
         folders = any(one.urn is None and one.below and not one.heading for one in self.known)
         if self.complete and not folders:
             return FixedSource(self.known).narrowed(text, ())
@@ -317,11 +317,11 @@ class Outline:
         yield from found
 
     def narrowed(self) -> Iterator[Branch]:
-        """Yield the folders that are narrowed."""
+        """Yield the folders with a filter."""
         yield from _narrowed(self.root)
 
     def forget(self, looked_at: list[tuple[Branch, int]]) -> None:
-        """Drop the pages that were visible longest ago, beyond a limit."""
+        """Drop the pages beyond a limit that were visible longest ago."""
         for page in looked_at:
             self._seen.pop(page, None)
             self._seen[page] = None
@@ -344,9 +344,9 @@ _ASIDE = "dim italic"
 
 
 def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
-    """A row `width` cells wide; the entity that is `shown` on the page has a mark before it.
+    """Return a row `width` cells wide, with a mark if its entity is the `shown` one.
 
-    The name gives way to the count, so that numbers are never cut.
+    The name is cut first, so that the count is always complete.
     """
     entry = spot.entry
     indent = _indent(spot, width)
@@ -375,7 +375,7 @@ def _indent(spot: OutlineRow, width: int) -> int:
 
 
 def _instead(spot: OutlineRow) -> Text:
-    """What stands where no entry does."""
+    """Return the text of a row without an entry."""
     branch = spot.branch
     if spot.why is not None:
         return Text("  ").append_text(said(f"could not be read: {spot.why}", "italic"))
@@ -383,18 +383,18 @@ def _instead(spot: OutlineRow) -> Text:
         return Text("  reading …", _ASIDE)
     if spot.index < 0:
         if branch.text:
-            return Text("  ").append_text(said(f"none with “{branch.text}”", _ASIDE))
-        return Text("  nothing in it" if branch.above else "  nothing here yet", _ASIDE)
+            return Text("  ").append_text(said(f"no match for “{branch.text}”", _ASIDE))
+        return Text("  empty" if branch.above else "  nothing here yet", _ASIDE)
     if spot.index >= branch.total:
         return Text(f"  {branch.note}", _ASIDE)
     if branch.page_of(spot.index) in branch.pages:
-        return Text("  not there any more", _ASIDE)
+        return Text("  no longer exists", _ASIDE)
     return Text("  …", _DIM)
 
 
 def row_description(spot: OutlineRow, width: int, room: int) -> Text:
-    """Two lines on a row: all of what is cut in it, where rows have `room` cells, or the folder it
-    lies in; its place in that."""
+    """Return two lines on a row: its whole name where it does not fit into `room` cells, else its
+    folder; and its position in the folder."""
     branch, entry = spot.branch, spot.entry
     one, several = ("type", "types") if branch.above is None else ("entry", "entries")
     total = branch.total or 0
@@ -402,11 +402,11 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     if spot.why is not None:
         first = said(spot.why)
         first.truncate(width, overflow="ellipsis")
-        return first.append(f"\n{place}{' · ' if place else ''}⏎ tries again", _DIM)
+        return first.append(f"\n{place}{' · ' if place else ''}⏎ retries", _DIM)
     if branch.total is None:
         return Text()
     if not branch.total:
-        empty = "catalog load FILE fills it\nr looks again"
+        empty = "load metadata with: catalog load FILE\nr refreshes"
         return Text("" if branch.above or branch.text else empty, _DIM)
     if spot.index >= branch.total:
         return Text(branch.note, _DIM)
@@ -428,23 +428,24 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
 
 
 def _ending(text: Text, width: int) -> Text:
-    """The end of a text that is too long."""
+    """Return the end of a text that is too long."""
     return text if text.cell_len <= width else Text("…", _DIM).append_text(text[-(width - 1) :])
 
 
 class FolderRows(Rows):
-    """Rows that come and go around the cursor; `edge` gives the row of the first or the last
-    entry, seen from the cursor."""
+    """Rows that are inserted and removed around the cursor; `edge` returns the row of the first or
+    the last entry of the cursor's folder."""
 
     def __init__(self, edge: Callable[[bool], int]) -> None:
         super().__init__()
         self._edge = edge
 
     class Looked(Message):
-        """Other rows are on screen."""
+        """Other rows became visible."""
 
     def refit(self, count: int, cursor: int, line: int) -> None:
-        """Show another number of rows, the cursor on one of them and on that line of the screen."""
+        """Set the number of rows, with the cursor on one of them and on a given line of the
+        screen."""
         self.count = count
         self.cursor = max(0, min(cursor, count - 1))
         self.virtual_size = Size(0, count * self.row_height)
@@ -453,21 +454,21 @@ class FolderRows(Rows):
         self.refresh()
 
     def action_first(self) -> None:
-        """To the first entry of the folder; from there, to the first row."""
+        """Go to the first entry of the folder; from there, to the first row."""
         self.move_to(self._edge(False))
 
     def action_last(self) -> None:
-        """To the last entry of the folder; from there, to the last row."""
+        """Go to the last entry of the folder; from there, to the last row."""
         self.move_to(self._edge(True))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell whoever reads what is on screen."""
+        """Announce that other rows became visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self.post_message(self.Looked())
 
     def on_resize(self, event: events.Resize | None = None) -> None:
-        """Tell it of more room, too; the list's own part Textual has done besides."""
+        """Announce new visible rows after a resize; Textual calls the base class's handler too."""
         del event
         self.post_message(self.Looked())
 
@@ -477,8 +478,8 @@ _TELLING_ROWS = 14
 
 
 class Folders(Vertical):
-    """Rows of folders, and below them what is to be told of one. What comes on screen is read, a
-    page at a time; what was left long ago is forgotten."""
+    """The rows of the folders, and below them details of the row under the cursor. Visible rows are
+    read a page at a time; pages that were visible longest ago are dropped."""
 
     @dataclass
     class Opened(Message):
@@ -495,7 +496,7 @@ class Folders(Vertical):
         self._under_way = 0
 
     def on_mount(self) -> None:
-        """Rows are drawn from the outline, whatever it holds."""
+        """Draw rows from the outline."""
         self._rows.show(self._outline.height, self._draw)
 
     @property
@@ -508,18 +509,18 @@ class Folders(Vertical):
 
     @property
     def settled(self) -> bool:
-        """Whether everything on screen is at hand, or could not be had."""
+        """Return whether all visible rows were read, or failed to be read."""
         first, height = self._rows.scroll_offset.y, self._rows.size.height
         pages = self._outline.pages(first, first + height - 1)
         return not self._under_way and not any(one.lacks(number) for one, number in pages)
 
     def fill(self) -> None:
-        """From now on read what is looked at, first of all the entity types."""
+        """Start reading visible rows, beginning with the entity types."""
         self._filling = True
         self._look()
 
     def mark(self, urn: Urn) -> None:
-        """This entity is shown on the page."""
+        """Mark the entity that is shown on the page."""
         if urn != self._shown:
             self._shown = urn
             self._rows.refresh()
@@ -536,7 +537,7 @@ class Folders(Vertical):
         self._tell()
 
     def _look(self) -> None:
-        """Ask for the pages on screen that are not there; with nothing to ask, for the next."""
+        """Request visible pages that were not read; if there are none, the next page."""
         height = self._rows.size.height
         if not self._filling or not height:
             return
@@ -567,7 +568,7 @@ class Folders(Vertical):
         self._look()
 
     async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
-        """Bring a page to hand; an answer to what is not asked any more is thrown away."""
+        """Read a page; a response that is no longer wanted is discarded."""
         turn = branch.turn
         portion = await branch.source.read(catalog, number * PAGE, PAGE)
         if turn != branch.turn:
@@ -582,23 +583,23 @@ class Folders(Vertical):
         self._came(branch, number)
 
     def _came(self, branch: Branch, number: int) -> None:
-        """A page is at hand."""
+        """Show a page that was read."""
 
     def show_failure(self, branch: Branch, number: int, why: str) -> None:
-        """Say in the rows of a page why they are not there."""
+        """Show in the rows of a page why it could not be read."""
         with self._steady():
             branch.asked.discard(number)
             branch.fail(number, why)
 
     def ask_again(self, branch: Branch) -> None:
-        """Ask again for what could not be read of a folder."""
+        """Retry the pages of a folder that could not be read."""
         branch.failed.clear()
         self._rows.refresh()
         self._look()
 
     @contextmanager
     def _steady(self) -> Iterator[None]:
-        """Whatever comes or goes, the cursor stays on its entry and on its line of the screen."""
+        """Keep the cursor on its entry and on its line of the screen while rows change."""
         rows, spot = self._rows, self._spot
         branch, index = spot.branch, spot.index
         key = spot.entry.key if spot.entry else None
@@ -656,7 +657,7 @@ class Folders(Vertical):
         return self._outline.height - 1 if last else 0
 
     def action_turn(self) -> None:
-        """Unfold a folder, or fold it."""
+        """Expand or collapse a folder."""
         spot = self._spot
         if spot.unfolded is not None:
             self._fold(spot.unfolded)
@@ -664,7 +665,7 @@ class Folders(Vertical):
             self._unfold(spot)
 
     def action_into(self) -> None:
-        """Unfold a folder; inside an unfolded one, go to its first entry."""
+        """Expand a folder; if it is expanded, go to its first entry."""
         spot = self._spot
         if spot.unfolded is not None:
             self._rows.action_down()
@@ -672,7 +673,7 @@ class Folders(Vertical):
             self._unfold(spot)
 
     def action_out(self) -> None:
-        """Fold a folder; from an entry, go up to its folder."""
+        """Collapse a folder; from an entry, go up to its folder."""
         spot = self._spot
         if spot.unfolded is not None:
             self._fold(spot.unfolded)
@@ -692,7 +693,7 @@ class Folders(Vertical):
         self._look()
 
     def action_reload(self) -> None:
-        """Read the folder under the cursor again, and how much there is in it."""
+        """Read the folder under the cursor again, with its count."""
         spot = self._spot
         branch = spot.unfolded or spot.branch
         branch.reload()
@@ -706,7 +707,7 @@ class Folders(Vertical):
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page that is asked for, as the session knows it."""
+    """The error place of a page that is being read."""
 
     folders: Folders
     branch: Branch
@@ -714,13 +715,13 @@ class _Page:
     turn: int
 
     def __call__(self, why: str) -> bool:
-        """It could not be read; told in its rows and the lines below them."""
+        """Show the error in the rows of the page and in the lines below the list."""
         if self.turn == self.branch.turn:
             self.folders.show_failure(self.branch, self.number, why)
         return True
 
     def ask_again(self) -> None:
-        """Ask for it once more."""
+        """Read the page again."""
         self.folders.ask_again(self.branch)
 
 
@@ -733,7 +734,7 @@ Fetch = Callable[[Branch, int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class FolderLocation:
-    """Where an entity stands, or the folder in which it ought to."""
+    """The row of an entity, or of the folder that should contain it."""
 
     branch: Branch
     index: int | None
@@ -742,7 +743,7 @@ class FolderLocation:
 async def unfold_to(
     catalog: "AsyncCatalog", outline: Outline, way: FolderPath, fetch: Fetch
 ) -> FolderLocation:
-    """Unfold the way to an entity and say where it stands."""
+    """Expand the folders above an entity, and return its row."""
     branch = outline.root
     held: list[Branch] = []
     for step in way.steps:
@@ -768,7 +769,7 @@ async def unfold_to(
 async def _find(
     catalog: "AsyncCatalog", branch: Branch, wanted: str | Urn, name: str, fetch: Fetch
 ) -> int | None:
-    """The index of a folder by its name, or of an entity."""
+    """Return the index of a folder by its name, or of an entity."""
     at = _at_hand(branch, wanted)
     if at is not None:
         return at
@@ -812,8 +813,8 @@ async def _page_with(
     pages: int,
     key: Callable[[str], str],
 ) -> int:
-    """The page on which a name belongs in an order, by the first of some pages: one small request
-    for each halving."""
+    """Return the page on which a name belongs in the sort order, by binary search: one small
+    request for each step."""
     sought = (key(name), str(wanted))
     low, high = 0, pages - 1
     while low < high:
@@ -833,8 +834,8 @@ _LEAST_PAGE = 40
 
 
 class BrowseTree(Folders):
-    """The folders of the catalog: made wider, narrowed to a part of a name, unfolded down to what
-    is shown on the page."""
+    """The folders of the catalog: resized, filtered by name, and expanded down to the entity on the
+    page."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("tree")
     DEFAULT_CSS = """
@@ -846,7 +847,7 @@ class BrowseTree(Folders):
 
     @dataclass
     class TabChosen(Message):
-        """A tab of the entity that is open was chosen by its number."""
+        """A tab of the open entity was chosen by its number."""
 
         name: str
 
@@ -862,23 +863,23 @@ class BrowseTree(Folders):
         self._way = 0
 
     def compose(self) -> ComposeResult:
-        """The filter, the rows, and what is to be said of the row under the cursor."""
+        """Yield the filter, the rows, and the details of the row under the cursor."""
         yield FilterLine("part of a name", select_on_focus=False)
         yield FolderRows(self._edge)
         yield Static("", id="place", markup=False)
 
     def mark(self, urn: Urn) -> None:
-        """This entity is shown on the page."""
+        """Mark the entity that is shown on the page."""
         if urn != self._shown:
             self._ways = []
         super().mark(urn)
 
     def action_tab(self, name: str) -> None:
-        """Show a tab of the entity that is open."""
+        """Show a tab of the open entity."""
         self.post_message(self.TabChosen(name))
 
     def take_keys(self) -> None:
-        """The keys move in the folders, from the next on."""
+        """Focus the folders."""
         # Folders that were folded away get their place now, or they could not take the focus.
         self.app.stylesheet.apply(self)
         self.screen.set_focus(self._rows)
@@ -886,11 +887,11 @@ class BrowseTree(Folders):
     # How wide.
 
     def action_wider(self) -> None:
-        """More room for the folders."""
+        """Make the folders wider."""
         self._widen(1)
 
     def action_narrower(self) -> None:
-        """Less room for the folders."""
+        """Make the folders narrower."""
         self._widen(-1)
 
     def _widen(self, by: int) -> None:
@@ -904,12 +905,12 @@ class BrowseTree(Folders):
     # Narrowing.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A filter can be taken off where there is one."""
+        """Allow clearing the filter only where there is one."""
         del parameters
         return action != "unfilter" or any(self._outline.narrowed())
 
     def action_filter(self) -> None:
-        """Narrow the folder under the cursor to what has a text in its name."""
+        """Filter the folder under the cursor by a text in names."""
         spot, rows = self._spot, self._rows
         left = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
         with self._steady():
@@ -953,7 +954,7 @@ class BrowseTree(Folders):
             self._rows.move_to(self._outline.row_of(branch, 0))
 
     def _came(self, branch: Branch, number: int) -> None:
-        """With everything there again, the cursor goes back to where it was before the filter."""
+        """Move the cursor back to where it was before the filter, once all rows are shown again."""
         if number or branch.text or branch not in self._left:
             return
         left = self._left.pop(branch)
@@ -967,13 +968,13 @@ class BrowseTree(Folders):
         for branch in list(self._outline.narrowed()):
             self._narrow(branch, "")
 
-    # Showing where an entity stands.
+    # Reveal an entity in the folders.
 
     def reveal(self) -> None:
-        """Go to the entity that is shown on the page; again, to the next of its places."""
+        """Go to the entity shown on the page; again, to its next place."""
         self.take_keys()
         if self._shown is None:
-            self._session.say("Nothing is open yet that could be shown in the folders.")
+            self._session.say("Open an entity first to show it in the folders.")
             return
         self._filling = True
         self._reveal(self._shown)
@@ -1015,12 +1016,12 @@ class BrowseTree(Folders):
         if place is None:
             self._session.say("The server lists it in no folder.")
         elif len(self._ways) > 1:
-            self._session.say(f"Place {self._way + 1} of {len(self._ways)}; . goes to the next.")
+            self._session.say(f"Place {self._way + 1} of {len(self._ways)}; . shows the next.")
 
 
 @dataclass(frozen=True, slots=True)
 class _CursorPosition:
-    """Where the cursor was: on which entry, and on which line of the screen."""
+    """The position of the cursor: its entry, and its line on the screen."""
 
     branch: Branch
     index: int

@@ -1,6 +1,5 @@
-"""The columns tab of a dataset: a tree of columns with a filter, each in a row, and the details of
-the column under the cursor.
-"""
+"""The columns tab of a dataset: a tree of columns with a filter, and the details of the column
+under the cursor."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -70,8 +69,8 @@ DAYS: Final = 30
 async def read_measurements(
     catalog: "AsyncCatalog", entity: "Entity", schema: "Schema"
 ) -> tuple[ColumnMeasurements, list[BaseException]]:
-    """Return what was measured of the columns of an entity, and what went wrong; nothing is known
-    of what is no dataset. Two requests."""
+    """Return the measurements of an entity's columns, and the errors of reading them; both are
+    empty for an entity that is not a dataset. Two requests."""
     if entity.entity_type != "dataset" or not entity.exists:
         return ColumnMeasurements(), []
     answers = await asyncio.gather(
@@ -96,7 +95,7 @@ _ROOMY = 100
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """The widths of the parts of a row in cells; nothing for a part that is left out."""
+    """The widths in cells of the parts of a row; 0 for a part that is left out."""
 
     name: int
     kind: int
@@ -177,7 +176,7 @@ def _key(is_key: bool, is_foreign: bool) -> str:
 
 
 def _kind(column: "Column") -> str:
-    """The type, `?` where there may be none, `↻` where it lies in itself."""
+    """Return the type with `?` for a nullable column and `↻` for a recursive one."""
     marks = ("?" if column.nullable else "") + (" ↻" if column.recursive else "")
     return f"{column.type or column.native_type}{marks}"
 
@@ -201,8 +200,8 @@ _SAMPLE_WIDTH = 24
 
 
 def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
-    """Return the facts, what was measured, and both texts; in a single line facts and measurements
-    alone."""
+    """Return the facts, the measurements and both descriptions; in a single line only facts and
+    measurements."""
     facts, measured = _facts(row), _measured(row)
     if lines <= 1:
         return _cut(join([facts, measured]), width)
@@ -241,7 +240,7 @@ def _facts(row: ColumnRow) -> Text:
             *map(said, row.facts),
             foreign,
             Text("recursive" if column.recursive else ""),
-            said(f"{column.children} inside" if column.children else ""),
+            said(f"{column.children} fields" if column.children else ""),
             *(Text.assemble((TAG, "dim"), said(name, "bold")) for name in row.tags),
             *(Text.assemble((TERM, "dim"), said(name, "bold")) for name in row.terms),
         ]
@@ -272,7 +271,7 @@ def _share(share: float) -> str:
 
 
 def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
-    """Append when and by whom the text was written, where that is known."""
+    """Append when and by whom the text was written, if known."""
     change = row.change
     if change is None or change.origin != origin or change.created is None:
         return text
@@ -281,8 +280,8 @@ def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
 
 
 class ColumnDetail(SizeAware):
-    """A text of some lines. Its height is given from outside, so that another text lays nothing
-    out anew."""
+    """A text of a few lines. Its height is set by its parent, so that another text causes no
+    layout."""
 
     DEFAULT_CSS = """
     ColumnDetail { height: 5; padding: 0 2; border-top: solid $border-blurred; }
@@ -295,7 +294,7 @@ class ColumnDetail(SizeAware):
         self._lines: list[Text] = []
 
     def show_text(self, text: Text) -> None:
-        """Show another text."""
+        """Show a text."""
         self._text = text
         before, self._lines = self._lines, self._wrapped()
         for y in range(max(len(before), len(self._lines))):
@@ -306,21 +305,21 @@ class ColumnDetail(SizeAware):
                 self.refresh(Region(0, y, width, 1))
 
     def on_resize(self) -> None:
-        """The same text, in the new width."""
+        """Draw the text for the new width."""
         self._lines = self._wrapped()
         self.refresh()
 
     def render(self) -> RenderResult:
-        """As much of the text as there is room for."""
+        """Return as much of the text as there is room for."""
         return Text("\n", no_wrap=True).join(self._lines)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines of it, on a ground that is the same for all."""
+        """Render lines on one common background."""
         self._ground = self.rich_style
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """One of the lines, by itself; where a part is selected, Textual marks it."""
+        """Render a single line; Textual highlights a selection in it."""
         if self.text_selection is not None:
             return super().render_line(y)
         line = self._lines[y] if y < len(self._lines) else Text()
@@ -335,7 +334,7 @@ _CONSOLE = Console()
 
 
 class ColumnHeading(Widget):
-    """The names of the table's columns over them, and at the right how far its text goes."""
+    """The headings of the table's columns, and at the right how many columns are documented."""
 
     DEFAULT_CSS = """
     ColumnHeading { height: 1; color: $text-muted; }
@@ -347,13 +346,14 @@ class ColumnHeading(Widget):
         self._drawing = ColumnDrawing()
 
     def show(self, tally: str, drawing: ColumnDrawing) -> None:
-        """Say at the right how much of the schema is documented, or passes a filter."""
+        """Show at the right how much of the schema is documented, or matches the filter."""
         self._tally = tally
         self._drawing = drawing
         self.refresh()
 
     def render(self) -> RenderResult:
-        """The names at the widths of the rows below, whose last cell is the scroll bar's."""
+        """Render the headings at the widths of the rows below, whose last cell is the scroll
+        bar's."""
         text = self._drawing.heading(self.size.width - 1)
         text.truncate(max(self.size.width - len(self._tally) - 2, 0), overflow="ellipsis", pad=True)
         text = text.append(f" {self._tally} ")
@@ -362,7 +362,7 @@ class ColumnHeading(Widget):
 
 
 class ColumnRows(ActionRows):
-    """The rows of the table."""
+    """The list of columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("schema")
 
@@ -371,25 +371,25 @@ class ColumnRows(ActionRows):
         self._moved = moved
 
     def tell_moved(self) -> None:
-        """Tell at once: row and detail are painted together."""
+        """Send the message at once, so that row and details are painted together."""
         self._moved()
 
     def action_choose(self) -> None:
-        """A click on the row under the cursor edits it."""
+        """Edit the column after a click on the row under the cursor."""
         self.action_ask("edit_column")
 
     def action_label(self, kind: LabelKind) -> None:
-        """Choose the tags or terms of the column under the cursor."""
+        """Ask to choose tags or terms of the column under the cursor."""
         self.post_message(LabelAsked(kind))
 
 
 _NAMED_AT_MOST = 150
 _SPACIOUS, _LOW, _LEAST = 26, 14, 7
-_UNREADABLE = "The columns are stored in a shape that is no schema's; 8 Raw shows it."
+_UNREADABLE = "The stored columns do not have the form of a schema; 8 Raw shows them."
 
 
 class ColumnsView(Vertical, Tab):
-    """A schema as a tree of columns; the lines below tell what the row has no room for."""
+    """A schema as a tree of columns; the lines below show what does not fit into a row."""
 
     NAME: ClassVar[str] = "columns"
     KEY: ClassVar[str] = "2"
@@ -418,23 +418,24 @@ class ColumnsView(Vertical, Tab):
         self._lines = 4
 
     def compose(self) -> ComposeResult:
-        """A heading, the line that narrows, the table, and the column looked at."""
+        """Yield the heading, the filter line, the table, and the details."""
         yield ColumnHeading()
         yield FilterLine("a name or a word, type:string, tag:PII, term:…, is:undocumented")
         yield ColumnRows(self._tell, self._offers)
         yield ColumnDetail()
 
     def offers(self, entity: "Entity") -> bool:
-        """Whether it has columns."""
+        """Return whether the entity has columns."""
         schema = schema_of(entity)
         return schema is None or len(schema) > 0
 
     def tally(self) -> str:
-        """How many columns there are."""
+        """Return the number of columns."""
         return f"{len(self._schema):,}" if self._schema else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Show a schema; `keep` leaves cursor, folds and filter, for the same dataset anew."""
+        """Show a schema; with `keep`, for the same dataset read again, cursor, collapsed records
+        and filter stay."""
         self._entity = entity
         self._schema = schema_of(entity)
         known = self._known if keep else ColumnKnowledge()
@@ -450,8 +451,8 @@ class ColumnsView(Vertical, Tab):
         self._lay_out(self.query_one(ColumnRows).cursor if keep else 0)
 
     async def read(self, entity: "Entity") -> None:
-        """Ask how the columns are used, for the newest profile, and what tags and terms are
-        called: three requests. What cannot be had is left out, and told."""
+        """Read the usage of the columns, the newest profile, and the names of tags and terms: three
+        requests. What fails is left out, and the error is shown."""
         schema = self._schema
         if schema is None or not len(schema):
             return
@@ -475,30 +476,29 @@ class ColumnsView(Vertical, Tab):
     async def _read_names(
         self, catalog: "AsyncCatalog", schema: "Schema"
     ) -> "dict[Urn, Entity] | BaseException":
-        """What the tags, terms and datasets are called that columns name, or why not."""
+        """Return the names of the tags, terms and datasets that columns mention, or the error."""
         try:
             return await catalog.summaries(_labels(schema, self._known.foreign))
         except CatalogError as error:
             return error
 
     def measured_of(self, entity: "Entity") -> ColumnMeasurements | None:
-        """What was measured of the columns of an entity; None where it is not the one shown, or
-        nothing is known yet."""
+        """Return the measurements of an entity's columns; None if it is not the one shown, or they
+        are not read yet."""
         is_shown = self._entity is not None and self._entity.urn == entity.urn
         measured = self._known.measured
         return measured if is_shown and measured != ColumnMeasurements() else None
 
     def focus_content(self) -> None:
-        """Give the table the keys."""
+        """Focus the table."""
         self.screen.set_focus(self.query_one(ColumnRows))
 
     def show_times(self) -> None:
-        """Say when a column was described in the zone looked at."""
+        """Show times in the chosen zone."""
         self._tell()
 
     def move_to_path(self, path: str) -> None:
-        """Put the cursor on a column, unfolding what hides it, and taking a filter off that
-        does."""
+        """Move the cursor to a column, expanding records and clearing a filter that hide it."""
         if self._schema is None or self._schema.column(path) is None:
             return
         column = self._schema.column(path)
@@ -515,8 +515,8 @@ class ColumnsView(Vertical, Tab):
             self.query_one(ColumnRows).move_to(at)
 
     def undocumented_after(self, path: str | None) -> str | None:
-        """The next column without a description after `path`, in the order that is shown and of
-        those that pass the filter; from the top again at the end."""
+        """Return the next column without a description after `path`, in the order shown and among
+        those that match the filter; wraps around at the end."""
         columns = [shown.column for shown in self._arranged(()) if shown.wanted]
         at = next((n for n, one in enumerate(columns) if one.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
@@ -524,12 +524,12 @@ class ColumnsView(Vertical, Tab):
 
     @property
     def current(self) -> "Column | None":
-        """The column under the cursor."""
+        """Return the column under the cursor."""
         at = self.query_one(ColumnRows).cursor
         return self._shown[at].column if at < len(self._shown) else None
 
     def on_resize(self) -> None:
-        """What is told below has the room that the table can spare."""
+        """Fit the details into the room that the table leaves."""
         height = self.size.height
         self._lines = 5 if height >= _SPACIOUS else 4 if height >= _LOW else 1
         detail = self.query_one(ColumnDetail)
@@ -601,11 +601,11 @@ class ColumnsView(Vertical, Tab):
 
     @property
     def marked(self) -> tuple[str, ...]:
-        """The raw paths of the columns that are marked, in the order in which they were."""
+        """Return the raw paths of the marked columns, in the order of marking."""
         return tuple(self._marked)
 
     def _mark(self) -> None:
-        """Mark the column under the cursor, or take its mark off, and go on to the next."""
+        """Mark or unmark the column under the cursor, and go to the next."""
         current = self.current
         if current is None:
             return
@@ -637,7 +637,7 @@ class ColumnsView(Vertical, Tab):
         current = self.current
         records = {column.path.raw for column in self._schema if column.children}
         if not records:
-            self._session.say("No column is a record that could be collapsed.")
+            self._session.say("No column is a record that can be collapsed.")
             return
         self._folded = set() if self._folded >= records else records
         while current is not None and current.parent is not None and self._folded:
@@ -646,13 +646,13 @@ class ColumnsView(Vertical, Tab):
 
     def _turn_order(self) -> None:
         if not self._by_use and not self._known.measured.most:
-            self._session.say(f"No use of its columns was measured in the last {DAYS} days.")
+            self._session.say(f"No use of these columns was recorded in the last {DAYS} days.")
             return
         current = self.current
         self._by_use = not self._by_use
         self._lay_out_at(current)
         self._session.say(
-            f"Most used in {DAYS} days first." if self._by_use else "As in the schema."
+            f"Sorted by use in the last {DAYS} days." if self._by_use else "Sorted in schema order."
         )
 
     def _measure_rows(self) -> None:
@@ -662,12 +662,12 @@ class ColumnsView(Vertical, Tab):
             self._drawing = replace(drawing, marked=frozenset(self._marked))
 
     def _drafts(self) -> frozenset[str]:
-        """The raw paths of the columns of which there are drafts."""
+        """Return the raw paths of the columns with drafts."""
         urn = None if self._entity is None else str(self._entity.urn)
         return frozenset(path for of, path in self._session.drafts if of == urn and path)
 
     def show_drafts(self) -> None:
-        """Mark the columns of which there are drafts."""
+        """Mark the columns with drafts."""
         drafts = self._drafts()
         if drafts != self._known.drafts:
             self._known = replace(self._known, drafts=drafts)
@@ -681,7 +681,7 @@ class ColumnsView(Vertical, Tab):
         return in_tree_order(columns, folded, chosen)
 
     def _lay_out_at(self, column: "Column | None") -> None:
-        """Lay out anew with the cursor on a column, or at the top where it is not shown."""
+        """Lay out the rows with the cursor on a column, or at the top if that is not shown."""
         self._lay_out(0)
         at = self._place(column.path.raw) if column else None
         if at is not None:
@@ -692,7 +692,7 @@ class ColumnsView(Vertical, Tab):
         self._shown = self._arranged(self._folded)
         empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
         if self._filter:
-            empty = "No column passes the filter; esc clears it."
+            empty = "No column matches the filter; esc clears it."
         rows = self.query_one(ColumnRows)
         rows.show(len(self._shown), self._draw_column, cursor=cursor, empty=empty)
         self.query_one(ColumnHeading).show(
@@ -711,7 +711,7 @@ class ColumnsView(Vertical, Tab):
         return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
     def table(self) -> "Table | None":
-        """The columns shown, for a file; those in what is folded with them."""
+        """Return the columns shown, including those in collapsed records, for a file."""
         if self._entity is None:
             return None
         return columns_table(self._entity, [one.column for one in self._arranged(())])
@@ -740,7 +740,7 @@ class ColumnsView(Vertical, Tab):
 
     @work(exclusive=True, group="authors", description="who edited columns")
     async def _read_authors(self, entity: "Entity") -> None:
-        """Who gave the columns their texts: asked once, when one that was edited is looked at."""
+        """Read who described the columns; once, when an edited one is under the cursor."""
         with self._session.reporting(f"reading who described {entity.urn.name}"):
             catalog = await self._session.catalog()
             try:
@@ -756,7 +756,8 @@ class ColumnsView(Vertical, Tab):
 
 
 def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
-    """The tags, terms and datasets that columns name, as many as are asked for at once."""
+    """Return the tags, terms and datasets that columns mention, at most as many as one request
+    reads."""
     found: dict[Urn, None] = {}
     for column in schema:
         found |= dict.fromkeys((*column.tags, *column.terms))

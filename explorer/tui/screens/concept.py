@@ -1,6 +1,5 @@
-"""Concepts: all columns of one name, or with one glossary term, and the texts that they have. One
-text is taken or written, columns are marked, and the edits are staged as a changeset for review.
-"""
+"""Concepts: all columns with one name or glossary term, and their texts. A text is chosen or
+written, columns are marked, and the edits are staged as a changeset for review."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -54,8 +53,8 @@ _DRAFT: Final = "concept"
 
 @dataclass(frozen=True, slots=True)
 class ConceptQuestion:
-    """Which columns are meant: those called `name`, or with a glossary term those that carry it.
-    `at` is the column that it was asked from."""
+    """Which columns to show: those named `name`, or those with a glossary term. `at` is the column
+    from which the screen was opened."""
 
     name: str
     term: str | None = None
@@ -83,8 +82,8 @@ class VariantRows(Rows):
 
 
 class ConceptScreen(OverlayScreen[Urn]):
-    """The texts above the columns that have them. A text is taken by its number or written anew;
-    what is marked gets it, once it was reviewed. Gives the table to be opened, where one is.
+    """The texts above the columns that have them. A text is chosen by its number or written; the
+    marked columns get it after a review. Returns the table to open, if any.
 
     `review` shows the changeset that is staged.
     """
@@ -137,7 +136,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         self._read(first=True)
 
     def on_resize(self) -> None:
-        """Leave the columns most of the room."""
+        """Leave most of the height to the columns."""
         self.set_class(self.size.height < _LOW, "-low")
         self._fit_texts()
 
@@ -160,11 +159,11 @@ class ConceptScreen(OverlayScreen[Urn]):
         return True
 
     def action_variant(self, number: int) -> None:
-        """Take the text with a number."""
+        """Choose the text with a number."""
         self._take(number)
 
     def action_write(self) -> None:
-        """Write a text, from the one that is taken. What is typed is kept."""
+        """Write a text, starting from the chosen one. It is kept on disk while it is typed."""
         text = self._taken_text()
         what = "with the term" if self._concept.term else "called"
 
@@ -174,7 +173,7 @@ class ConceptScreen(OverlayScreen[Urn]):
                 self._keep(answer.text)
                 self._take(_OWN)
 
-        title = f"A text for columns {what} {self._concept.name}"
+        title = f"A text for the columns {what} {self._concept.name}"
         marked = f"{len(self._marked):,} marked" if self._marked else "no column is marked yet"
         screen = ReviewTextScreen(title, [marked], self._own or text, typed=self._keep)
         self.app.push_screen(screen, left)
@@ -188,25 +187,25 @@ class ConceptScreen(OverlayScreen[Urn]):
         self._mark_these(self._concept.undocumented.columns)
 
     def action_label(self, kind: "LabelKind") -> None:
-        """Change tags or terms of what is marked, or of the column under the cursor."""
+        """Change tags or terms of the marked columns, or of the one under the cursor."""
         column = self._column
         keys = tuple(self._marked) or ((column.key,) if column is not None else ())
         count = "1 column" if len(keys) == 1 else f"{len(keys):,} columns"
         self.post_message(BulkLabelsAsked(kind, keys, f"{count} {self._concept.name}"))
 
     def action_turn(self) -> None:
-        """To the texts, and back to the columns."""
+        """Switch between the texts and the columns."""
         self.set_focus(self._rows if self._texts.has_focus else self._texts)
         self._show_text()
 
     def action_stage(self) -> None:
-        """Review the text for what is marked; nothing is written."""
+        """Stage the text for the marked columns, and review it; nothing is written."""
         if self._session.refuses_to_write():
             return
         if not self._marked:
-            self.say("Mark columns first: space marks one, u those without a text, A all.")
+            self.say("Mark columns first: space marks one, u all undocumented, A all.")
         elif not self._taken_text():
-            self.say("Take a text by its number, or write one with e.")
+            self.say("Choose a text by its number, or write one with e.")
         else:
             self._stage()
 
@@ -220,7 +219,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         self._read()
 
     def action_leave(self) -> None:
-        """Take the marks off, then close."""
+        """Unmark all columns, then close."""
         if self._marked:
             self._marked.clear()
             self._show_marks()
@@ -251,7 +250,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         return self._concept.columns[at] if at < len(self._concept.columns) else None
 
     def _taken_text(self) -> str:
-        """Return the text that is taken; empty where there is none."""
+        """Return the chosen text; empty if there is none."""
         return next((one.text for one in self._variants if one.number == self._taken), "")
 
     def _take(self, number: int) -> None:
@@ -291,7 +290,7 @@ class ConceptScreen(OverlayScreen[Urn]):
             concept = await read(question.term or question.name, progress=self._tell_progress)
             if first:
                 self._own = await self._kept_text()
-            self._state = "No dataset has such a column."
+            self._state = "No dataset has a matching column."
             at = question.at if first else self._column.key if self._column is not None else None
             self._concept = concept
             known = {column.key for column in concept.columns}
@@ -299,7 +298,7 @@ class ConceptScreen(OverlayScreen[Urn]):
                 del self._marked[key]
             self._show(at)
             if first and self._own:
-                self.say("The text that you wrote here last is the one marked new.")
+                self.say("The text that you wrote last is marked “new”.")
 
     def _tell_progress(self, done: int, total: int) -> None:
         if not self._concept.columns:
@@ -318,7 +317,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         text = self._taken_text()
         edits = stage_concept(self._concept, text, self._marked)
         if not edits:
-            self.say("What is marked has this text already.")
+            self.say("The marked columns already have this text.")
             return
         with self._session.reporting("staging the texts"):
             catalog = await self._session.catalog()
@@ -344,14 +343,14 @@ class ConceptScreen(OverlayScreen[Urn]):
 
     @work(group="keep")
     async def _keep(self, text: str) -> None:
-        """Keep what is typed on disk."""
+        """Store the typed text on disk."""
         with self._session.reporting("keeping the text"):
             drafts = await self._drafts()
             draft = Draft(_DRAFT, self._draft_name, "", text, self._concept.name)
             await asyncio.to_thread(drafts.keep, draft)
 
     def _show(self, at: Key | None) -> None:
-        """Show everything, the cursor on a column where it is there."""
+        """Show everything, with the cursor on a column if it is listed."""
         if not self.is_attached:
             return
         concept = self._concept
@@ -370,7 +369,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         found = concept_variants(self._concept)
         written = next((one.number for one in found if one.text == self._own.strip()), 0)
         if self._own and written:
-            # It stands in the catalog by now.
+            # The text is in the catalog now.
             self._own, self._taken = "", written if self._taken == _OWN else self._taken
         own = (ConceptVariant(_OWN, 0, self._own),) if self._own else ()
         self._variants = (*own, *found)

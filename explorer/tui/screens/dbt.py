@@ -1,6 +1,5 @@
-"""A dbt project beside the catalog: what writing its files would change, and what it says that the
-catalog does not have, to be reviewed.
-"""
+"""A dbt project compared with the catalog: what writing its files would change, and its texts that
+the catalog lacks, for review."""
 
 import asyncio
 from collections.abc import Mapping
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["DbtProjectScreen"]
 
 _MOST_FILES: Final = 8
-_NOT_LISTED: Final = "No change has these words; esc shows all."
+_NOT_LISTED: Final = "No change matches; esc shows all."
 
 
 class DbtRows(Rows):
@@ -62,7 +61,7 @@ class DbtRows(Rows):
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What is written beside descriptions, and whether conflicts are."""
+    """What is written besides descriptions, and whether conflicts are."""
 
     tags: bool = False
     owners: bool = False
@@ -85,7 +84,7 @@ class _Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Comparison:
-    """A project as it was read, and what the catalog says of its datasets."""
+    """A project as it was read, and the catalog's metadata of its datasets."""
 
     project: dbt.Project
     matches: dbt.Matches
@@ -98,7 +97,7 @@ class _Comparison:
         return tuple(dict.fromkeys((*self.matches.urns, *could_be)))
 
     def plan(self, options: _Options) -> dbt.ProjectPlan:
-        """Return what is written of it. Looks for files."""
+        """Return the plan of what is written. Checks which files exist."""
         return dbt.plan(
             self.project,
             self.matches,
@@ -109,17 +108,16 @@ class _Comparison:
 
 
 class DbtProjectScreen(FilteredListScreen[Urn]):
-    """Lists by file what the catalog changes in a dbt project and what it leaves, above how the
-    project and the catalog differ in the row under the cursor. Gives the dataset whose page is to
-    be opened, where one is.
+    """Lists by file what the catalog changes in a dbt project and what it leaves out, above the
+    difference of the row under the cursor. Returns the dataset to open, if any.
 
-    `review` shows a changeset that is staged, and says what was left out of it; `note` is told the
-    folder of a project that could be read.
+    `review` shows a staged changeset and what was left out of it; `note` is called with the folder
+    of a project that could be read.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("dbt")
     TITLE_TEXT = "dbt project"
-    HINT = "words of a file, a model, a column, a text, or a state: conflict"
+    HINT = "words of a file, a model, a column, a text, or a state such as conflict"
     READING = "reading the project …"
 
     def __init__(
@@ -150,7 +148,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             self.read()
 
     def hear(self, changes: Changes) -> None:
-        """Say that the catalog was changed meanwhile; the list stays as it is being read."""
+        """Show that the catalog changed; the list stays, because it is being read."""
         if self._found is not None and not changes.keys().isdisjoint(self._found.held):
             self._is_outdated = True
             self._show_heading()
@@ -190,12 +188,12 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             question.append(f"{line(file)}\n")
         if len(files) > _MOST_FILES:
             question.append(f"and {counted(len(files) - _MOST_FILES, 'more file')}\n")
-        question.append("\nOnly lines that change are touched; the catalog is not.")
+        question.append("\nOnly the changed lines are written; the catalog is not changed.")
         if self.words:
-            question.append(" The filter narrows the list alone: all of it is written.")
+            question.append(" The filter applies to the list only: all changes are written.")
         if plan.left:
             left = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
-            question.append(f" {left} left, the list says why.")
+            question.append(f" {left} left out; the list says why.")
 
         def answered(is_wanted: bool | None) -> None:
             if is_wanted:
@@ -214,12 +212,12 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
 
     @work(exclusive=True, group="stage", name=LEADING)
     async def action_take_in(self) -> None:
-        """Stage what the project says and the catalog does not have, and review it."""
+        """Stage the project's texts that the catalog lacks, and review them."""
         before, options = self._found, self._options
         if before is None:
             return
-        with self._session.reporting("reading what the project says"):
-            self._tell("reading what the project says …")
+        with self._session.reporting("reading the texts of the project"):
+            self._tell("reading the texts of the project …")
             try:
                 project = await asyncio.to_thread(dbt.read_project, self._folder)
                 steward = AsyncStewardship(await self._session.catalog())
@@ -233,9 +231,9 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                 found = await steward.dbt_edits(changes, force_conflicts=forced)
                 remark = import_remark(changes, found.unknown, force_conflicts=forced)
                 if not forced and changes.changeset.of("conflict"):
-                    remark += " With c first, conflicts are taken in too."
+                    remark += " Press c first to import conflicts too."
                 if not found.edits:
-                    nothing = "The project says nothing more than the catalog."
+                    nothing = "The project has nothing that the catalog lacks."
                     self._session.say(f"{nothing} {remark}".strip())
                     return
                 title = f"dbt project {line(project.name, 80)}"
@@ -246,7 +244,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                 self._is_reviewed = True
                 self._review(changeset, remark)
             else:
-                self._session.say(f"{title} can be reviewed: V lists it.")
+                self._session.say(f"{title} is ready for review: V lists it.")
 
     def action_tags(self) -> None:
         """Write tags too, or not."""
@@ -293,12 +291,12 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         self._found, self._plan, self._items, self._shown = None, None, (), ()
 
     def _say_failed(self, sentence: str) -> bool:
-        """Say in the place of the list why there is none."""
+        """Show in place of the list why it could not be read."""
         if not self.is_attached:
             return False
         self._forget()
         self._progress = ""
-        empty = f"{line(sentence)} d names another folder."
+        empty = f"{line(sentence)} d opens another folder."
         self.query_one(TableRows).show(Table((), ()), empty=empty)
         self._show_heading()
         self.show_row()
@@ -353,7 +351,8 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             await self.list_again()
 
     async def show_list(self) -> None:
-        """List what has the words, with the cursor on the same row where it is left."""
+        """List the changes that match the words, with the cursor on the same row if it is
+        listed."""
         item, plan = self._item, self._plan
         if plan is None:
             return
@@ -385,11 +384,11 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             *map(Text, self._summary),
             *([Text(f"{count:,} of {total:,} listed")] if count < total else []),
             said(self.words, "italic"),
-            Text("the catalog changed: r reads it" if self._is_outdated else "", "italic"),
+            Text("the catalog changed: r refreshes" if self._is_outdated else "", "italic"),
         ]
         second = [
             Text(f"writes {self._options}"),
-            Text("conflicts are replaced" if self._options.conflicts else "conflicts are left"),
+            Text("conflicts are replaced" if self._options.conflicts else "conflicts are left out"),
         ]
         matches = no_match_sentence(
             len(project.resources), plan.unmatched, has_manifest=project.has_manifest

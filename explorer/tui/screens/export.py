@@ -1,6 +1,5 @@
-"""What a screen shows as a table, tables as files (CSV, JSON, Markdown, Parquet), and the dialogs
-that write one, or a picture of the screen.
-"""
+"""Tables of what a screen shows, their file formats (CSV, JSON, Markdown, Parquet), and the dialogs
+that write a table or a screenshot to a file."""
 
 import asyncio
 import os
@@ -70,7 +69,7 @@ _RESULT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SearchAsked:
-    """A search as it was asked."""
+    """A search as it was sent."""
 
     words: str
     narrowed_by: "Filter"
@@ -84,8 +83,8 @@ def results_table(
     known: Mapping[Urn, "Entity"],
     total: int,
 ) -> Table:
-    """The results of a search: those read so far, or all, a page of them to a request and one
-    more for what they hold."""
+    """Return the results of a search as a table: those read so far, or all, with two requests per
+    page."""
 
     async def whole() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
@@ -137,14 +136,14 @@ def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
 
 
 def aspects_table(entity: "Entity") -> Table:
-    """The aspects of an entity by name; as JSON each is itself."""
+    """Return the aspects of an entity by name; in JSON each is its own value."""
     rows: list[Row] = [(name, str(read.value)) for name, read in sorted(entity.aspects.items())]
     exact = {name: read.value for name, read in sorted(entity.aspects.items())}
     return Table.of(f"{entity.name} aspects", ("aspect", "value"), rows, exact=exact)
 
 
 def rows_table(shown: Rows, title: str = "list") -> Table | None:
-    """Any list, as the lines it would have in a wide terminal; nothing for an empty one."""
+    """Return any list as the lines it would have in a wide terminal; None for an empty list."""
     draw = shown.draw
     if draw is None or not shown.count:
         return None
@@ -167,18 +166,18 @@ class Tabular(Protocol):
     """A widget whose content can be written to a file."""
 
     def table(self) -> Table | None:
-        """What it shows; nothing while it shows no list."""
+        """Return what is shown as a table; None if it is not a list."""
         ...
 
 
 def suggest_name(title: str) -> str:
-    """A file's name for a table, that any file system takes."""
+    """Return a file name for a table that is valid on every file system."""
     plain = "".join(char if char.isalnum() or char in "-_" else "-" for char in title)
     return f"{plain.strip('-')[:80] or 'catalog'}.csv"
 
 
 def path_of(typed: str, forms: Sequence[str]) -> Path:
-    """The file that somebody named; raises `InvalidInput` where its end says no known form."""
+    """Return the path for a typed file name; raises `InvalidInput` for an unknown ending."""
     path = Path(typed.strip()).expanduser()
     if path.suffix.lower() not in forms:
         raise InvalidInput(f"The file name must end in {', '.join(forms)}; “{path.name}” does not.")
@@ -186,17 +185,17 @@ def path_of(typed: str, forms: Sequence[str]) -> Path:
 
 
 def write(path: Path, table: Table, rows: Sequence[Row], *, replace: bool = False) -> Path:
-    """Write rows of a table in the form that the file's name says; gives where it is.
+    """Write rows of a table in the format of the file name's ending; return the path for messages.
 
-    The file is whole or not there. Raises `InvalidInput` where there is one already, unless it may
-    be replaced, where it cannot be written, and for Parquet where its writer is not installed.
+    The file is written atomically. Raises `InvalidInput` if it exists and may not be replaced, if
+    it cannot be written, and for Parquet if its writer is not installed.
     """
     data = FILE_FORMATS[path.suffix.lower()](table, rows)
     return write_whole(path, data, replace=replace)
 
 
 def write_whole(path: Path, data: bytes, *, replace: bool) -> Path:
-    """Write a file whole, or leave things as they were; see `write`."""
+    """Write a file atomically; see `write`."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with fresh.open("xb") as file:
@@ -217,8 +216,8 @@ def write_whole(path: Path, data: bytes, *, replace: bool) -> Path:
 
 
 def check(path: Path, *, replace: bool) -> None:
-    """Raise before anything is read what `write` would raise for a file that is there already, and
-    for Parquet."""
+    """Raise what `write` would raise for an existing file or for Parquet, before anything is
+    read."""
     if not replace and path.exists():
         raise _there_already(path)
     if path.suffix.lower() == ".parquet":
@@ -238,7 +237,7 @@ def _put_new(path: Path, fresh: Path, data: bytes) -> None:
 
 
 def _there_already(path: Path) -> InvalidInput:
-    return InvalidInput(f"{path} is there already; ⏎ again replaces it.")
+    return InvalidInput(f"{path} already exists; press ⏎ again to replace it.")
 
 
 MOST_ROWS: Final = 10_000
@@ -246,7 +245,7 @@ MOST_ROWS: Final = 10_000
 
 
 def table_here(screen: Screen[object]) -> Table | None:
-    """What is shown where the focus is, or else on the page that is open."""
+    """Return the table of the focused widget, else of the open page."""
     nodes = [] if screen.focused is None else screen.focused.ancestors_with_self
     for node in nodes:
         found = node.table() if isinstance(node, Tabular) else None
@@ -268,7 +267,7 @@ def table_here(screen: Screen[object]) -> Table | None:
 
 
 class _FileNameInput(Input):
-    """The line with the file's name."""
+    """The input for the file name."""
 
     DEFAULT_CSS = """
     _FileNameInput, _FileNameInput:focus {
@@ -282,8 +281,8 @@ class _FileNameInput(Input):
 
 
 class FileScreen(OverlayScreen[None]):
-    """Asks for a file's name, and writes there on enter. A file that is there already is replaced
-    on a second enter, and never otherwise."""
+    """Asks for a file name, and writes the file on enter. An existing file is replaced only after a
+    second enter."""
 
     DEFAULT_CSS = """
     FileScreen { align: center middle; background: $background 60%; }
@@ -303,7 +302,7 @@ class FileScreen(OverlayScreen[None]):
         self._replacing: Path | None = None
 
     def compose(self) -> ComposeResult:
-        """What is written, the line, and what came of it."""
+        """Yield what is written, the input, and a message."""
         with Vertical() as frame:
             frame.border_title = "Write to a file"
             yield Static(self.about(), id="about", markup=False)
@@ -312,21 +311,21 @@ class FileScreen(OverlayScreen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """The name without its end is chosen, so that typing replaces it."""
+        """Select the name without its ending, so that typing replaces it."""
         line = self.query_one(_FileNameInput)
         self.set_focus(line)
         line.cursor_position = len(self._offered) - len(Path(self._offered).suffix)
 
     def about(self) -> Text:
-        """What is written."""
+        """Return what is written."""
         raise NotImplementedError
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
-        """Write, and give the sentence that says what is where."""
+        """Write the file, and return the message for the reader."""
         raise NotImplementedError
 
     def tell(self, sentence: str, *, error: bool = False) -> None:
-        """Show a sentence below the line."""
+        """Show a message below the input."""
         self.query_one("#told", Static).update(Text(sentence, "bold" if error else ""))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -335,7 +334,7 @@ class FileScreen(OverlayScreen[None]):
         return action != "shown" or isinstance(self, ExportScreen)
 
     def action_close(self) -> None:
-        """Write nothing; what is being read is given up."""
+        """Close without writing; stop reading."""
         self.workers.cancel_node(self)
         self.dismiss()
 
@@ -369,7 +368,7 @@ class FileScreen(OverlayScreen[None]):
             self._session.say(told)
 
     def _hint(self) -> str:
-        return f"⏎ writes · the end of the name says the form: {' '.join(self.FORMS)}"
+        return f"⏎ writes · the ending of the name chooses the format: {' '.join(self.FORMS)}"
 
 
 class ExportScreen(FileScreen):
@@ -383,7 +382,7 @@ class ExportScreen(FileScreen):
         self._wants_whole = table.read_all is not None
 
     def about(self) -> Text:
-        """How much is written."""
+        """Return how much is written."""
         table = self._table
         text = Text.assemble(said(table.title, "bold"), f": {len(table.rows):,} rows")
         if table.read_all is not None and table.total is not None and not table.rows:
@@ -393,17 +392,17 @@ class ExportScreen(FileScreen):
             cut = f", the first {MOST_ROWS:,}" if table.total > MOST_ROWS else ""
             text = Text.assemble(said(table.title, "bold"), f": {table.total:,} in all{cut}")
             chosen = f"all {wanted:,}" if self._wants_whole else f"the {len(table.rows):,} shown"
-            text.append(f"\nWrites {chosen}; ^t changes that.")
+            text.append(f"\nWrites {chosen}; ^t switches.")
         return text
 
     def action_shown(self) -> None:
-        """All there are, or those shown."""
+        """Switch between all rows and those shown."""
         if self._table.read_all is not None and self._table.rows:
             self._wants_whole = not self._wants_whole
             self.query_one("#about", Static).update(self.about())
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
-        """Read what is not shown, where that is wanted, and write it all."""
+        """Read the rows that are not shown, if wanted, and write all."""
         table = self._table
         await asyncio.to_thread(partial(check, path, replace=replace))
         rows: list[Row] = list(table.rows)
@@ -422,7 +421,7 @@ class ExportScreen(FileScreen):
 
 
 class PictureScreen(FileScreen):
-    """Writes the screen as it was when this was asked for."""
+    """Writes a screenshot, taken before this dialog opened."""
 
     FORMS: ClassVar[tuple[str, ...]] = (".svg",)
 
@@ -431,11 +430,11 @@ class PictureScreen(FileScreen):
         self._picture = picture
 
     def about(self) -> Text:
-        """What is written."""
-        return Text("The screen, as a picture that any browser shows", "bold")
+        """Return what is written."""
+        return Text("The screen as a picture (SVG), which any browser shows", "bold")
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
-        """Write it."""
+        """Write the screenshot."""
         data = self._picture.encode()
         where = await asyncio.to_thread(partial(write_whole, path, data, replace=replace))
-        return f"Wrote the picture to {where}"
+        return f"Wrote the screenshot to {where}"

@@ -1,4 +1,4 @@
-"""What others and ingestion changed since the last visit, and what differs in each change."""
+"""The changes by others and by ingestion since the last visit, each with its difference."""
 
 import asyncio
 from dataclasses import dataclass
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["FeedPlace", "FeedScreen"]
 
 _NARROW: Final = 100
-_NOTHING: Final = "Nothing changed; b shows what changed since the visit before."
-_NOTHING_EARLIER: Final = "Nothing changed since the visit before either."
+_NOTHING: Final = "No changes since your last visit; b shows changes since an earlier visit."
+_NOTHING_EARLIER: Final = "No changes since the earlier visit either."
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPlace:
-    """Where an entry leads: the tab of an entity, and a column there; and the entry, to come back
-    to."""
+    """The page of an entry: the tab of an entity, and a column; with the entry, to return to it."""
 
     entry: FeedEntry
 
@@ -74,16 +73,16 @@ class FeedRows(Rows):
 
 
 class FeedScreen(FilteredListScreen[FeedPlace]):
-    """Lists changes by entity, the one changed last first, above what differs in the one under the
-    cursor. Closing it marks all as read; opening an entry, which it gives, does not.
+    """Lists changes by entity, the latest first, above the difference of the one under the cursor.
+    Closing it marks all as read; opening an entry, which it returns, does not.
 
-    `at` is the entry that was opened the last time, to begin with.
+    `at` is the entry opened last, where the cursor starts.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
     TITLE_TEXT = "Changes"
-    HINT = "words of a name, a text, a type, or who changed it"
-    READING = "reading what changed …"
+    HINT = "words of a name, a text, a type, or the author"
+    READING = "reading the changes …"
 
     def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
         super().__init__(session, FeedRows())
@@ -97,14 +96,14 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         self._more = 0
 
     def on_resize(self) -> None:
-        """Leave more room to the list on a low screen, and to what changed on a narrow one."""
+        """Leave more room to the list on a low screen, and to the change on a narrow one."""
         super().on_resize()
         if self._is_brief != (self.size.width < _NARROW):
             self._is_brief = self.size.width < _NARROW
             self.narrow()
 
     def hear(self, changes: Changes) -> None:
-        """Say that more was changed meanwhile; the list stays as it is being read."""
+        """Show that there are new changes; the list stays, because it is being read."""
         self._more += len(changes)
         self._draw_heading()
 
@@ -128,27 +127,27 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         return True
 
     def action_open(self) -> None:
-        """Open the page of what changed, at the column."""
+        """Open the page of the changed entity, at the column."""
         if self._entry is not None:
             self.dismiss(FeedPlace(self._entry))
 
     def action_care(self) -> None:
-        """List only what written texts may not fit any more, or all."""
+        """List only changes that may make descriptions wrong, or all."""
         self._is_care = not self._is_care
         self.narrow()
 
     def action_earlier(self) -> None:
-        """Read what changed since the visit before the last one, or since the last."""
+        """Read the changes since the visit before the last one, or since the last."""
         self._is_earlier = not self._is_earlier
         self.read()
 
     @work(exclusive=True, group="mark")
     async def action_mark(self) -> None:
-        """Mark all that was read as read; the list stays."""
+        """Mark all listed changes as read; the list stays."""
         if await self._mark():
             self._draw_heading()
             self.refresh_bindings()
-            self._session.say("Marked as read: the next time begins after these.")
+            self._session.say("Marked as read; the next visit shows later changes only.")
 
     async def _mark(self) -> bool:
         feed = self._feed
@@ -160,7 +159,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         return False
 
     def clear(self) -> bool:
-        """List all again; return whether something was left out."""
+        """Clear the filters; return whether there were any."""
         narrowed, self._is_care = self._is_care, False
         return super().clear() or narrowed
 
@@ -182,7 +181,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         return self._shown[at] if at < len(self._shown) else None
 
     def _say_failed(self, sentence: str) -> bool:
-        """Say in the place of the list why there is none."""
+        """Show in place of the list why it could not be read."""
         if not self.is_attached:
             return False
         self._feed, self._shown = None, ()
@@ -193,8 +192,8 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
 
     @work(exclusive=True, group="list")
     async def read(self) -> None:
-        """Read what changed, and list it."""
-        doing = "reading what changed"
+        """Read the changes, and list them."""
+        doing = "reading the changes"
         with self._session.reporting(doing, self._say_failed, self.action_reload):
             steward = AsyncStewardship(await self._session.catalog())
             feed = await steward.feed(earlier=self._is_earlier)
@@ -204,8 +203,8 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             await self.list_again()
 
     async def show_list(self) -> None:
-        """List the changes that have the words, with the cursor on the same one where it is
-        left."""
+        """List the changes that match the words, with the cursor on the same one if it is
+        listed."""
         feed, entry = self._feed, self._entry or self._at
         if feed is None:
             return
@@ -217,7 +216,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             return
         cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
         nothing = _NOTHING_EARLIER if self._is_earlier else _NOTHING
-        empty = nothing if not feed.entries else "No change is like this; esc shows all."
+        empty = nothing if not feed.entries else "No change matches; esc shows all."
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
         self._draw_heading()
         self.show_row()
@@ -232,9 +231,9 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             narrowed = f"{count:,} of {total:,} changes"
             parts.append(Text(narrowed if count < total else feed_counts(feed)))
             parts.append(said(self.words, "italic"))
-            parts += [Text("only what needs care" if self._is_care else "")]
+            parts += [Text("only changes to check" if self._is_care else "")]
             parts.append(Text("read" if self._is_read else ""))
-            parts.append(Text("more came: r reads it" if self._more else "", "italic"))
+            parts.append(Text("new changes: r reads them" if self._more else "", "italic"))
         heading = join(parts)
         if feed is not None:
             remarks = " ".join(feed_remarks(feed, self._session.times.said))

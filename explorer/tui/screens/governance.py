@@ -1,6 +1,4 @@
-"""Makes, renames and moves what a catalog is organized by: tags, glossary terms and groups, domains
-and data products.
-"""
+"""Creates, renames and moves tags, glossary terms and groups, domains and data products."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ _AT_ONCE = 50
 
 
 class GovernanceScreen(ChooserScreen):
-    """What can be made, and done with the entity that is open."""
+    """Lists what can be created, and the actions on the open entity."""
 
     TITLE_SHOWN: ClassVar[str] = "Tags, glossary, domains and data products"
     HEADINGS: ClassVar[bool] = True
@@ -56,13 +54,13 @@ class GovernanceScreen(ChooserScreen):
         self._given = tuple(entries)
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Return what can be done."""
+        """Return the actions."""
         return self._given
 
 
 class ParentScreen(ChooserScreen):
-    """Asks within what an entity is to be: one of a type, or nothing. `do` takes its URN, or None
-    for nothing."""
+    """Asks for the parent of an entity: an entity of a type, or the top level. `do` is called with
+    its URN, or None for the top level."""
 
     def __init__(
         self,
@@ -78,23 +76,23 @@ class ParentScreen(ChooserScreen):
         self._do = do
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Return the top, above all others."""
-        return (ChooserEntry("At the top, within nothing", do=partial(self._do, None)),)
+        """Return the top level as the first entry."""
+        return (ChooserEntry("At the top level", do=partial(self._do, None)),)
 
     def on_mount(self) -> None:
-        """Say what is asked, and read the first of what there is."""
+        """Show the title, and read the first candidates."""
         super().on_mount()
         self.query_one("Vertical").border_title = escape(line(self._title))
         self._read()
 
     def nothing_found(self, typed: str) -> str:
-        """Say that nothing of the type is called so."""
+        """Return that no entity of the type has this name."""
         del typed
-        return f"No {singular(self._entity_type)} is called so."
+        return f"No {singular(self._entity_type)} has this name."
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Return those that the catalog finds by what is typed."""
-        with self._session.reporting("looking for what it may be within"):
+        """Return the entities that match the typed text."""
+        with self._session.reporting("searching for a parent"):
             return await entities_like(
                 self._session, typed, self._do, entity_type=self._entity_type
             )
@@ -102,7 +100,7 @@ class ParentScreen(ChooserScreen):
 
     @work(group="parents")
     async def _read(self) -> None:
-        with self._session.reporting("reading what it may be within"):
+        with self._session.reporting("reading the possible parents"):
             catalog = await self._session.catalog()
             page = await catalog.search("*", entity=self._entity_type, count=_AT_ONCE)
             urns = [hit.urn for hit in page]
@@ -113,10 +111,10 @@ class ParentScreen(ChooserScreen):
 
 @dataclass(frozen=True, slots=True)
 class GovernanceLauncher:
-    """What is offered where an entity is open, or nothing is.
+    """Opens the actions for the open entity, if there is one.
 
-    `open_page` shows the page of what was made, `show_uses` what uses the entity that is open, and
-    `refresh` what was written.
+    `open_page` opens the page of a created entity, `show_uses` shows what uses the open entity, and
+    `refresh` shows what was written.
     """
 
     app: App[Any]
@@ -126,7 +124,7 @@ class GovernanceLauncher:
     refresh: Callable[[frozenset[Urn]], Awaitable[object]]
 
     def show(self, entity: "Entity | None") -> None:
-        """List what can be made, and done with an entity."""
+        """Show what can be created, and the actions on an entity."""
         if not self.session.refuses_to_write():
             self.app.push_screen(GovernanceScreen(self._entries(entity)))
 
@@ -144,7 +142,7 @@ class GovernanceLauncher:
         yield entry("Rename", do=partial(self._ask_new_name, entity))
         if kind in PARENTS:
             into = singular(_ABOVE[kind])
-            yield entry(f"Move into another {into}", do=partial(self._ask_parent, entity))
+            yield entry(f"Move to another {into}", do=partial(self._ask_parent, entity))
         for below in _BELOW.get(kind, ()):
             make = partial(self._ask_name, below, entity.urn)
             yield entry(f"New {singular(below)} in it", do=make)
@@ -159,7 +157,7 @@ class GovernanceLauncher:
             if parent is not None or kind not in _ABOVE:
                 self._begin(partial(self._make, kind, name, parent))
                 return
-            title = f"Within what is {line(name, 40)} to be?"
+            title = f"Choose a parent for {line(name, 40)}"
             do = partial(self._make_within, kind, name)
             self.app.push_screen(ParentScreen(self.session, title, _ABOVE[kind], do))
 
@@ -171,7 +169,7 @@ class GovernanceLauncher:
                 self._begin(partial(self._rename, entity, name))
 
         title = f"Rename {singular(entity.entity_type)}"
-        hint = "its new name; the URN stays, and all that uses it"
+        hint = "the new name; the URN and its uses stay the same"
         self.app.push_screen(PromptScreen(title, hint, entity.name), named)
 
     def _ask_parent(self, entity: "Entity") -> None:
@@ -190,11 +188,11 @@ class GovernanceLauncher:
         start_worker(self.app, what, group="governance")
 
     async def _make(self, kind: Governed, name: str, parent: Urn | None) -> None:
-        with self.session.reporting(f"making the {singular(kind)}"):
+        with self.session.reporting(f"creating the {singular(kind)}"):
             catalog = await self.session.catalog()
             made = await catalog.new(kind, name, parent=parent)
             self.open_page(made.urn)
-            self.session.say(f"{line(name)} is made. E describes it, U undoes it.")
+            self.session.say(f"{line(name)} is created. E describes it, U undoes it.")
 
     async def _rename(self, entity: "Entity", name: str) -> None:
         with self.session.reporting(f"renaming {line(entity.name)}"):
@@ -203,7 +201,7 @@ class GovernanceLauncher:
             seen = target.read(entity.raw(target.aspect) or {})
             await catalog.rename(entity.urn, name, instead_of=_text(seen))
             await self.refresh(frozenset((entity.urn,)))
-            self.session.say(f"{line(entity.name)} is called {line(name)} now. U undoes it.")
+            self.session.say(f"{line(entity.name)} is now called {line(name)}. U undoes it.")
 
     async def _move(self, entity: "Entity", parent: Urn | None) -> None:
         with self.session.reporting(f"moving {line(entity.name)}"):
@@ -213,7 +211,9 @@ class GovernanceLauncher:
             await catalog.move(entity.urn, parent, instead_of=_text(seen))
             await self.refresh(frozenset((entity.urn,)))
             above = (await catalog.summaries([parent])).get(parent) if parent else None
-            place = "at the top" if parent is None else f"in {line(above.name if above else '')}"
+            place = (
+                "at the top level" if parent is None else f"in {line(above.name if above else '')}"
+            )
             self.session.say(f"{line(entity.name)} is {place} now. U undoes it.")
 
 

@@ -145,7 +145,7 @@ class VersionsList:
     def __init__(self, tracks: Sequence[Track], stamps: StampText) -> None:
         self._stamps = stamps
         self.tracks = tracks
-        self.empty = "Nothing is written of this one, so nothing was ever changed."
+        self.empty = "No aspects are stored for this entity, so it has no history."
         self.places: list[VersionRow] = []
         self.marked: VersionRow | None = None
         self._name = max((len(track.aspect) for track in tracks), default=0)
@@ -185,7 +185,7 @@ class VersionsList:
             history = place.track.history
             left = (history.total or 0) - len(history.steps)
             older = f"{left:,} older" if left > 0 else "older ones"
-            return (Text().append(f"     … {older}; ⏎ reads on", "dim italic"),)
+            return (Text().append(f"     … {older}; ⏎ reads more", "dim italic"),)
         if place.step is None:
             return (self._draw_aspect(place.track, width),)
         version = place.step.version
@@ -338,12 +338,12 @@ async def read_more_versions(
     track.asked = True
 
 
-_NO_TEXT = "No description is in this one; b and ⏎ find the old texts of a column."
+_NO_TEXT = "This change contains no description; b and ⏎ show the old texts of a column."
 _REASONS: Mapping[NotRestorable, str] = {
     "no description": _NO_TEXT,
-    "no text": "There is no text in this one to put back.",
-    "unchanged": "That is the description as it is now.",
-    "no column": "The schema no longer has this column, so nothing can be put back.",
+    "no text": "This change contains no text to restore.",
+    "unchanged": "This is already the current description.",
+    "no column": "The schema no longer has this column, so its description cannot be restored.",
 }
 
 
@@ -356,8 +356,9 @@ class RestoreOutcome:
 
 
 class RestoreScreen(OverlayScreen[RestoreOutcome]):
-    """Shows what restoring an old description would change, and restores it on confirmation. A text
-    that somebody wrote meanwhile is shown first, and overwritten only on a second confirmation."""
+    """Shows what restoring an old description would change, and restores it after confirmation. A
+    text that somebody else saved meanwhile is shown first, and overwritten only after a second
+    confirmation."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("restore")
     CSS = """
@@ -387,14 +388,14 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         """Show what would change, and focus it."""
         rows = self.query_one(DifferenceRows)
         self.set_focus(rows)
-        self._show("Put the old description back?")
+        self._show("Restore the old description?")
 
     def action_confirm(self) -> None:
-        """Put it back."""
+        """Restore the description."""
         self._restore()
 
     def action_cancel(self) -> None:
-        """Leave it as it is."""
+        """Close without a change."""
         self.dismiss(RestoreOutcome())
 
     @work(exclusive=True, group="restore", name=LEADING)
@@ -402,8 +403,8 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         from explorer.client import TextConflict
 
         old = self._old
-        self.say("putting it back …")
-        with self._session.reporting("putting the old description back"):
+        self.say("restoring …")
+        with self._session.reporting("restoring the old description"):
             catalog = await self._session.catalog()
             try:
                 await catalog.describe(old.urn, old.text, column=old.path, instead_of=self._base)
@@ -411,7 +412,7 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
                 self.dismiss(RestoreOutcome(refused=str(error)))
             except TextConflict as conflict:
                 self._base = conflict.theirs
-                self._show("Somebody wrote another text meanwhile. Put the old one in its place?")
+                self._show("Somebody else changed the text meanwhile. Replace it with the old one?")
                 self.say("Nothing was written: the text has changed since you read it.", error=True)
             else:
                 self.dismiss(RestoreOutcome(restored=True))
@@ -423,7 +424,7 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         of = join([said(old.name), said(old.column), said(written, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
-            text.append("\nThere was no description then: what people wrote goes away.", "italic")
+            text.append("\nThere was no description then: the present one is removed.", "italic")
         self.query_one("#what", Static).update(text)
         lines = text_diff(self._base, old.text)
         self.query_one(DifferenceRows).show_lines(lines)
@@ -437,7 +438,7 @@ _FIRST = 5
 _PAGE = 20
 _BESIDE_FROM = 120
 _BOTH_FROM = 8
-_FAILED = "It could not be read; r tries again."
+_FAILED = "This could not be read; r tries again."
 
 
 class HistoryTab(Vertical, View):
@@ -461,7 +462,7 @@ class HistoryTab(Vertical, View):
     """
 
     class DescriptionRestored(Message):
-        """A description was put back: the entity is to be read again."""
+        """A description was restored: the entity has to be read again."""
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
@@ -719,7 +720,7 @@ class HistoryTab(Vertical, View):
         self._rows.show(count, shown.draw, cursor=cursor, empty=empty)
         title = shown.title()
         if self._refused or self._session.read_only:
-            title.append(" · read-only: nothing can be put back", "italic")
+            title.append(" · read-only: nothing can be restored", "italic")
         self.query_one("#of", Static).update(title)
         self.refresh_bindings()
         self._tell()
@@ -735,7 +736,9 @@ class HistoryTab(Vertical, View):
         if isinstance(shown, BlameList):
             change = shown.blamed.get(shown.columns[at].path.raw)
             text = (change.after if change else None) or ""
-            self._tell_lines(head, plain_lines(text), "No description; ⏎ shows if it ever had one.")
+            self._tell_lines(
+                head, plain_lines(text), "No description; ⏎ shows earlier ones, if any."
+            )
         elif isinstance(shown, ColumnList):
             one = shown.changes[at]
             self._tell_lines(head, text_diff(one.before, one.after))
@@ -751,7 +754,7 @@ class HistoryTab(Vertical, View):
         step = place.step or track.newest
         marked = self._versions.marked
         if place.more or step is None:
-            self._tell_lines(head, (), "⏎ asks the server for the versions.")
+            self._tell_lines(head, (), "⏎ reads the versions from the server.")
         elif marked is not None and marked.step is not None and marked.track is track:
             if step is not marked.step:
                 head.append_text(self._versions.head_against(marked.step))
@@ -768,7 +771,7 @@ class HistoryTab(Vertical, View):
         # Versions run newest first: the one further down is the older.
         older, newer = sorted((marked, step), key=track.history.steps.index, reverse=True)
         lines = await asyncio.to_thread(_between, older, newer)
-        self._tell_lines(head, lines, "The two say the same.")
+        self._tell_lines(head, lines, "The two versions are the same.")
 
     @work(exclusive=True, group="difference", description="a version")
     async def _explain(self, head: Text, step: VersionStep) -> None:
@@ -784,7 +787,7 @@ class HistoryTab(Vertical, View):
         if isinstance(old, str):
             self._session.say(_REASONS[old])
         elif old is None:
-            self._session.say("Nothing is shown that could be put back.")
+            self._session.say("Nothing is selected that can be restored.")
         else:
             self.app.push_screen(RestoreScreen(self._session, old), self._restored)
 
@@ -792,7 +795,7 @@ class HistoryTab(Vertical, View):
         if outcome is None:
             return
         if outcome.restored:
-            self._session.say("The old description is back; the one before it is in the history.")
+            self._session.say("Restored the old description; the replaced one is in the history.")
             self.post_message(self.DescriptionRestored())
         elif outcome.refused:
             self._refused = True

@@ -1,6 +1,5 @@
-"""The journal: every save that was made from this machine, with what stood there before; and undo
-and redo of saves, after showing what would change.
-"""
+"""The journal: every save made on this machine, with the previous values; and undo and redo of
+saves, after showing what would change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JournalScreen", "UndoActions"]
 
-_NOTHING: Final = "Nothing was saved from this machine yet."
+_NOTHING: Final = "No saves from this machine yet."
 
 
 class JournalRows(Rows):
@@ -46,11 +45,11 @@ class JournalRows(Rows):
 
 
 class JournalScreen(FilteredListScreen[Urn]):
-    """Lists saves, the newest first, above what the one under the cursor changed. Gives the entity
-    whose page is to be opened, where one is.
+    """Lists saves, newest first, above the changes of the one under the cursor. Returns the entity
+    to open, if any.
 
-    `undo` asks whether a save is to be undone, and does it; with True, the save is an undo itself.
-    It calls back once something was written.
+    `undo` undoes a save after confirmation; with True, the save is itself an undo. It calls back
+    once something was written.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("journal")
@@ -59,7 +58,7 @@ class JournalScreen(FilteredListScreen[Urn]):
     JournalScreen.-low DifferenceRows { height: 7; }
     """
     TITLE_TEXT = "Journal"
-    HINT = "words of a name, a text, a label, or a day: 2030-01-31"
+    HINT = "words of a name, a text, a label, or a day such as 2030-01-31"
     READING = "reading the journal …"
 
     def __init__(
@@ -97,13 +96,13 @@ class JournalScreen(FilteredListScreen[Urn]):
         return True
 
     def action_undo(self) -> None:
-        """Undo what the save under the cursor did; of an undo, do it again."""
+        """Undo the save under the cursor; if it is an undo, redo what it undid."""
         record = self._record
         if record is not None and record.standing is not None:
             self._undo(record.standing, record.state == "undo", self.read)
 
     def action_open(self) -> None:
-        """Open the page of the entity that was written; of several, the first."""
+        """Open the page of the first entity that was written."""
         if self._record is not None:
             self.dismiss(self._record.entities[0])
 
@@ -128,7 +127,7 @@ class JournalScreen(FilteredListScreen[Urn]):
             await self.list_again()
 
     async def show_list(self) -> None:
-        """List the saves that have the words, with the cursor on the same one where it is left."""
+        """List the saves that match the words, with the cursor on the same one if it is listed."""
         record, words = self._record, self.words
         find = partial(entries_with, self._entries, words)
         found = {one.save or one.id for one in await asyncio.to_thread(find)}
@@ -138,7 +137,7 @@ class JournalScreen(FilteredListScreen[Urn]):
             return
         ids = [one.save.id for one in self._shown]
         cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
-        empty = _NOTHING if not self._records else "No save has these words; esc shows all."
+        empty = _NOTHING if not self._records else "No save matches; esc shows all."
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
         count, total = len(self._shown), len(self._records)
         saves = f"{count:,} of {total:,} saves" if count < total else _several(total)
@@ -162,8 +161,8 @@ _SHOWN_AT_MOST = 8
 
 
 class UndoActions:
-    """Undoes and redoes saves of this machine's journal, after saying what that does. `refresh` is
-    told which entities were written."""
+    """Undoes and redoes saves of this machine's journal, after showing what that does. `refresh` is
+    called with the entities that were written."""
 
     def __init__(
         self,
@@ -176,18 +175,18 @@ class UndoActions:
         self._refresh = refresh
 
     def undo(self) -> None:
-        """Take back what the last save did, after it is said which and what that does."""
+        """Undo the last save, after showing it and its undo."""
         self._begin(again=False)
 
     def redo(self) -> None:
-        """Do again what the last undo took back, after it is said what that does."""
+        """Redo what was undone last, after showing what that does."""
         self._begin(again=True)
 
     def undo_save(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
-        """Take back what a save did, after it is said what that does; with `again` the save is an
-        undo itself. Calls `done` once that was written."""
+        """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
+        `done` once that was written."""
         if not self._session.refuses_to_write():
-            head = "Redo what this undid" if again else "Undo this save"
+            head = "Redo what this save undid" if again else "Undo this save"
             question = self._question(head, save)
             self._ask(question, save, again=again, force=False, done=done)
 
@@ -197,17 +196,17 @@ class UndoActions:
             self._app.run_worker(work, LEADING, "take-back", exclusive=True)
 
     async def _find(self, *, again: bool) -> None:
-        with self._session.reporting("looking for the last save"):
+        with self._session.reporting("searching for the last save"):
             catalog = await self._session.catalog()
             save = await (catalog.last_undo() if again else catalog.last_save())
             if save is None:
                 self._session.say(
-                    "Nothing to redo here: nothing was undone, or something was saved since."
+                    "Nothing to redo: nothing was undone, or something was saved since."
                     if again
                     else "Nothing left to undo on this server."
                 )
                 return
-            head = "Redo what was undone last" if again else "Undo the last save"
+            head = "Redo the save that was undone last" if again else "Undo the last save"
             question = self._question(head, save)
             self._ask(question, save, again=again, force=False, done=lambda: None)
 
@@ -230,15 +229,15 @@ class UndoActions:
     async def _write(
         self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]
     ) -> None:
-        doing = "doing the save again" if again else "taking the save back"
+        doing = "redoing the save" if again else "undoing the save"
         with self._session.reporting(doing):
             catalog = await self._session.catalog()
             try:
                 made = await catalog.undo_save(save, force=force)
             except TextConflict as conflict:
                 text = Text.assemble(
-                    ("Somebody changed it since; nothing was written.\n", "bold"),
-                    ("there is now  ", "dim"),
+                    ("Somebody else changed it since; nothing was written.\n", "bold"),
+                    ("now           ", "dim"),
                     said(conflict.theirs, missing="nothing"),
                     ("\nwould become  ", "dim"),
                     said(conflict.mine, "bold", missing="nothing"),
@@ -272,12 +271,12 @@ def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     if again:
         return f"Redone: {what}. U undoes it."
     kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
-    stays = f" {line(kept[0].urn.name)} stays, for others use it." if kept else ""
+    stays = f" {line(kept[0].urn.name)} stays, because others use it." if kept else ""
     return f"Undone: {what}.{stays} ^y redoes it."
 
 
 def _called(edit: "Edit") -> str:
-    """What an edit is of; not cleaned for the screen."""
+    """Return what an edit changed; not cleaned for the screen."""
     what = singular(edit.urn.entity_type) if edit.what == "entity" else f"{edit.what} of"
     column = "" if edit.column is None else f"{FieldPath(edit.column).simple} of "
     return f"{what} {column}{Urn.label(str(edit.urn))}"

@@ -25,14 +25,14 @@ _LINES_SEARCHED = 3
 
 @dataclass(frozen=True, slots=True)
 class JumpTarget:
-    """A place on the screen, and how one gets there."""
+    """A place on the screen, and the function that goes there."""
 
     at: Offset
     go: Callable[[], None]
 
 
 class JumpScreen(ModalScreen[None]):
-    """Letters over the screen below. Any other key leaves."""
+    """Letters over the screen below. Any other key closes it."""
 
     CSS = """
     JumpScreen > .letter {
@@ -49,7 +49,7 @@ class JumpScreen(ModalScreen[None]):
         self._targets = dict(zip(_LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:
-        """The letters, each where it leads."""
+        """Yield the letters at their targets."""
         for letter, target in self._targets.items():
             mark = Static(Text(f" {letter} "), classes="letter", markup=False)
             mark.styles.offset = (target.at.x, target.at.y)
@@ -57,7 +57,7 @@ class JumpScreen(ModalScreen[None]):
         yield KeyLine()
 
     def take(self, event: events.Key) -> bool:
-        """Go where a letter leads; gives whether it leads anywhere."""
+        """Go to the target of a letter; return whether it has one."""
         target = self._targets.get(event.character or "")
         self.dismiss()
         if target is not None:
@@ -65,7 +65,7 @@ class JumpScreen(ModalScreen[None]):
         return target is not None
 
     def on_key(self, event: events.Key) -> None:
-        """Go, or leave everything as it is."""
+        """Go to the target of the letter, or cancel."""
         event.stop()
         event.prevent_default()
         self.take(event)
@@ -80,7 +80,7 @@ class JumpScreen(ModalScreen[None]):
 
 
 def targets_in(screen: Screen[object]) -> list[JumpTarget]:
-    """What one can jump to, from the top left to the bottom right."""
+    """Return the jump targets from the top left to the bottom right."""
     found = [target for widget in _seen(screen) for target in _targets(screen, widget)]
     return sorted(found, key=lambda target: (target.at.y, target.at.x))
 
@@ -99,7 +99,7 @@ def _targets(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
 
 
 def _pressed(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
-    """The places in a text that do something when they are clicked, each once."""
+    """Return the places in a text with an action, each action once."""
     known: set[str] = set()
     for y in range(widget.region.y, widget.region.bottom):
         for x in range(widget.region.x, widget.region.right):

@@ -23,7 +23,7 @@ _WIDE = 70
 
 
 class LogScreen(OverlayScreen[None]):
-    """A list of requests; below it the one under the cursor, whole."""
+    """Lists the requests, above the details of the one under the cursor."""
 
     CSS = """
     LogScreen > Vertical {
@@ -40,23 +40,23 @@ class LogScreen(OverlayScreen[None]):
         super().__init__()
         self._exchanges = session.exchanges
         self._times = session.times
-        # What comes while one looks would move the list below the cursor.
+        # New requests would move the list under the cursor.
         self._shown = [session.exchanges[at] for at in range(len(session.exchanges))]
 
     def compose(self) -> ComposeResult:
-        """The list, and what is under the cursor."""
+        """Yield the list and the details."""
         with Vertical() as frame:
             some = f", the last {KEPT}" if self._exchanges.count > KEPT else ""
-            frame.border_title = f"Asked of the server: {self._exchanges.count:,}{some}"
+            frame.border_title = f"Requests to the server: {self._exchanges.count:,}{some}"
             yield Rows()
             with VerticalScroll(can_focus=False):
                 yield Static("", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show the newest."""
+        """Show the newest request."""
         rows = self.query_one(Rows)
-        rows.show(len(self._shown), self._draw, empty="Nothing was asked yet.")
+        rows.show(len(self._shown), self._draw, empty="No requests yet.")
         self.set_focus(rows)
         self._tell()
 
@@ -75,7 +75,7 @@ class LogScreen(OverlayScreen[None]):
             self.app.copy_to_clipboard(request_line(self._shown[self.query_one(Rows).cursor]))
 
     def action_close(self) -> None:
-        """Back to where the reader was."""
+        """Close."""
         self.dismiss()
 
     def _draw(self, index: int, width: int) -> tuple[Text]:
@@ -97,10 +97,10 @@ class LogScreen(OverlayScreen[None]):
             return
         one = self._shown[self.query_one(Rows).cursor]
         text = Text.assemble((f"{one.method} ", "bold"), said(one.path))
-        answer = f"answered {one.status}" if one.status else "no answer"
+        answer = f"status {one.status}" if one.status else "no answer"
         text.append(f"\n{answer} after {one.seconds:.3f} s, {one.sized_bytes:,} bytes", "dim")
         if one.writes:
-            text.append(" · it writes", "dim")
+            text.append(" · writes", "dim")
         if one.failure:
             text.append(f"\n{block(one.failure, _MOST_SHOWN)}")
         self.query_one(Static).update(text)

@@ -47,7 +47,8 @@ _ASIDE = 40
 
 @dataclass(frozen=True, slots=True)
 class AvailableAction:
-    """An action that can be done now, and how; `near` where the focus is."""
+    """An action that is available now, with the function that runs it; `near` if its widget has the
+    focus."""
 
     action: Action
     do: Callable[[], None]
@@ -56,7 +57,7 @@ class AvailableAction:
 
 @dataclass(frozen=True, slots=True)
 class PaletteTargets:
-    """Where the palette leads: pages, the latest of which are `recent`, and searches."""
+    """The targets of the palette: recent pages and searches."""
 
     session: TerminalSession
     recent: Sequence[Urn]
@@ -66,8 +67,8 @@ class PaletteTargets:
 
 
 class PaletteScreen(ChooserScreen):
-    """Every action by name, with its keys; the pages opened lately, the searches that are kept, and
-    what the catalog finds by what is typed."""
+    """The command palette: every action by name with its keys, recent pages, saved searches, and
+    the entities that match the typed text."""
 
     TITLE_SHOWN: ClassVar[str] = "Everything"
 
@@ -80,7 +81,7 @@ class PaletteScreen(ChooserScreen):
         self._places = places
 
     def on_mount(self) -> None:
-        """Show what can be done at once, and places when they are read."""
+        """Show the actions at once, and pages and searches when they are read."""
         super().on_mount()
         self._read_places()
 
@@ -106,13 +107,14 @@ class PaletteScreen(ChooserScreen):
             self.add_entries((*recent, *saved))
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """What the catalog finds."""
+        """Return the entities that the catalog finds."""
         with self._places.session.reporting("looking for entities"):
             return await entities_like(self._places.session, typed, self._places.open)
         return ()
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """What can be done where the focus is, then on the page around it, then everywhere."""
+        """Return the actions of the focus, then those of the page around it, then those of the
+        application."""
         for one in self._doable:
             action = one.action
             if action.help and action.scope not in _MOVING and action.id not in _NOT_LISTED:
@@ -123,7 +125,7 @@ class PaletteScreen(ChooserScreen):
 
 
 def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
-    """Where the reader is, in the words of the register, the nearest first."""
+    """Return the scopes of the focused widget and its ancestors, the nearest first."""
     scopes = {action.id: action.scope for action in ACTIONS}
     found: dict[Scope, DOMNode] = {}
     for one in screen.active_bindings.values():
@@ -141,8 +143,8 @@ def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
 
 
 def available_actions(screen: Screen[object]) -> dict[str, AvailableAction]:
-    """What can be done on a screen, by the action's id: where the focus is first, then in what else
-    is to be seen, then everywhere."""
+    """Return the available actions of a screen by ID: those of the focus first, then of other
+    visible widgets, then those of the application."""
     here: dict[str, AvailableAction] = {}
     active = {one.binding.id: one for one in screen.active_bindings.values() if one.enabled}
     for scope in scopes_here(screen):
@@ -164,14 +166,14 @@ def available_actions(screen: Screen[object]) -> dict[str, AvailableAction]:
 
 
 def _seen(screen: Screen[object]) -> Iterator[Widget]:
-    """The widgets that are to be seen and could have the focus, or hold one that could."""
+    """Return the visible widgets that can have the focus, or contain one that can."""
     for widget in screen.walk_children(Widget):
         if widget.is_on_screen and all(one.display for one in widget.ancestors_with_self):
             yield widget
 
 
 def _actions_of(widget: Widget) -> Iterator[Action]:
-    """The actions of a widget that can be done now."""
+    """Return the actions of a widget that are available now."""
     # What a widget was declared with, and what it is made of was declared with.
     ids = {
         one.id
@@ -191,8 +193,8 @@ def _is_offered(widget: Widget, action: Action) -> bool:
 
 
 def _doing(node: DOMNode, name: str) -> Callable[[], None]:
-    """What runs an action on what has it, when the list is gone again. What can have the focus
-    gets it first, as if somebody had gone there and pressed the key."""
+    """Return a function that runs an action on its owner after the list is closed. The owner is
+    focused first, if possible, as if its key had been pressed there."""
 
     def act() -> None:
         if isinstance(node, Widget) and node.focusable and not node.has_focus:
@@ -203,7 +205,7 @@ def _doing(node: DOMNode, name: str) -> Callable[[], None]:
 
 
 class HelpScreen(ChooserScreen):
-    """The keys, those that work where the reader was first. Enter does what stands there."""
+    """The help: all keys, those that work at the focus first. Enter runs the action."""
 
     TITLE_SHOWN: ClassVar[str] = "Keys"
     HEADINGS: ClassVar[bool] = True
@@ -218,7 +220,7 @@ class HelpScreen(ChooserScreen):
         self._doable = doable
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Every action that has a key, those of the nearest place first."""
+        """Return every action with a key, those of the nearest scope first."""
         for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
             here = "  here" if scope in self._here else ""
             for action in actions_of(scope):
@@ -231,7 +233,7 @@ class HelpScreen(ChooserScreen):
 
 
 class SettingsScreen(ChooserScreen):
-    """Every setting with its value, and the word of every action in the keymap."""
+    """Every setting with its value, and the ID of every action in the keymap."""
 
     TITLE_SHOWN: ClassVar[str] = "Keys and settings"
     HEADINGS: ClassVar[bool] = True
@@ -242,10 +244,10 @@ class SettingsScreen(ChooserScreen):
         self._keymap = keymap
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Settings first, then keys by place."""
+        """Return the settings, then the keys by scope."""
         where = f"Settings, in {settings_file()}"
         for one in list_settings(self._settings):
-            words = f"{one.help} It is {one.allowed}."
+            words = f"{one.help} Allowed: {one.allowed}."
             yield ChooserEntry(words, f"{one.name} = {one.value}", where, do=_nothing)
         for scope, title in SCOPES.items():
             for action in actions_of(scope):
@@ -257,11 +259,11 @@ class SettingsScreen(ChooserScreen):
 
 
 def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
-    """The settings file as it stands, explained, to be printed and to be begun with."""
+    """Return the current settings as a commented settings file."""
     yield f"# {settings_file()}"
     for one in list_settings(settings):
         yield ""
-        yield f"# {one.help} It is {one.allowed}."
+        yield f"# {one.help} Allowed: {one.allowed}."
         table = one.name in ("keys", "themes")
         yield f"# {one.value}" if table else f"{one.name} = {one.value}"
     yield ""
@@ -275,17 +277,17 @@ def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
 
 
 def readable_in_file(key: str) -> str:
-    """A key as it may be written in the file."""
+    """Return a key as it is written in the file."""
     shown = readable(key)
     return key if len(shown) > 1 or shown in ',"\\' or not shown.isascii() else shown
 
 
 def _nothing() -> None:
-    """There is nothing to do but to read."""
+    """Do nothing: the entry is only for reading."""
 
 
 class ThemesScreen(ChooserScreen):
-    """The themes. Enter keeps the one that is seen, escape goes back to the one before."""
+    """The themes. Enter keeps the one shown, escape restores the previous one."""
 
     TITLE_SHOWN: ClassVar[str] = "Colours"
     # The page behind is what the colours are tried on.
@@ -298,20 +300,20 @@ class ThemesScreen(ChooserScreen):
         self._keep = keep
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Every theme with what it is for."""
+        """Return every theme with its description."""
         for name in self._look.themes:
             yield ChooserEntry(self._look.title(name), name, do=partial(self._keep, name))
 
     def start_at(self) -> int:
-        """The theme that is on."""
+        """Return the current theme."""
         names = list(self._look.themes)
         return names.index(self._before) if self._before in names else 0
 
     def looked_at(self, entry: ChooserEntry) -> None:
-        """Put the theme on."""
+        """Apply the theme."""
         self.app.theme = entry.keys
 
     def action_close(self) -> None:
-        """Back to the colours from before."""
+        """Restore the previous theme."""
         self.app.theme = self._before
         super().action_close()

@@ -1,6 +1,5 @@
-"""Texts that were propagated to columns: where each came from, and whether that still says it; they
-are refreshed, pinned and taken back.
-"""
+"""Texts that were propagated to columns: the source of each, and whether it still has that text;
+texts can be refreshed, pinned and taken back."""
 
 import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PropagatedScreen"]
 
-_NOTHING: Final = "No text was propagated: p in the worklist proposes some."
-_NOT_LISTED: Final = "No text has these words; esc shows all."
+_NOTHING: Final = "No propagated texts; p in the worklist proposes some."
+_NOT_LISTED: Final = "No text matches; esc shows all."
 
 
 class PropagatedRows(Rows):
@@ -47,13 +46,13 @@ class PropagatedRows(Rows):
 
 
 class PropagatedScreen(FilteredListScreen[Urn]):
-    """Lists propagated texts, by table and column, above how the one under the cursor differs from
-    what its source says. Gives the dataset whose page is to be opened, where one is."""
+    """Lists propagated texts by table and column, above the difference between the one under the
+    cursor and its source. Returns the dataset to open, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("propagated")
     TITLE_TEXT = "Propagated texts"
-    HINT = "words of a table, a column, a text, or a state: outdated"
-    READING = "reading what was propagated …"
+    HINT = "words of a table, a column, a text, or a state such as outdated"
+    READING = "reading the propagated texts …"
 
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(session, PropagatedRows())
@@ -89,7 +88,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             self.dismiss(Urn.parse(self._text.urn))
 
     def action_pin(self) -> None:
-        """Have the text never refreshed, or refreshed again."""
+        """Pin the text, so that it is never refreshed, or unpin it."""
         text = self._text
         if text is None:
             return
@@ -101,7 +100,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         self._write("pinning the text", "pinned" if is_pinned else "unpinned", write)
 
     def action_refresh(self) -> None:
-        """Write what the sources say now into all texts listed that are outdated."""
+        """Update all listed outdated texts from their sources."""
         texts = self._outdated
         if not texts:
             return
@@ -110,7 +109,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             me = await steward.catalog.me()
             return await steward.refresh_propagated(texts, by=str(me or ""))
 
-        question = f"Write what their sources say now into {_columns(len(texts))}?"
+        question = f"Write the current texts of their sources to {_columns(len(texts))}?"
         self._ask(question, "refreshing the texts", "refreshed", write)
 
     def action_take_back(self) -> None:
@@ -128,7 +127,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
 
         question = f"Take back the propagated text of {_columns(len(texts))}?"
         if any(one.state == "changed" for one in texts):
-            question += " What people wrote since stays."
+            question += " Texts that people wrote since are kept."
         self._ask(question, "taking back the texts", "taken back", write)
 
     def _ask(
@@ -175,14 +174,14 @@ class PropagatedScreen(FilteredListScreen[Urn]):
 
     @work(exclusive=True, group="list")
     async def read(self) -> None:
-        """Read what was propagated, and list it."""
-        with self._session.reporting("reading what was propagated"):
+        """Read the propagated texts, and list them."""
+        with self._session.reporting("reading the propagated texts"):
             steward = AsyncStewardship(await self._session.catalog())
             self._texts = await steward.propagated()
             await self.list_again()
 
     async def show_list(self) -> None:
-        """List the texts that have the words, with the cursor on the same one where it is left."""
+        """List the texts that match the words, with the cursor on the same one if it is listed."""
         text = self._text
         self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
         page = await asyncio.to_thread(propagated_page, self._shown)
@@ -198,7 +197,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         self.show_row()
 
     def show_row(self) -> None:
-        """Show how the text under the cursor differs from what its source says."""
+        """Show the difference between the text under the cursor and its source."""
         text = self._text
         self.query_one(DifferenceRows).show_lines(propagated_diff(text) if text else ())
         self.refresh_bindings()

@@ -41,10 +41,11 @@ _DEPTH_LIMIT = 64
 
 @dataclass(slots=True, eq=False)
 class JsonNode:
-    """A row: a value under its key, a line of a long text, or (`more`) what is not shown yet.
+    """A row: a value with its key, a line of a long text, or (`more`) a placeholder for rows not
+    shown yet.
 
-    `path` leads to it from the name of its aspect on. A `series` holds points in time, newest
-    first, and None before they were read. `shown` counts the rows below an open one.
+    `path` is its path, beginning with the name of its aspect. A `series` has points in time, newest
+    first, None before they were read. `shown` is the number of rows shown below an expanded one.
     """
 
     path: tuple[str, ...]
@@ -60,23 +61,23 @@ class JsonNode:
 
     @property
     def label(self) -> str:
-        """Its key, or its place in an array."""
+        """Return its key, or its index in an array."""
         return self.path[-1]
 
     @property
     def aspect(self) -> str:
-        """The aspect it is in."""
+        """Return the name of its aspect."""
         return self.path[0]
 
     @property
     def millis(self) -> int | None:
-        """The moment of a point in time; None of anything else."""
+        """Return the time of a point; None for anything else."""
         is_point = self.parent is not None and self.parent.is_series
         return _millis_of(self.value) if is_point else None
 
     @property
     def folds(self) -> bool:
-        """Whether there is anything to unfold."""
+        """Return whether it can be expanded."""
         if self.more or self.is_line:
             return False
         if isinstance(self.value, str):
@@ -85,7 +86,8 @@ class JsonNode:
 
 
 class JsonTree:
-    """The rows. Unfolding costs what is shown at once, whatever lies below."""
+    """The rows of the tree. The cost of expanding depends only on the rows that are shown at
+    once."""
 
     def __init__(self, roots: Sequence[JsonNode]) -> None:
         self.rows: list[JsonNode] = list(roots)
@@ -94,8 +96,8 @@ class JsonTree:
         return len(self.rows)
 
     def unfold(self, at: int, width: int) -> None:
-        """Show what is in a row; texts are broken at `width` characters. A row that stands for
-        more is replaced by it."""
+        """Expand a row; texts are wrapped at `width` characters. A placeholder is replaced by the
+        next rows."""
         node = self.rows[at]
         if node.more and node.parent is not None:
             self.rows[at : at + 1] = _page(node.parent, width)
@@ -104,23 +106,24 @@ class JsonTree:
             self.rows[at + 1 : at + 1] = _page(node, width)
 
     def fold(self, at: int) -> None:
-        """Hide what is in a row."""
+        """Collapse a row."""
         node = self.rows[at]
         if node.is_open:
             node.is_open = False
             del self.rows[at + 1 : self._end(at)]
 
     def above(self, at: int) -> int:
-        """The row that holds this one; itself where none does."""
+        """Return the parent of a row; the row itself at the top."""
         depth = self.rows[at].depth
         return next((n for n in range(at - 1, -1, -1) if self.rows[n].depth < depth), at)
 
     def opened(self) -> frozenset[tuple[str, ...]]:
-        """What is unfolded, to be unfolded again in other rows of the same entity."""
+        """Return the paths of expanded rows, to expand them again after the entity was read
+        again."""
         return frozenset(node.path for node in self.rows if node.is_open)
 
     def unfold_all(self, paths: frozenset[tuple[str, ...]], width: int) -> None:
-        """Unfold those of the paths that there are."""
+        """Expand the rows at those of the paths that exist."""
         at = 0
         while at < len(self.rows):
             if self.rows[at].path in paths:
@@ -134,9 +137,9 @@ class JsonTree:
 
 
 def find_keys(aspects: Mapping[str, Any], text: str) -> list[JsonNode]:
-    """Every value whose key holds `text` in any case, as rows without a tree; at most 1,000.
+    """Return at most 1,000 values whose key contains `text`, ignoring case, as rows without a tree.
 
-    Looks through everything: for a thread.
+    Searches everything: call it in a thread.
     """
     wanted = text.casefold()
     every = (node for name, value in aspects.items() for node in _walk((name,), value))
@@ -144,7 +147,8 @@ def find_keys(aspects: Mapping[str, Any], text: str) -> list[JsonNode]:
 
 
 def formatted(value: Any) -> str:
-    """A value as indented JSON; a text as it is. Takes as long as it is large: for a thread."""
+    """Return a value as indented JSON; a text unchanged. Slow for large values: call it in a
+    thread."""
     if isinstance(value, str):
         return value
     try:
@@ -174,7 +178,7 @@ def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
 
 
 def _page(parent: JsonNode, width: int) -> list[JsonNode]:
-    """The next rows of what is in a row."""
+    """Return the next rows below a row."""
     value, start, depth = parent.value, parent.shown, parent.depth + 1
     room = max(width - 2 * depth - 6, 12)
     rows: list[JsonNode] = []
@@ -203,7 +207,7 @@ def _page(parent: JsonNode, width: int) -> list[JsonNode]:
 
 def _time_of(point: Any) -> str:
     millis = _millis_of(point)
-    return "time not known" if millis is None else moment(millis)
+    return "unknown time" if millis is None else moment(millis)
 
 
 def _millis_of(point: Any) -> int | None:
@@ -243,13 +247,13 @@ class RawTab(Vertical, View):
         self._name_width = 0
 
     def compose(self) -> ComposeResult:
-        """How much is stored, the filter, the tree."""
+        """Yield the counts, the filter, and the tree."""
         yield Static("", id="stored", markup=False)
         yield FilterLine("part of a key", select_on_focus=False)
         yield RawRows()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Show its aspects folded, or as they were unfolded."""
+        """Show the aspects, collapsed or as they were expanded before."""
         opened = self._tree.opened() if keep and not self._filtered else frozenset()
         cursor = self._rows.cursor if keep else 0
         self._entity = entity
@@ -260,22 +264,22 @@ class RawTab(Vertical, View):
         self._plant(opened, cursor)
 
     def show_times(self) -> None:
-        """Say every moment in the zone chosen now."""
+        """Show times in the chosen zone."""
         self._rows.refresh()
 
     def table(self) -> "Table | None":
-        """The aspects, for a file."""
+        """Return the aspects, for a file."""
         from explorer.tui.screens.export import aspects_table
 
         return None if self._entity is None else aspects_table(self._entity)
 
     def focus_content(self) -> None:
-        """The keys move in the rows."""
+        """Focus the rows."""
         self.screen.set_focus(self._rows)
 
     async def read(self, entity: "Entity") -> None:
-        """Learn who wrote the aspects, and which timeseries such an entity may have; their points
-        are read on request."""
+        """Read who wrote the aspects, and which timeseries aspects the entity type has; their
+        points are read on request."""
         catalog = await self._session.catalog()
         await self._session.read_names(actors_of(one.created for one in entity.aspects.values()))
         registry = catalog.registry
@@ -306,7 +310,7 @@ class RawTab(Vertical, View):
         return self._tree.rows[at] if at < len(self._tree) else None
 
     def _plant(self, opened: frozenset[tuple[str, ...]], cursor: int) -> None:
-        """The tree anew, from all that is known."""
+        """Rebuild the tree."""
         entity = self._entity
         if entity is None:
             return
@@ -328,7 +332,11 @@ class RawTab(Vertical, View):
         self.query_one("#stored", Static).update(text)
 
     def _lay_out(self, cursor: int) -> None:
-        empty = "No key has that in it." if self._filtered else "Nothing is stored for this entity."
+        empty = (
+            "No key contains that text."
+            if self._filtered
+            else "No aspects are stored for this entity."
+        )
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
 
     @on(ActionRequested)
@@ -401,7 +409,7 @@ class RawTab(Vertical, View):
     async def _copy(self, what: str, value: Any) -> None:
         with self._session.reporting("copying"):
             if value is None and what in self._series:
-                self._session.say("Its points are not read yet; ⏎ reads them.")
+                self._session.say("The points are not read yet; ⏎ reads them.")
                 return
             text = await asyncio.to_thread(formatted, value)
             self.app.copy_to_clipboard(text)
@@ -428,14 +436,14 @@ class RawTab(Vertical, View):
             self._plant(frozenset(), 0)
             return
         values = {name: aspect.value for name, aspect in entity.aspects.items()}
-        with self._session.reporting("looking for a key"):
+        with self._session.reporting("searching the keys"):
             nodes = await asyncio.to_thread(find_keys, values | self._points, text)
             if entity is self._entity and self._filtered:
                 self._tree = JsonTree(nodes)
                 self._lay_out(0)
                 count = len(nodes)
-                found = f"{count:,} {'key' if count == 1 else 'keys'} with that in it"
-                cut = " · the search stopped there" if count >= FOUND_LIMIT else ""
+                found = f"{count:,} {'key' if count == 1 else 'keys'} with that text"
+                cut = " · the search stopped here" if count >= FOUND_LIMIT else ""
                 self.query_one("#stored", Static).update(Text(found, "bold").append(cut, "dim"))
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
@@ -478,7 +486,7 @@ class RawTab(Vertical, View):
 
 
 def _shown(node: JsonNode) -> Text:
-    """A value beside its key: whole where it is short, else what it holds."""
+    """Return a value as text: in full if it is short, else its size and a preview."""
     value = node.value
     match value:
         case None | bool():
@@ -498,7 +506,7 @@ def _sized(value: Any) -> str:
 
 
 def _preview(value: dict[str, Any] | list[Any]) -> Text:
-    """The first short texts and numbers in it."""
+    """Return the first short texts and numbers in a value."""
     held = list(value.values() if isinstance(value, dict) else value)[:_PREVIEWED]
     short = [one for one in held if isinstance(one, str | int | float) and one is not True]
     parts = [said(str(one)[:_LABEL_LIMIT], "dim") for one in short if one is not False]

@@ -89,17 +89,16 @@ class ReviewRows(Rows):
         self._is_editable = is_editable
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to change the edit under the cursor only where it is a text."""
+        """Allow editing only for edits of texts."""
         if action == "choose":
             return self._is_editable()
         return super().check_action(action, parameters)
 
 
 class ReviewScreen(OverlayScreen[Urn]):
-    """Lists the edits of a staged changeset, above the one under the cursor as a difference. A key
-    decides one and goes on to the next that is open; what was decided is in the file at once, and
-    of a changeset that the server keeps it is sent in the background. Gives the entity whose page
-    is to be opened, where one is."""
+    """Lists the edits of a staged changeset, above the difference of the one under the cursor. A
+    key decides an edit and goes to the next undecided one. Decisions are written to the file at
+    once, and for a shared changeset sent in the background. Returns the entity to open, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     CSS = """
@@ -139,7 +138,7 @@ class ReviewScreen(OverlayScreen[Urn]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show the edits, with the cursor on the first that is open."""
+        """Show the edits, with the cursor on the first undecided one."""
         self.set_focus(self._rows)
         first = self._next_open(-1)
         self._show(first if first is not None else 0)
@@ -176,26 +175,26 @@ class ReviewScreen(OverlayScreen[Urn]):
         return True
 
     def action_accept(self) -> None:
-        """Have the edit under the cursor written, and go on to the next that is open."""
+        """Accept the edit under the cursor, and go to the next undecided one."""
         self._decide("accepted")
 
     def action_refuse(self) -> None:
-        """Have the edit under the cursor not written, and go on to the next that is open."""
+        """Refuse the edit under the cursor, and go to the next undecided one."""
         self._decide("refused")
 
     def action_reopen(self) -> None:
-        """Take the decision back."""
+        """Undo the decision."""
         item = self._item
         if item is not None and self._note(item, "open"):
             self._show(self._rows.cursor)
 
     def action_accept_all(self) -> None:
-        """Have everything written that is open, once that is confirmed."""
+        """Accept all undecided edits, after confirmation."""
         if self._refuses_to_decide():
             return
         count = len(self._changeset.of("open"))
         question = Text.assemble(
-            f"Accept all {count:,} that are open?\n\nNothing is written before you press ",
+            f"Accept all {count:,} undecided changes?\n\nNothing is written before you press ",
             ("^s", "bold"),
             " in the list.",
         )
@@ -231,13 +230,13 @@ class ReviewScreen(OverlayScreen[Urn]):
         self.app.push_screen(screen, left)
 
     def action_apply(self) -> None:
-        """Write what was accepted, once that is confirmed."""
+        """Write the accepted edits, after confirmation."""
         if self._session.refuses_to_write() or self._refuses_to_decide():
             return
         count = len(self._changeset.of("accepted"))
         changes = "1 change" if count == 1 else f"{count:,} changes"
         question = Text.assemble(
-            f"Write {changes} into the catalog?\n\nUndo takes all of them back at once."
+            f"Write {changes} to the catalog?\n\nA single undo takes all of them back."
         )
 
         def answered(is_wanted: bool | None) -> None:
@@ -247,7 +246,8 @@ class ReviewScreen(OverlayScreen[Urn]):
         self.app.push_screen(ConfirmScreen(question), answered)
 
     def _is_still(self, count: int) -> bool:
-        """Return whether as many edits are accepted as the reader was told; else that is said."""
+        """Return whether the number of accepted edits is still the one shown to the reader; else
+        show a message."""
         try:
             self._read_again()
         except CatalogError as error:
@@ -256,15 +256,17 @@ class ReviewScreen(OverlayScreen[Urn]):
         now = len(self._changeset.of("accepted"))
         if now != count:
             self._show(self._rows.cursor)
-            self.say(f"By now {now:,} are accepted, not {count:,}: look again.", error=True)
+            self.say(
+                f"Meanwhile {now:,} are accepted, not {count:,}: check the list again.", error=True
+            )
         return now == count
 
     def action_sync(self) -> None:
-        """Fetch what colleagues decided, and send what was decided here."""
+        """Fetch colleagues' decisions, and send those made here."""
         self._sync()
 
     def hear(self, changes: Changes) -> None:
-        """Fetch what colleagues decided, where this changeset changed on the server."""
+        """Fetch colleagues' decisions if this changeset changed on the server."""
         if self._server and changeset_urn(self._changeset.id) in changes:
             self._sync()
 
@@ -274,13 +276,15 @@ class ReviewScreen(OverlayScreen[Urn]):
             self.dismiss(Urn.parse(self._item.edit.urn))
 
     def action_text(self) -> None:
-        """Turn to the difference, to scroll it."""
+        """Focus the difference, to scroll it."""
         self.set_focus(self.query_one(DifferenceRows))
 
     def action_leave(self) -> None:
-        """Close; what was decided stays."""
+        """Close; decisions are kept."""
         if self._progress:
-            self.say("It is being written; what is not yet written stays accepted if you quit.")
+            self.say(
+                "The changes are being written; if you quit, those not yet written stay accepted."
+            )
         else:
             self.dismiss(None)
 
@@ -316,9 +320,9 @@ class ReviewScreen(OverlayScreen[Urn]):
         state: Literal["open", "accepted", "refused"],
         text: str | None = None,
     ) -> bool:
-        """Note a decision in the file; return whether that could be done. Whoever accepts an edit
-        has seen what somebody else wrote there meanwhile. What a colleague decided meanwhile in the
-        same file is shown first."""
+        """Write a decision to the file; return whether that succeeded. Accepting an edit confirms
+        having seen what somebody else wrote meanwhile. Decisions that a colleague made in the same
+        file meanwhile are shown first."""
         if self._refuses_to_decide():
             return False
         before = item.theirs if state == "accepted" else None
@@ -338,14 +342,13 @@ class ReviewScreen(OverlayScreen[Urn]):
         return True
 
     def _refuses_to_decide(self) -> bool:
-        """Return whether nothing may be decided of what the server keeps; where it is so, that is
-        said."""
+        """Return whether a shared changeset cannot be decided here, and show why."""
         if self._why_undecided:
             self.say(self._why_undecided, error=True)
         return bool(self._why_undecided)
 
     def _sync(self) -> None:
-        """Exchange with the server what was decided; once the exchange under way is done."""
+        """Sync the decisions with the server, after the sync that is running."""
         self._is_sync_due = bool(self._server) and self.is_attached
         if self._is_sync_due and not self._is_syncing and not self._progress:
             self._is_syncing = True
@@ -353,7 +356,7 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @work(group="sync")
     async def _exchange(self) -> None:
-        doing = "exchanging what was decided"
+        doing = "syncing the decisions"
         try:
             while self._is_sync_due:
                 self._is_sync_due = False
@@ -385,14 +388,14 @@ class ReviewScreen(OverlayScreen[Urn]):
             self.say(f"{edit.name} · {edit_column(edit)}: {OVERTAKEN}", error=True)
 
     def _tell_trouble(self, sentence: str) -> bool:
-        """Say why nothing was exchanged; of a server that is not reached the heading tells."""
+        """Show why the sync failed; for an unreachable server the heading shows it."""
         if not self._is_unreached:
             self.say(sentence, error=True)
         return self._is_shown
 
     @work(group="draft")
     async def _keep_draft(self, edit: StagedEdit, text: str) -> None:
-        """Keep a text on disk that is typed and not decided."""
+        """Store a text that is typed and undecided on disk."""
         draft = Draft(edit.urn, edit.column, edit.text, text, edit.name)
         with self._session.reporting("keeping the text"):
             async with self._drafting:
@@ -400,12 +403,12 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @work(group="draft")
     async def _drop_draft(self, edit: StagedEdit) -> None:
-        """Forget a text that was decided, or given up."""
+        """Delete a stored text that was decided or discarded."""
         async with self._drafting:
             await asyncio.to_thread(self._drafts.drop, edit.urn, edit.column)
 
     def _read_again(self) -> None:
-        """Take in what a colleague noted in the file meanwhile."""
+        """Read decisions that a colleague wrote to the file meanwhile."""
         if self._changeset.read_again():
             self._items = self._changeset.items
 
@@ -414,13 +417,13 @@ class ReviewScreen(OverlayScreen[Urn]):
         at = self._next_open(place)
         self._show(place if at is None else at)
         if at is None:
-            self.say("Everything is decided; ^s writes what was accepted.")
+            self.say("Everything is decided; ^s writes the accepted changes.")
 
     def _place_of(self, item: ReviewItem) -> int:
         return next(at for at, one in enumerate(self._items) if one.number == item.number)
 
     def _next_open(self, at: int) -> int | None:
-        """Return the place of the first open edit after one, from the top again after the last."""
+        """Return the index of the next undecided edit, from the top again after the last."""
         count = len(self._items)
         places = (place % count for place in range(at + 1, at + 1 + count))
         return next((place for place in places if self._items[place].state == "open"), None)
@@ -437,7 +440,7 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @work(group="user")
     async def _read_user(self) -> None:
-        with self._session.reporting("asking who you are", lambda _: True):
+        with self._session.reporting("fetching the current user", lambda _: True):
             catalog = await self._session.catalog()
             key = server_key(catalog)
             if self._changeset.is_shared_with(key):
@@ -470,13 +473,13 @@ class ReviewScreen(OverlayScreen[Urn]):
         if outcome is None:
             return
         if outcome.ended_by is not None:
-            # What ended it is told already, and how many were written stands above.
+            # The error is shown already, and the heading has the number written.
             return
         failed = self._changeset.of("failed")
         if failed:
             self._show(self._place_of(failed[0]))
         written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
-        refused = f"; {outcome.failed:,} not, the reason stands below" if outcome.failed else ""
+        refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
         self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
 
     def _tell_progress(self, done: int, total: int) -> None:
@@ -485,7 +488,7 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @property
     def _is_shown(self) -> bool:
-        """Whether there is all to draw on; a worker may end while the screen is taken down."""
+        """Return whether all widgets exist; a worker may end while the screen is being removed."""
         parts = ("#heading", "TableRows", "DifferenceRows", "KeyLine")
         return self.is_attached and all(self.query(part) for part in parts)
 
@@ -526,16 +529,16 @@ class ReviewScreen(OverlayScreen[Urn]):
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswer:
-    """A text as it was left, and whether it was accepted so."""
+    """The edited text, and whether it was accepted."""
 
     text: str
     is_accepted: bool
 
 
 class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
-    """Changes the text of a staged edit, above where it comes from. Nothing that was typed is lost:
-    leaving it keeps the text, undecided, and `typed` is called with it at every pause. `drafted`
-    reads a text that was kept so and never decided; it may block."""
+    """The editor for the text of a staged edit, with the sources of the text below. Nothing typed
+    is lost: closing keeps the text, undecided, and `typed` is called with it at every pause.
+    `drafted` reads a text that was kept and never decided; it may block."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("reviewtext")
     CSS = """
@@ -563,7 +566,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         self._is_left = False
 
     def compose(self) -> ComposeResult:
-        """Yield what it is about, the text, where it comes from, and the keys."""
+        """Yield the heading, the text, its sources, and the keys."""
         yield Static(said(self._title, "bold"), id="title", markup=False)
         yield DescriptionArea("")
         yield Static(Text("\n").join(map(said, self._sources)), id="sources", markup=False)
@@ -572,7 +575,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
     def on_mount(self) -> None:
         """Put the cursor at the end of the text."""
         area = self.query_one(DescriptionArea)
-        # What is typed waits for a draft.
+        # Typed keys wait until the draft is read.
         area.hold()
         area.open_text(self._text)
         self.set_focus(area)
@@ -584,7 +587,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         text = await asyncio.to_thread(self._drafted)
         if text is not None and text != self._text:
             area.replace_all(text)
-            self.query_one(KeyLine).say("This is what you typed before; ^z goes back to the text.")
+            self.query_one(KeyLine).say("This is the text you typed before; ^z reverts it.")
         await area.go_on()
 
     @on(TextArea.Changed)
@@ -600,22 +603,22 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
             self._typed(text)
 
     def action_accept(self) -> None:
-        """Accept the text as it stands."""
+        """Accept the edited text."""
         self._leave(ReviewAnswer(self.query_one(DescriptionArea).text, is_accepted=True))
 
     def action_leave(self) -> None:
-        """Go back; what was typed is kept, undecided."""
+        """Go back; the text is kept, undecided."""
         text = self.query_one(DescriptionArea).text
         self._leave(ReviewAnswer(text, is_accepted=False) if text != self._text else None)
 
     def _leave(self, answer: ReviewAnswer | None) -> None:
-        # A pause may end before the screen is gone: the text is decided by then, and no draft.
+        # The timer may fire before the screen is removed; the text is decided by then.
         self._is_left = True
         self.dismiss(answer)
 
 
 def project_prompt(folder: str) -> PromptScreen:
-    """Return what asks for the folder of a dbt project, `folder` as long as nothing is typed."""
+    """Return the prompt for the folder of a dbt project, with `folder` as the default."""
     hint = "the folder with dbt_project.yml"
     return PromptScreen("A dbt project", hint, folder)
 
@@ -626,7 +629,7 @@ def _said_shared(unsent: int) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A changeset of a file, of the server, or of both: then `kept` is the working copy."""
+    """A changeset from a file, from the server, or from both: then `kept` is the working copy."""
 
     title: str
     at: datetime
@@ -637,10 +640,10 @@ class _Listed:
 
 
 class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
-    """The changesets that are kept here and on the server, the newest first; gives the one to be
-    reviewed, or the folder of a dbt project. A file of descriptions becomes one, and the changeset
-    of a colleague is reviewed in its own file. `project` is the folder of the project that was
-    opened last."""
+    """Lists the changesets on this machine and on the server, newest first; returns the one to
+    review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
+    colleague's changeset is reviewed in its own file. `project` is the folder of the project opened
+    last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
     CSS = """
@@ -661,19 +664,19 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         self._can_share = False
 
     def compose(self) -> ComposeResult:
-        """Yield how many there are, which, and the keys."""
+        """Yield the number, the list, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield Rows(row_height=2)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Look for them."""
+        """Read the changesets."""
         self.set_focus(self.query_one(Rows))
         self._read()
 
     def action_open(self) -> None:
-        """Review the one under the cursor."""
+        """Review the changeset under the cursor."""
         one = self._current
         if one is not None and one.shared is not None:
             self._fetch(one.shared)
@@ -681,13 +684,13 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
             self.dismiss(one.kept)
 
     def action_share(self) -> None:
-        """Have the server keep the one under the cursor, for everybody to review."""
+        """Share the changeset under the cursor on the server, for everyone to review."""
         one = self._current
         if one is not None and one.kept is not None and not self._session.refuses_to_write():
             self._share(one.kept)
 
     def action_withdraw(self) -> None:
-        """Take the one under the cursor out of what the server keeps, once that is confirmed."""
+        """Withdraw the changeset under the cursor from the server, after confirmation."""
         one = self._current
         if one is None or one.shared is None or self._session.refuses_to_write():
             return
@@ -695,8 +698,8 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         question = Text.assemble(
             "Take ",
             said(one.title, "bold"),
-            " out of what the server keeps?\n\n"
-            "Nobody can review it any more. Sharing its file again brings it back.",
+            " from the server?\n\n"
+            "Others can no longer review it. Sharing its file again restores it.",
         )
 
         def answered(is_wanted: bool | None) -> None:
@@ -706,16 +709,16 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         self.app.push_screen(ConfirmScreen(question), answered)
 
     def action_reload(self) -> None:
-        """Look for changesets again."""
+        """Read the changesets again."""
         self._read()
 
     def action_take_in(self) -> None:
-        """Ask for a file, and review what it would change."""
+        """Ask for a file, and review its changes."""
         hint = "a changeset, or CSV, XLSX, JSON or Markdown of “catalog docs export”"
         self.app.push_screen(PromptScreen("Review a file", hint), self._take_in)
 
     def action_dbt_project(self) -> None:
-        """Ask for the folder of a dbt project, and give it."""
+        """Ask for the folder of a dbt project, and return it."""
 
         def named(name: str | None) -> None:
             if name is not None:
@@ -782,14 +785,14 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         self.query_one("#what", Static).update("sharing the changeset …")
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
-            self.query_one(KeyLine).say("Shared: whoever may edit can review it now.")
+            self.query_one(KeyLine).say("Shared: everyone with edit rights can review it now.")
         self._read()
 
     @work(exclusive=True, group="file")
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
-            self.query_one(KeyLine).say("Withdrawn: it is in nobody's list any more.")
+            self.query_one(KeyLine).say("Withdrawn: it is no longer in anyone's list.")
         self._read()
 
     @work(exclusive=True, group="changesets")
@@ -805,7 +808,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
                 self._show_listed([_kept_file(one) for one in kept])
             catalog = await self._session.catalog()
             key = server_key(catalog)
-            # What the server keeps is told from files that were shared also where it is silent.
+            # Shared changesets are recognised by their files, even if the server does not answer.
             copies = await asyncio.to_thread(_read_kept, partial(shared_copies, key))
             known = [one for one in (*copies, *kept) if one.is_shared_with(key)]
             found = {one.id: _shared_copy(one, key) for one in reversed(known)}
@@ -850,9 +853,9 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
 
 
 async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
-    """Return the changeset of a file, or a new one of what a file of descriptions would change;
-    see `explorer.stewardship.files`. Raises `InvalidInput` for a file that is neither, or that
-    changes nothing."""
+    """Return the changeset of a file, or a new one with the changes of a file of descriptions; see
+    `explorer.stewardship.files`. Raises `InvalidInput` for a file that is neither, or that changes
+    nothing."""
     from explorer.stewardship import AsyncStewardship, format_of, read_rows, stage_changes
 
     if path.suffix == ".jsonl":
@@ -866,7 +869,7 @@ async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
     compared = await steward.changeset(entries)
     edits = stage_changes(compared.changes)
     if not edits:
-        raise InvalidInput(f"{path.name} changes nothing that can be written")
+        raise InvalidInput(f"{path.name} contains no changes that can be written")
     return await steward.stage(edits, path.name)
 
 
@@ -893,6 +896,6 @@ def _read_kept(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset
         try:
             found.append(StagedChangeset.open(path))
         except CatalogError:
-            # A file that is none stands in nobody's way.
+            # Files that are not changesets are skipped.
             continue
     return found

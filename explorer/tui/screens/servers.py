@@ -1,4 +1,4 @@
-"""The list of servers: profiles, the catalog of this machine, and any address."""
+"""The list of servers: profiles, the local catalog, and any address."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _NAME = 18
 
 @dataclass(frozen=True, slots=True)
 class KnownServer:
-    """A server of the list: how it is opened, where it is, and from where that is known."""
+    """A server of the list: how to open it, its address, and where it is configured."""
 
     opening: Opening
     name: str
@@ -44,8 +44,8 @@ class KnownServer:
 
 
 def known_servers() -> list[KnownServer]:
-    """The profiles by name, this machine's own catalog, and what the environment or DataHub's
-    settings name beside them. Reads small files; raises `Unusable` for a damaged one."""
+    """Return the profiles by name, the local catalog, and servers of the environment or of
+    DataHub's settings. Reads small files; raises `Unusable` for a damaged one."""
     profiles = config.read_profiles()
     found = [
         _known(
@@ -54,8 +54,8 @@ def known_servers() -> list[KnownServer]:
         )
         for name in profiles.by_name
     ]
-    own = _known(Opening(profile=config.EMBEDDED), "always there")
-    meant = _known(Opening(), "named by the environment, or DataHub's settings")
+    own = _known(Opening(profile=config.EMBEDDED), "always available")
+    meant = _known(Opening(), "from the environment, or DataHub's settings")
     if meant.identity not in [one.identity for one in (*found, own)]:
         found.insert(0, meant)
     return [*found, own]
@@ -79,7 +79,7 @@ def _known(opening: Opening, known_from: str) -> KnownServer:
 
 
 class _ServerInput(HintedLine):
-    """A line that is typed into, without a frame."""
+    """An input without a frame."""
 
     DEFAULT_CSS = """
     _ServerInput, _ServerInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
@@ -91,8 +91,8 @@ class _ServerInput(HintedLine):
 
 
 class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
-    """Chooses a server; gives how it is to be opened, or that a source is to be added to the one
-    that is open; nothing when it was left."""
+    """Chooses a server; returns how to open it, or the request to add a source to the open one;
+    None if it was cancelled."""
 
     CSS = """
     ServersScreen { align: center middle; background: $background 60%; }
@@ -114,12 +114,12 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
         self._wanted: Opening | None = None
 
     def compose(self) -> ComposeResult:
-        """The list, and the line below it."""
+        """Yield the list and the input below it."""
         with Vertical() as frame:
             frame.border_title = "Servers"
             yield Rows(row_height=2)
-            yield _ServerInput("address", "or an address, http://host:8080")
-            yield _ServerInput("token", "the access token, not shown and not kept", password=True)
+            yield _ServerInput("address", "or an address, such as http://host:8080")
+            yield _ServerInput("token", "the access token, not shown and not saved", password=True)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -152,7 +152,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
     @staticmethod
     def _marks(one: KnownServer, *, here: bool) -> Iterator[Text]:
         yield Text("current" if here else "", "bold")
-        yield Text("read only" if one.read_only else "", "bold")
+        yield Text("read-only" if one.read_only else "", "bold")
         yield Text("local" if one.embedded else "", "dim")
         yield said(f"token: {one.token_from}" if one.token_from else "", "dim")
         yield said(one.known_from, "dim")
@@ -172,33 +172,33 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
             self.dismiss(one.opening)
 
     def action_token(self) -> None:
-        """Type a token for the server under the cursor."""
+        """Focus the input for a token for the server under the cursor."""
         if self._current is not None:
             self._ask_token(self._current.opening)
 
     def action_offline(self) -> None:
-        """Open what was kept of the server under the cursor."""
+        """Open the offline copy of the server under the cursor."""
         one = self._current
         if one is not None and one.embedded:
-            self._say("This machine's own catalog is always there: nothing of it is kept apart.")
+            self._say("The local catalog is always available: it has no offline copy.")
         elif one is not None:
             self.dismiss(replace(one.opening, offline=True))
 
     def action_read_only(self) -> None:
-        """Open the server under the cursor to be read only."""
+        """Open the server under the cursor read-only."""
         if self._current is not None:
             self.dismiss(replace(self._current.opening, read_only=True))
 
     def action_address(self) -> None:
-        """Type an address."""
+        """Focus the input for an address."""
         self.set_focus(self.query_one("#address"))
 
     def action_sources(self) -> None:
-        """Add a source to the catalog that is open."""
+        """Add a source to the open catalog."""
         self.dismiss("sources")
 
     def action_close(self) -> None:
-        """Back to the list from a line; from the list, leave."""
+        """Go back from an input to the list; close from the list."""
         rows = self.query_one(Rows)
         if self.focused is rows:
             self.dismiss(None)
@@ -228,7 +228,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
         token = Secret.of(event.value)
         event.input.value = ""
         if token is None or self._wanted is None:
-            self._say("A token is a text without spaces; esc goes back.")
+            self._say("A token cannot contain spaces; esc goes back.")
             return
         try:
             token.check()

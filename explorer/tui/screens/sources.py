@@ -1,5 +1,5 @@
-"""Sources of metadata: those that were added, those found on this machine, and the form in which
-one is added: its address, the plan of what it would bring, and the run."""
+"""Sources of metadata: those that were added, those found on this machine, and the form that adds
+one: its address, the plan of its changes, and the run."""
 
 import asyncio
 import threading
@@ -63,7 +63,7 @@ _TICK_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SourceChoice:
-    """A source to add, or to run again: `name` and `options` are those that it was added with."""
+    """A source to add, or to run again with the `name` and `options` of the first run."""
 
     location: str = ""
     name: str = ""
@@ -73,8 +73,8 @@ class SourceChoice:
 
 
 class SourcesScreen(OverlayScreen[SourceChoice | None]):
-    """Lists the sources that were added, then those found on this machine; gives the one to add or
-    to run again."""
+    """Lists the added sources, then those found on this machine; returns the one to add or to run
+    again."""
 
     CSS = """
     SourcesScreen { align: center middle; background: $background 60%; }
@@ -96,7 +96,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         self._found: Sequence[LocalSource] = ()
 
     def compose(self) -> ComposeResult:
-        """The list, and the line below it."""
+        """Yield the list and the input below it."""
         with Vertical() as frame:
             frame.border_title = "Sources"
             yield Rows(row_height=2)
@@ -114,7 +114,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what was added can be removed."""
+        """Allow removing only added sources."""
         del parameters
         if action == "remove":
             is_added = self.query_one(Rows).cursor < len(self._added)
@@ -129,7 +129,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
             self._added, self._found = await asyncio.to_thread(_read_all, catalog)
         count = len(self._added) + len(self._found)
         rows.styles.height = max(2, 2 * count)
-        empty = "Nothing was added, and nothing is found here; a types an address."
+        empty = "No sources yet, and none were found on this machine; press a to enter an address."
         rows.show(count, self._draw, empty=empty)
         self.refresh_bindings()
 
@@ -176,20 +176,20 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
             self.dismiss(SourceChoice(event.value.strip()))
 
     def action_address(self) -> None:
-        """Type an address."""
+        """Focus the input for an address."""
         self.set_focus(self.query_one(Input))
 
     def action_remove(self) -> None:
-        """Remove the source under the cursor with what it brought."""
+        """Remove the source under the cursor and hide its datasets."""
         if self._session.refuses_to_write():
             return
         source, _ = self._added[self.query_one(Rows).cursor]
         what = (
-            f" and hide the {source.state.count('dataset'):,} datasets that it brought? They come "
-            "back with their documentation when it is added again."
+            f" and hide the {source.state.count('dataset'):,} datasets that it added? Adding it "
+            "again restores them with their documentation."
         )
         if source.is_supplement:
-            what = "? The lineage and use that it added to datasets stay."
+            what = "? The lineage and usage that it added to datasets stay."
         question = Text.assemble("Remove ", said(source.name, "bold"), what)
 
         def answered(is_sure: bool | None) -> None:
@@ -208,11 +208,11 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
                 return remove_source(catalog, removal, lambda *_: None, is_hard=False)
 
             count = await asyncio.to_thread(remove)
-            self.say(f"{source.name} is removed; {count:,} were hidden.")
+            self.say(f"Removed {source.name}; {count:,} were hidden.")
         self._read()
 
     def action_close(self) -> None:
-        """Back to the list from the line; from the list, leave."""
+        """Go back from the input to the list; close from the list."""
         rows = self.query_one(Rows)
         if self.focused is rows:
             self.dismiss(None)
@@ -245,17 +245,17 @@ class _Stopped(Exception):
 
 _FIELDS: Final = (
     ("location", "address", "a file, a folder, or postgresql://user@host/database"),
-    ("name", "name", "as it calls itself"),
+    ("name", "name", "taken from the source"),
     ("env", "environment", "PROD"),
-    ("instance", "instance", "none; it stands before the names of the tables"),
-    ("schemas", "schemas", "all; sales* crm"),
-    ("password", "password", "not shown and not kept"),
+    ("instance", "instance", "optional prefix of the table names"),
+    ("schemas", "schemas", "all, or patterns such as: sales* crm"),
+    ("password", "password", "not shown, not saved"),
 )
 
 
 class AddSourceScreen(OverlayScreen[str | None]):
-    """Reads a source, shows what it would bring, and brings it. Gives a search that shows what it
-    brought; nothing where it was left."""
+    """Reads a source, shows its changes, and writes them to the catalog. Returns a search for the
+    added metadata; None if it was cancelled."""
 
     CSS = """
     AddSourceScreen { align: center middle; background: $background 60%; }
@@ -281,12 +281,12 @@ class AddSourceScreen(OverlayScreen[str | None]):
         self._choice = choice
         self._plan: RunPlan | None = None
         self._is_busy = False
-        # Set when what is under way is not wanted any more.
+        # Set to stop the work under way.
         self._stop = threading.Event()
         self._doing: tuple[str, int, int | None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The lines of the form, and what is told below them."""
+        """Yield the fields of the form, and the message below them."""
         options = self._choice.options
         values = {
             "location": self._choice.location,
@@ -314,18 +314,18 @@ class AddSourceScreen(OverlayScreen[str | None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read the source at once where its address is known."""
+        """Read the source at once if its address is known."""
         self.set_focus(self.query_one("#location", Input))
         self.set_interval(_TICK_SECONDS, self._tell_progress)
         if self._choice.location:
             self._read()
 
     def on_unmount(self) -> None:
-        """Have what is under way end."""
+        """Stop the work in the thread."""
         self._stop.set()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what can be done next."""
+        """Allow the next step."""
         del parameters
         match action:
             case "read":
@@ -337,10 +337,10 @@ class AddSourceScreen(OverlayScreen[str | None]):
 
     @on(Input.Changed)
     def _changed(self) -> None:
-        """What was read is not what the form says any more."""
+        """Discard the plan, because the form has changed."""
         if self._plan is not None and not self._is_busy:
             self._plan = None
-            self._tell(Text("Changed; ⏎ reads it again.", "dim"))
+            self._tell(Text("The form changed; ⏎ reads the source again.", "dim"))
             self.refresh_bindings()
 
     @on(Input.Submitted)
@@ -357,7 +357,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
             self._read()
 
     def action_add(self) -> None:
-        """Bring what was read into the catalog."""
+        """Write the plan to the catalog."""
         if self._plan is None or self._is_busy or self._session.refuses_to_write():
             return
         plan = self._plan
@@ -370,18 +370,18 @@ class AddSourceScreen(OverlayScreen[str | None]):
             if is_sure:
                 self._write(plan, accept_removals=True)
 
-        question = f"{lost:,} of the {had:,} datasets that it had are there no more. Hide them?"
+        question = f"{lost:,} of its {had:,} datasets no longer exist. Hide them?"
         self.app.push_screen(ConfirmScreen(Text(question)), answered)
 
     def action_leave(self) -> None:
-        """Stop what is under way; leave where nothing is, or where it was told to stop and has not:
-        a host that does not answer is not waited for."""
+        """Stop the work under way; close if there is none, or if it was told to stop already,
+        without waiting for a host that does not answer."""
         if not self._is_busy or self._stop.is_set():
             self.dismiss(None)
             return
         self._stop.set()
         self._doing = None
-        self._tell_problem("Stopping … esc once more leaves without waiting.")
+        self._tell_problem("Stopping … press esc again to close without waiting.")
 
     def _value(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
@@ -398,7 +398,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
     async def _read(self) -> None:
         location = self._value("location")
         if not location:
-            self._tell_problem("Type where it is: a file, a folder, or the address of a database.")
+            self._tell_problem("Enter an address: a file, a folder, or a database URL.")
             return
         options, name = self._options(), self._value("name")
         # One that was found with an address is for that address.
@@ -423,9 +423,9 @@ class AddSourceScreen(OverlayScreen[str | None]):
             told.add_row(Text(label, "dim"), said(words))
         if len(skipped) > _MOST_SKIPPED:
             told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
-        ends = [Text("⏎ brings it in; nothing was written yet.", "bold")]
+        ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if getattr(source, "holds_secret", False) or password:
-            ends.insert(0, Text("The password is not kept: a later run asks for it again."))
+            ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._tell(Group(told, *ends))
         self.refresh_bindings()
 
@@ -445,8 +445,8 @@ class AddSourceScreen(OverlayScreen[str | None]):
         self.dismiss(" OR ".join(f"platform:{one}" for one in sorted(filter(None, platforms))))
 
     async def _do(self, what: str, work: Callable[[CatalogOnLoop], _T]) -> _T | None:
-        """Return what a thread returns that works on the source; None where it failed, which is
-        told below the form, or was stopped."""
+        """Run work on the source in a thread and return its result; None if it was stopped, or
+        failed, in which case the error is shown below the form."""
         self._stop.clear()
         self._is_busy, self._plan, self._doing = True, None, (what, 0, None)
         self.refresh_bindings()
@@ -473,7 +473,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
         return None
 
     def _note(self, what: str, done: int, total: int | None) -> None:
-        """Keep how far a thread has come; raises `_Stopped` in it where that is wanted."""
+        """Record the progress of a thread; raises `_Stopped` in it after a request to stop."""
         if self._stop.is_set():
             raise _Stopped
         self._doing = what, done, total

@@ -1,4 +1,4 @@
-"""The worklist, what is worth documenting next, and coverage, how much is documented."""
+"""The worklist of what to document next, and the coverage of documentation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -63,11 +63,11 @@ _FIRST: Final = 500
 _MOST: Final = 10_000
 _DAYS: Final = 30
 _HINT: Final = "words, platform:snowflake, owner:…, tags:PII, domain:…"
-_READING: Final = "reading what is undocumented …"
-_COUNTING: Final = "counting what is documented …"
-_COUNTING_DAYS: Final = "counting what was documented on each day …"
+_READING: Final = "reading the undocumented columns …"
+_COUNTING: Final = "counting the documented columns …"
+_COUNTING_DAYS: Final = "counting the documented columns of each day …"
 _TREND_DAYS: Final = 90
-_NOTHING: Final = "No dataset is found there; f changes the filter, esc clears it."
+_NOTHING: Final = "No dataset matches; f changes the filter, esc clears it."
 _FILTERS: Final[dict[Grouping, str]] = {
     "domain": "domains",
     "folder": "browsePaths",
@@ -80,34 +80,36 @@ _FILTERS: Final[dict[Grouping, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class DatasetQuestion:
-    """Which datasets are meant: those that a search finds, as it is typed, or with `is_mine` the
-    ones among them that the user owns. `title` is shown in the place of the text."""
+    """The datasets to show: those that match a search text, or with `is_mine` those among them that
+    the user owns. `title` is shown instead of the text."""
 
     text: str = ""
     is_mine: bool = False
     title: str = ""
 
     def words(self) -> str:
-        """Return it in words; nothing for the whole catalog."""
+        """Return the question in words; empty for the whole catalog."""
         owned = "owned by you" if self.is_mine else ""
         return " · ".join(filter(None, (self.title or self.text, owned)))
 
 
 async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "tuple[str, Filter]":
-    """Return words and filter as stewardship takes them. Raises `FilterSyntax` for a filter
-    that cannot be read, and `InvalidInput` where the server does not say who the user is."""
+    """Return the words and the filter of a question. Raises `FilterSyntax` for an invalid filter,
+    and `InvalidInput` if the server does not report who the user is."""
     query = Query.split(question.text, guide_to(catalog.registry))
     narrowed_by = query.filter(catalog.registry)
     if question.is_mine:
         user = await catalog.me()
         if user is None:
-            raise InvalidInput("this server does not say who you are; filter by owner:NAME instead")
+            raise InvalidInput(
+                "the server does not report who you are; filter by owner:NAME instead"
+            )
         narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", (str(user),))))
     return query.words or "*", narrowed_by
 
 
 class DatasetScreen(OverlayScreen[Urn]):
-    """Shows a table about the datasets of a question, which can be narrowed by a search."""
+    """The base of screens with a table about datasets, which a search filters."""
 
     DEFAULT_CSS = """
     DatasetScreen { background: $background; }
@@ -123,7 +125,7 @@ class DatasetScreen(OverlayScreen[Urn]):
         self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """Yield the heading, the line to narrow it, the table and the keys."""
+        """Yield the heading, the filter line, the table and the keys."""
         with Vertical():
             yield Static("", id="heading", markup=False)
             yield AskLine(_HINT)
@@ -131,16 +133,16 @@ class DatasetScreen(OverlayScreen[Urn]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read the answer."""
+        """Read the data."""
         self.set_focus(self._rows)
         self._turn_to(self._question)
 
     def action_filter(self) -> None:
-        """Narrow the datasets by a search."""
+        """Filter the datasets by a search."""
         self.query_one(AskLine).ask(self._question.text)
 
     def action_reload(self) -> None:
-        """Read the answer again."""
+        """Read the data again."""
         self._read()
 
     def action_leave(self) -> None:
@@ -168,14 +170,14 @@ class DatasetScreen(OverlayScreen[Urn]):
         self.set_focus(self._rows)
 
     def _turn_to(self, question: DatasetQuestion) -> None:
-        """Empty the table, and read the answer to another question."""
+        """Clear the table, and read the data of another question."""
         self._question = question
         self.clear()
         self._read()
 
     @work(exclusive=True, group="datasets")
     async def _read(self) -> None:
-        with self._session.reporting("reading what is documented", self.show_state, self._read):
+        with self._session.reporting("reading the documentation", self.show_state, self._read):
             catalog = await self._session.catalog()
             try:
                 text, narrowed_by = await read_question(catalog, self._question)
@@ -185,7 +187,7 @@ class DatasetScreen(OverlayScreen[Urn]):
                 await self.read(catalog, text, narrowed_by)
 
     async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
-        """Read and show the answer for the datasets that a search finds."""
+        """Read and show the data for the datasets that match a search."""
         raise NotImplementedError
 
     def clear(self) -> None:
@@ -193,23 +195,23 @@ class DatasetScreen(OverlayScreen[Urn]):
         raise NotImplementedError
 
     def show_state(self, sentence: str) -> bool:
-        """Show a sentence in the place of an empty table; return whether it is seen there."""
+        """Show a sentence in place of an empty table; return whether it is visible there."""
         raise NotImplementedError
 
 
 class WorklistRows(Rows):
-    """What is undocumented."""
+    """The entries of the worklist."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("worklistrows")
 
 
 class WorklistScreen(DatasetScreen):
-    """Lists undocumented tables and columns, the most used first. The editor that is opened from it
-    goes from one to the next across tables. Gives the table to be opened, where one is.
+    """Lists undocumented tables and columns, most used first. The editor opened from it goes from
+    one to the next across tables. Returns the table to open, if any.
 
     `edit` opens the editor at one description of a queue; it calls back after every save and when
-    the editor is left. `review` shows proposed texts for review, `show_concept` all columns of the
-    name of one.
+    the editor is closed. `review` shows proposed texts for review, `show_concept` all columns with
+    the name of one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("worklist")
@@ -237,7 +239,7 @@ class WorklistScreen(DatasetScreen):
         self._progress = ""
 
     def compose(self) -> ComposeResult:
-        """Yield the list, and below it what is under the cursor."""
+        """Yield the list, and below it the details of the cursor."""
         yield from super().compose()
         yield Static("", id="item", markup=False)
 
@@ -246,7 +248,7 @@ class WorklistScreen(DatasetScreen):
         return worklist_table(self._queue.worklist) if self._shown else None
 
     def hear(self, changes: Changes) -> None:
-        """Take out what others have documented."""
+        """Remove what others have documented."""
         keys = self._queue.keys_of({str(urn) for urn in changes})
         if keys:
             self._drop_documented(keys)
@@ -259,8 +261,8 @@ class WorklistScreen(DatasetScreen):
         return bool(self._shown) if action in ("open", "propose") else True
 
     def action_propose(self) -> None:
-        """Propose texts for the columns of these datasets, from where they are made from, and
-        review them. Nothing is written."""
+        """Propose texts for the columns of these datasets from upstream columns, and review them.
+        Nothing is written."""
         self._propose()
 
     @work(exclusive=True, group="propose")
@@ -268,7 +270,7 @@ class WorklistScreen(DatasetScreen):
         from explorer.stewardship import AsyncStewardship
 
         self._tell_progress(0, 0)
-        with self._session.reporting("looking for texts"):
+        with self._session.reporting("searching for texts"):
             catalog = await self._session.catalog()
             steward = AsyncStewardship(catalog)
             text, narrowed_by = await read_question(catalog, self._question)
@@ -279,12 +281,12 @@ class WorklistScreen(DatasetScreen):
                 title = f"Proposed texts: {self._question.words() or 'the whole catalog'}"
                 self._review(await steward.stage(edits, title))
             else:
-                self._session.say("No text is found upstream or by name for any of these columns.")
+                self._session.say("No text was found upstream or by name for any of these columns.")
         self._progress = ""
         self._show_left()
 
     def _tell_progress(self, done: int, total: int) -> None:
-        self._progress = f"looking for texts, {done:,} of {total:,} tables read …"
+        self._progress = f"searching for texts, {done:,} of {total:,} tables read …"
         if self.is_attached:
             self.query_one("#heading", Static).update(self._heading())
 
@@ -294,13 +296,13 @@ class WorklistScreen(DatasetScreen):
             self.dismiss(Urn.parse(self._item.urn))
 
     def action_concept(self) -> None:
-        """Show all columns of the name of the one under the cursor."""
+        """Show all columns with the name of the one under the cursor."""
         item = self._item
         if item is not None and item.column is not None:
             self._show_concept(item.column.name, item.key)
 
     def action_mine(self) -> None:
-        """List only what the user owns, or all."""
+        """List only what the user owns, or everything."""
         self._turn_to(replace(self._question, is_mine=not self._question.is_mine))
 
     @on(Rows.Chosen)
@@ -326,7 +328,7 @@ class WorklistScreen(DatasetScreen):
         self.show_state(_READING)
 
     async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
-        """Read the first of the list, then as many as are listed at most."""
+        """Read the top of the list first, then up to the limit."""
         from explorer.stewardship import AsyncStewardship
 
         # Where the client counts by itself, the first ones cost as much as all.
@@ -346,23 +348,23 @@ class WorklistScreen(DatasetScreen):
 
     def _show_progress(self, done: int, total: int) -> None:
         if not self._shown and done < total:
-            self.show_state(f"measuring use and reach: {done:,} of {total:,} tables …")
+            self.show_state(f"measuring usage and impact: {done:,} of {total:,} tables …")
 
     @work(group="documented")
     async def _drop_documented(self, keys: list[Key]) -> None:
-        with self._session.reporting("reading what others documented", lambda _: True):
+        with self._session.reporting("checking the changes of others", lambda _: True):
             catalog = await self._session.catalog()
             if self._queue.drop(await documented_meanwhile(catalog, keys)):
                 self._show_left()
 
     def show_state(self, sentence: str) -> bool:
-        """Show a sentence in the place of an empty list; return whether it is seen there."""
+        """Show a sentence in place of an empty list; return whether it is visible there."""
         self._state = sentence
         self._show_left()
         return not self._shown
 
     def _show_left(self) -> None:
-        """Show what is left, the cursor on the same item where that is listed."""
+        """Show the remaining items, with the cursor on the same one if it is listed."""
         if not self.is_attached:
             return
         current, at = self._item, self._rows.cursor
@@ -405,14 +407,14 @@ class WorklistScreen(DatasetScreen):
 
 
 class CoverageRows(Rows):
-    """The groups."""
+    """The groups of the coverage."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("coveragerows")
 
 
 class CoverageScreen(DatasetScreen):
-    """How many tables and columns are documented, in all and by group, the least documented first;
-    `open_worklist` shows what is missing in a group."""
+    """Shows how many tables and columns are documented, in all and by group, the least documented
+    first; `open_worklist` shows what is undocumented in a group."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("coverage")
     CSS = """
@@ -438,19 +440,19 @@ class CoverageScreen(DatasetScreen):
         self._registry: Registry | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield the counts, and above the keys how they changed."""
+        """Yield the counts, and their trend above the keys."""
         yield from super().compose()
         yield ChartWidget()
 
     def table(self) -> Table | None:
-        """Return the counts, for a file; of each day where these are shown."""
+        """Return the counts for a file; those of each day if the trend is shown."""
         if self._trend_of is not None and self._trend is not None:
             return trend_table(self._trend)
         return coverage_table(self._coverage) if self._coverage is not None else None
 
     def action_trend(self) -> None:
-        """Show how the columns under the cursor came to be documented, then the tables, then
-        neither."""
+        """Show the trend of the columns in the group under the cursor, then of the tables, then
+        none."""
         following: dict[Part | None, Part | None] = {
             None: "columns",
             "columns": "tables",
@@ -468,7 +470,7 @@ class CoverageScreen(DatasetScreen):
     async def _read_trend(self, question: DatasetQuestion, by: Grouping) -> None:
         from explorer.stewardship import AsyncStewardship
 
-        with self._session.reporting("reading what was documented", self._show_trend):
+        with self._session.reporting("reading the documentation trend", self._show_trend):
             catalog = await self._session.catalog()
             text, narrowed_by = await read_question(catalog, question)
             trend = await AsyncStewardship(catalog).coverage_trend(
@@ -485,8 +487,8 @@ class CoverageScreen(DatasetScreen):
             self._show_trend()
 
     def _show_trend(self, sentence: str = "") -> bool:
-        """Show how the group under the cursor changed, or a sentence in the place of that; return
-        whether it is seen."""
+        """Show the trend of the group under the cursor, or a sentence in its place; return whether
+        it is visible."""
         if not self.is_attached or self._trend_of is None:
             return False
         chart, trend, part = self.query_one(ChartWidget), self._trend, self._trend_of
@@ -498,7 +500,7 @@ class CoverageScreen(DatasetScreen):
         name = group_name(groups[at], self._by)
         known = next((one for one in trend.groups if one.key == groups[at].key), None)
         if known is None:
-            chart.show(None, lambda _: Text(), f"The trend of {name} is not among those told.")
+            chart.show(None, lambda _: Text(), f"The trend of {name} is not shown.")
             return True
         days = [
             (datetime.combine(day, time(), UTC), count)
@@ -525,7 +527,7 @@ class CoverageScreen(DatasetScreen):
         return True
 
     def action_turn(self, step: int) -> None:
-        """Group by the next thing."""
+        """Group by the next attribute."""
         self._by = GROUPINGS[(GROUPINGS.index(self._by) + step) % len(GROUPINGS)]
         self._turn_to(self._question)
 
@@ -574,7 +576,7 @@ class CoverageScreen(DatasetScreen):
             self.show_state(f"counting: {done:,} of {total:,} tables …")
 
     def show_state(self, sentence: str) -> bool:
-        """Show a sentence in the place of the counts; return whether it is seen there."""
+        """Show a sentence in place of the counts; return whether it is visible there."""
         self._show(None, sentence)
         return True
 

@@ -128,7 +128,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         self._lines: Sequence[MeasurementRow] = ()
 
     def compose(self) -> ComposeResult:
-        """Totals, chart, what the list's columns are called, the list, and the row looked at."""
+        """Yield totals, chart, headings, the list, and the details."""
         yield Static("", classes="totals", markup=False)
         yield ChartWidget()
         yield Static("", classes="heading", markup=False)
@@ -137,31 +137,31 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     @abstractmethod
     async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> T:
-        """What was measured in the last `days`, or ever."""
+        """Read the measurements of the last `days`, or all."""
 
     @abstractmethod
     def draw(self, data: T) -> None:
-        """Show what was measured."""
+        """Show the measurements."""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Forget what was measured of another entity, or before."""
+        """Clear the measurements of the previous entity."""
         self._entity = entity
         self._held.clear()
         if not keep:
             self._say(_READING)
 
     def focus_content(self) -> None:
-        """Give the list the keys."""
+        """Focus the list."""
         self.screen.set_focus(self.query_one(Rows))
 
     async def read(self, entity: "Entity") -> None:
-        """Ask for the time looked at and show it."""
+        """Read the measurements of the chosen range, and show them."""
         days = self._days
         try:
             data = await self.ask(await self._session.catalog(), entity, days)
         except CatalogError:
             if entity is self._entity and days == self._days:
-                self._say("It could not be read; r tries again.")
+                self._say("This could not be read; r tries again.")
             raise
         if entity is not self._entity:
             return
@@ -170,32 +170,32 @@ class SeriesTab(Vertical, View, Generic[T]):
             self.draw(data)
 
     def action_earlier(self) -> None:
-        """The chart's cursor to the measurement before."""
+        """Move the chart's cursor to the previous measurement."""
         self.query_one(ChartWidget).move(-1)
 
     def action_later(self) -> None:
-        """The chart's cursor to the measurement after."""
+        """Move the chart's cursor to the next measurement."""
         self.query_one(ChartWidget).move(1)
 
     def action_shorter(self) -> None:
-        """Look at a shorter time."""
+        """Show fewer days."""
         self._look_at(_TIMES.index(self._days) - 1)
 
     def action_longer(self) -> None:
-        """Look at a longer time."""
+        """Show more days."""
         self._look_at(_TIMES.index(self._days) + 1)
 
     def action_table(self) -> None:
-        """The same numbers as a table, or as a chart again."""
+        """Switch between the table and the chart."""
         self._as_table = not self._as_table
         self._redraw()
 
     def show_times(self) -> None:
-        """Say times in the zone that was turned to."""
+        """Show times in the chosen zone."""
         self._redraw()
 
     def on_resize(self) -> None:
-        """The chart takes its share of the height, and where there is little it is a line."""
+        """Fit the chart to the height; on a low screen it is one line."""
         height = self.size.height
         roomy = height >= _LEAST_FOR_CHART
         chart = min(_CHART_MOST, max(6, height * 2 // 5)) if roomy else 1
@@ -203,7 +203,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         self.query_one(ChartWidget).styles.height = chart
         detail = self.query_one(".detail")
         detail.display = roomy and self.has_detail
-        # A line of its own for the rule of what is marked, and the border above.
+        # One line for the legend of the marks, and one for the border above.
         detail.styles.height = 4 if height >= _LEAST_FOR_RULE else 3
         # What there is room for changes with the width, once that of all parts is known.
         self.call_after_refresh(self._redraw)
@@ -211,7 +211,7 @@ class SeriesTab(Vertical, View, Generic[T]):
     has_detail: ClassVar[bool] = False
 
     def show_lines(self, lines: Sequence[MeasurementRow], *, heading: Text | None = None) -> None:
-        """Show a list below the chart, from its top unless it is the same again."""
+        """Show a list below the chart, from the top unless it is the same list."""
         rows = self.query_one(Rows)
         cursor = rows.cursor if len(lines) == len(self._lines) else 0
         self._lines = lines
@@ -222,7 +222,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         rows.show(len(lines), lambda index, width: (lines[index].draw(width),), cursor=cursor)
 
     def show_totals(self, totals: Text) -> None:
-        """Say the totals, and at the right which time is looked at."""
+        """Show the totals, and at the right the range."""
         width = self.query_one(".totals").content_size.width or self.room.width - 2
         times = Text()
         for days in _TIMES if width > _NARROW else (self._days,):
@@ -234,30 +234,30 @@ class SeriesTab(Vertical, View, Generic[T]):
         self.query_one(".totals", Static).update(totals.append(" ").append_text(times))
 
     def say_nothing_measured(self, what: str) -> None:
-        """Say that there is nothing in the time looked at."""
+        """Show that there are no measurements in the range."""
         if self._days is None:
-            self._say(f"{what} was ever measured of this one.")
+            self._say(f"{what} was ever recorded for this entity.")
         else:
-            self._say(f"{what} was measured in the last {self._days} days; > looks further back.")
+            self._say(f"{what} was recorded in the last {self._days} days; > shows more days.")
 
     @property
     def local(self) -> tzinfo | None:
-        """The zone in which times are said; nothing for that of this machine."""
+        """Return the zone for times; None for local time."""
         return UTC if self._session.times.utc else None
 
     def said_moment(self, at: datetime) -> str:
-        """A moment in the zone looked at; in UTC that is said with it."""
+        """Format a time in the chosen zone; with “UTC” if that is UTC."""
         return self._session.times.said(round(at.timestamp() * 1000))
 
     def first_moment(self, of: datetime) -> datetime:
-        """Where the time looked at begins; all of it begins with the first measurement, `of`."""
+        """Return the start of the range; without a limit, the first measurement `of`."""
         if self._days is None:
             return of
         today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return min(of, today - timedelta(days=self._days - 1))
 
     def last_moment(self, of: datetime) -> datetime:
-        """Where the time looked at ends: today, or with all of it the last measurement, `of`."""
+        """Return the end of the range: today, or without a limit the last measurement `of`."""
         return of if self._days is None else max(of, datetime.now(UTC))
 
     @on(Rows.Chosen)
@@ -290,7 +290,7 @@ class SeriesTab(Vertical, View, Generic[T]):
             self.draw(held)
 
     def _say(self, sentence: str) -> None:
-        """Show nothing but a sentence."""
+        """Show only a sentence."""
         self._lines = ()
         self.show_totals(Text())
         self.query_one(ChartWidget).display = False
@@ -301,7 +301,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
 
 def whole(value: float | None) -> str:
-    """A whole number, or that it is not known."""
+    """Return a whole number as text, or a mark if it is not known."""
     return "—" if value is None else f"{value:,.0f}"
 
 
@@ -310,13 +310,14 @@ _QUERY_LINES_AT_MOST = 200
 
 
 class UsageTab(SeriesTab[Usage]):
-    """Use a day as bars; below, the columns, users and queries, most used first."""
+    """The usage tab: queries by day as bars, and below columns, users and queries, most used
+    first."""
 
     WHAT: ClassVar[str] = "usage"
 
     @dataclass
     class ColumnChosen(Message):
-        """A used column is to be looked at among the columns."""
+        """Asks to show a used column under Columns."""
 
         path: str
 
@@ -325,13 +326,13 @@ class UsageTab(SeriesTab[Usage]):
         self._unfolded: set[str] = set()
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Forget what was measured of another, and which queries were unfolded."""
+        """Clear the measurements, and which queries were expanded."""
         super().show_entity(entity, keep=keep)
         if not keep:
             self._unfolded.clear()
 
     async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> Usage:
-        """The use, and what its users are called: two requests."""
+        """Read the usage and the names of the users: two requests."""
         series = await catalog.usage(entity.urn, days=days)
         use = await asyncio.to_thread(usage_of, series)
         users = Urn.parse_all(user for user, _ in use.users[:_NAMED_AT_MOST])
@@ -339,7 +340,7 @@ class UsageTab(SeriesTab[Usage]):
         return use
 
     def draw(self, use: Usage) -> None:
-        """Show it as a chart over a list, or as a table of its days."""
+        """Show a chart above a list, or a table of days."""
         if not use.days:
             self.say_nothing_measured("No use")
             return
@@ -353,7 +354,7 @@ class UsageTab(SeriesTab[Usage]):
             self.show_lines(list(self._list(use)))
 
     def table(self) -> "Table | None":
-        """What is shown of the use: what was used and by whom, or the days."""
+        """Return what is shown, for a file: columns, users and queries, or the days."""
         held = self._held.get(self._days)
         if self._entity is None or held is None:
             return None
@@ -380,7 +381,7 @@ class UsageTab(SeriesTab[Usage]):
         )
 
     def _zone(self, day: UsageDay) -> Text:
-        """Days are those of UTC: where they begin here, if that is another hour."""
+        """Return the note that days begin at midnight UTC, with the local hour if that differs."""
         shift = day.at.astimezone().utcoffset()
         if self._session.times.utc or not shift:
             return Text("UTC", "dim")
@@ -415,7 +416,7 @@ class UsageTab(SeriesTab[Usage]):
             for user, count in use.users:
                 yield ranked_row(said(name_of(user, self._session.names)), count, most)
         if use.queries:
-            yield heading_row("Queries", f"{len(use.queries):,} among the most asked of a day")
+            yield heading_row("Queries", f"{len(use.queries):,} among the most frequent of a day")
             for query, days in use.queries:
                 yield from self._query(query, days)
 
@@ -444,7 +445,7 @@ class UsageTab(SeriesTab[Usage]):
             rows = self.query_one(Rows)
             cursor = rows.cursor
             self._redraw()
-            # Down to its end and back: what was unfolded comes into view.
+            # Scroll to the end of the expanded query and back, so that it is visible.
             rows.move_to(cursor + len(lines) if query in self._unfolded else cursor)
             rows.move_to(cursor)
 
@@ -484,7 +485,7 @@ _NUMBERS = ("min", "max", "mean", "median")
 
 
 class ColumnTable:
-    """How the columns of a profile are drawn: name, numbers, and the nulls over time."""
+    """Draws the columns of a profile: name, numbers, and the nulls over time."""
 
     def __init__(self, columns: Sequence[ColumnHistory]) -> None:
         self._longest = max((len(FieldPath(one.path).simple) for one in columns), default=0)
@@ -497,7 +498,7 @@ class ColumnTable:
         ]
 
     def heading(self, width: int) -> Text:
-        """The names of the table's columns."""
+        """Return the headings of the table."""
         name, spark_width, shown = self._layout(width)
         text = Text(f"   {'column':<{name}}")
         for one in shown:
@@ -505,7 +506,8 @@ class ColumnTable:
         return text.append(f"  {'nulls trend' if spark_width == _SPARK else 'trend'}")
 
     def draw(self, column: ColumnHistory, width: int) -> Text:
-        """A line for a column: a mark where something moved, its newest numbers, its nulls."""
+        """Return a line for a column: a mark if something drifted, its newest numbers, its
+        nulls."""
         name, spark_width, shown = self._layout(width)
         text = Text().append(" ! " if column.drift else "   ", "bold")
         text.append_text(padded(said(FieldPath(column.path).simple), name))
@@ -514,19 +516,19 @@ class ColumnTable:
         return text.append(sparkline(nulls, spark_width, _SHARE_AT_LEAST), "dim")
 
     def heading_at(self, width: int) -> Text:
-        """The names of the table's columns where a line is a moment."""
+        """Return the headings of the table over time."""
         text = Text(f"  {'measured':<{_MOMENT}}")
         for one in self._fitting(width - _MOMENT - 2):
             text.append(f" {one:>{_WIDTHS[one]}}")
         return text
 
     def draw_at(self, moment: str, field: FieldProfile, width: int) -> Text:
-        """A line for what was measured of a column at a moment."""
+        """Return a line with the measurements of a column at one time."""
         text = Text(f"  {moment:<{_MOMENT}}")
         return text.append_text(_cells(field, self._fitting(width - _MOMENT - 2)))
 
     def _layout(self, width: int) -> tuple[int, int, list[str]]:
-        """The width of names and of the small charts, and which numbers there is room for."""
+        """Return the widths of names and sparklines, and the numbers that fit."""
         drawn = _SPARK if width >= 70 else _SPARK_NARROW
         name = max(_NAME_AT_LEAST, min(self._longest, _NAME_AT_MOST, width // 3))
         shown = self._fitting(width - name - drawn - 6)
@@ -594,7 +596,7 @@ def _read(series: "Timeseries") -> Profiles:
 
 
 class ProfileTab(SeriesTab[Profiles]):
-    """Rows over time above the columns; a column that is opened takes the place of both."""
+    """The profile tab: rows over time above the columns; an opened column replaces both."""
 
     WHAT: ClassVar[str] = "profile"
 
@@ -608,18 +610,18 @@ class ProfileTab(SeriesTab[Profiles]):
         self._left = 0
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Forget what was measured of another, and which column was open."""
+        """Clear the measurements and the open column."""
         super().show_entity(entity, keep=keep)
         if not keep:
             self._open = None
 
     async def ask(self, catalog: "AsyncCatalog", entity: "Entity", days: int | None) -> Profiles:
-        """The profiles: one request."""
+        """Read the profiles: one request."""
         series = await catalog.profiles(entity.urn, days=days)
         return await asyncio.to_thread(_read, series)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Measures are those of a column that is open."""
+        """Allow choosing a measure only for an open column."""
         if action in ("measure", "close_column"):
             return self._open is not None
         return super().check_action(action, parameters)
@@ -633,14 +635,14 @@ class ProfileTab(SeriesTab[Profiles]):
             self._redraw()
 
     def action_close_column(self) -> None:
-        """Back to all columns."""
+        """Go back to all columns."""
         self._open = None
         self._redraw()
         self.query_one(Rows).move_to(self._left)
         self.refresh_bindings()
 
     def draw(self, data: Profiles) -> None:
-        """Show the columns or the one that is open, with a chart or a table over time."""
+        """Show all columns or the open one, with a chart or a table over time."""
         if not data.taken:
             self.say_nothing_measured("Nothing")
             return
@@ -653,7 +655,7 @@ class ProfileTab(SeriesTab[Profiles]):
             self._draw_one(column, chart)
 
     def table(self) -> "Table | None":
-        """What is shown: the columns or the values of one, or either over time."""
+        """Return what is shown, for a file."""
         held, column = self._held.get(self._days), self._column
         if self._entity is None or held is None:
             return None
@@ -725,7 +727,7 @@ class ProfileTab(SeriesTab[Profiles]):
                 ]
             )
 
-        nothing = "There is no number of it over time."
+        nothing = "There is no history of this measure."
         chart.show(self._plot(values, write, measure), read_out, nothing)
         if self._as_table:
             table = ColumnTable([column])
@@ -787,7 +789,7 @@ class ProfileTab(SeriesTab[Profiles]):
         self.refresh_bindings()
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
-        """The line below tells of the column under the cursor."""
+        """Update the details of the column under the cursor."""
         event.stop()
         self._tell()
 
@@ -806,7 +808,7 @@ class ProfileTab(SeriesTab[Profiles]):
         detail.update(Text("\n").join(told), layout=False)
 
     def _told(self, column: ColumnHistory) -> list[Text]:
-        """All that the newest profile says of a column, and what moved, on two lines."""
+        """Return two lines with a column's numbers in the newest profile, and its drift."""
         newest = column.newest
         numbers: list[tuple[str, str | None]] = [
             ("nulls", _of(newest.null_count, newest.null_proportion)),
@@ -832,7 +834,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
 
 def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
-    """What a reader should know before the numbers are trusted."""
+    """Return the caveats about the numbers: partitions and limits."""
     drifting = sum(bool(column.drift) for column in data.columns)
     if drifting:
         yield Text(f"! {counted(drifting, 'column')} moved", "bold")
@@ -845,7 +847,7 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
 
 
 def _values(field: FieldProfile) -> Iterator[MeasurementRow]:
-    """The values of a column: how often each is there, and some that were seen."""
+    """Return rows with the values of a column: their frequencies, and samples."""
     ranked = sorted(field.distinct_value_frequencies or (), key=lambda one: -one.frequency)
     if ranked:
         all_told = field.unique_count

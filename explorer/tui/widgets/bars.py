@@ -1,6 +1,4 @@
-"""The header at the top and the line of keys at the bottom, with text in them that acts when
-pressed.
-"""
+"""The header at the top and the key line at the bottom, both with clickable text."""
 
 import textwrap
 from datetime import datetime
@@ -32,12 +30,13 @@ PRESSED: Final = "pressed"
 
 
 def action_style(action: str) -> Style:
-    """The style of a text that does `action`, a method of the widget or of what holds it."""
+    """Return the style of a text that runs `action`, a method of the widget or of an ancestor, on a
+    click."""
     return Style(meta={PRESSED: action})
 
 
 def action_owner(widget: Widget, action: str) -> DOMNode | None:
-    """What has an action: the widget, or the nearest that holds it."""
+    """Return the owner of an action: the widget or its nearest ancestor with the method."""
     name = f"action_{action.partition('(')[0]}"
     return next((node for node in widget.ancestors_with_self if hasattr(node, name)), None)
 
@@ -47,8 +46,8 @@ _PATIENCE_SECONDS = 1.0
 
 
 class Header(Widget):
-    """One line: name, how the server was last heard, which it is, how much it holds, the way to
-    help. While an answer is waited for the time that takes is shown; else no clock runs."""
+    """The header in one line: name, server status, address, number of entities, and the key for
+    help. A timer runs only while a request is waiting, to show its duration."""
 
     DEFAULT_CSS = """
     Header { height: 1; dock: top; background: $surface; color: $text; padding: 0 1; }
@@ -63,12 +62,12 @@ class Header(Widget):
         self._drafts_drawn = 0
 
     def show(self, info: "ServerInfo", *, read_only: bool = False) -> None:
-        """Tell what the server says of itself, and whether anything is written there."""
+        """Show the server's description, and whether it is open read-only."""
         parts = [Text("sample catalog", "bold")] if info.sample else []
         user = f" as {Urn.label(info.user)}" if info.user else ""
         parts.append(said(f"on this machine{user}" if info.embedded else info.address))
         if read_only:
-            parts.append(Text("read only", "bold reverse"))
+            parts.append(Text("read-only", "bold reverse"))
         if info.entities is not None:
             things = "entity" if info.entities == 1 else "entities"
             parts.append(Text(f"{info.entities:,} {things}", "dim"))
@@ -78,23 +77,24 @@ class Header(Widget):
         self.refresh()
 
     def forget(self) -> None:
-        """Another server is turned to, of which nothing is known yet."""
+        """Clear the description after a switch to another server."""
         self._server = None
         self.refresh()
 
     def fail(self, sentence: str) -> bool:
-        """The server could not tell of itself; gives whether this line tells enough of why."""
+        """Show that the description could not be read; return whether the header shows the
+        reason."""
         del sentence
         self.refresh()
         return self._session.standing.contact in ("kept", "silent")
 
     @property
     def knows_server(self) -> bool:
-        """Whether the server has told of itself."""
+        """Return whether the server's description was read."""
         return self._server is not None
 
     def look(self) -> None:
-        """A question began, or the standing changed."""
+        """Update the status after the start of a request or a change."""
         if self._state() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
             self.refresh()
         if self._clock is None and self._session.waiting_seconds is not None:
@@ -109,7 +109,7 @@ class Header(Widget):
         return _told(self._session.standing, waiting, known=self.knows_server)
 
     def render(self) -> RenderResult:
-        """The line, its right end kept for help."""
+        """Render the line, with the help key at the right end."""
         state = self._drawn = self._state()
         text = Text.assemble(("catalog", "bold"), "  ", state, no_wrap=True)
         if self._server is not None:
@@ -129,7 +129,7 @@ class Header(Widget):
 
 def _told(standing: "ServerStatus", waiting: float | None, *, known: bool) -> Text:
     if waiting is not None and waiting >= _PATIENCE_SECONDS:
-        before = "no answer so far" if standing.contact == "silent" else "waiting"
+        before = "no answer yet" if standing.contact == "silent" else "waiting"
         return Text(f"◌ {before}, {waiting:,.0f} s", "bold")
     match standing.contact:
         case "ready":
@@ -139,7 +139,7 @@ def _told(standing: "ServerStatus", waiting: float | None, *, known: bool) -> Te
         case "silent":
             return Text("○ no answer from the catalog", "bold")
         case "refused":
-            return Text("○ wants an access token", "bold")
+            return Text("○ needs an access token", "bold")
         case "opening":
             return Text("◌ opening the catalog; the first time takes a moment …", "dim")
 
@@ -162,9 +162,9 @@ _SMALL = 16
 
 
 class KeyLine(Widget):
-    """The keys that work where the focus is, most telling first; what does not fit is left out
-    whole. What would write is told dimly, behind «read only», where nothing is written. A message
-    takes the place of it all until the next key. A click on an entry does what it says."""
+    """The keys that work at the focus, most important first; entries that do not fit are left out.
+    While the server is open read-only, actions that write are dim, after “read-only”. A message
+    replaces the keys until the next key. A click on an entry runs its action."""
 
     DEFAULT_CSS = """
     KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
@@ -178,7 +178,7 @@ class KeyLine(Widget):
         self._shown: list[tuple[int, int, Action]] = []
 
     def on_mount(self) -> None:
-        """Tell what can be done when that has changed."""
+        """Update the keys when the available actions have changed."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh(), True)
 
     def say(self, message: str, *, error: bool = False) -> None:
@@ -194,7 +194,7 @@ class KeyLine(Widget):
             self.say("")
 
     def render(self) -> RenderResult:
-        """The message, or the keys that fit."""
+        """Render the message, or the keys that fit."""
         width = self.size.width
         if self._message:
             return self._told(max(width, 1))
@@ -223,22 +223,22 @@ class KeyLine(Widget):
         return line.append_text(told)
 
     def _is_refused(self, action: Action, bound: list[ActiveBinding]) -> bool:
-        """Whether it cannot be done because nothing is written here."""
+        """Return whether an action is disabled because the server is open read-only."""
         return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
 
     def _told(self, width: int) -> Text:
-        """The message, ended with a mark where there is no room for all of it."""
+        """Return the message, ending with a mark if it is cut."""
         lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
         wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
         return Text("\n".join(wrapped))
 
     @property
     def is_telling(self) -> bool:
-        """Whether a message stands here instead of the keys."""
+        """Return whether a message is shown instead of the keys."""
         return bool(self._message)
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the entry says that was clicked; a message goes away."""
+        """Run the action of the clicked entry; remove a message."""
         if self._message:
             self.hush()
             return
@@ -252,7 +252,7 @@ class KeyLine(Widget):
                 await self.app.run_action(action.name, bound[0].node)
 
     def _active(self) -> dict[str, list[ActiveBinding]]:
-        """What is there to be done where the focus is, each with the keys that do it."""
+        """Return the available actions at the focus, each with its keys."""
         active: dict[str, list[ActiveBinding]] = {}
         for one in self.screen.active_bindings.values():
             if one.binding.id and not self._is_typed(one):
@@ -260,7 +260,8 @@ class KeyLine(Widget):
         return active
 
     def _is_typed(self, one: ActiveBinding) -> bool:
-        """Whether a key is a letter to what has the focus. Textual knows not all by their names."""
+        """Return whether the focused input takes a key as a character. Textual does not know all
+        characters by their key names."""
         focused, letter = self.screen.focused, readable(one.binding.key)
         if focused is None or one.node is focused or len(letter) > 1 or not letter.isascii():
             return False
@@ -268,8 +269,8 @@ class KeyLine(Widget):
 
 
 def _key(action: Action, bound: list[ActiveBinding]) -> str:
-    """The key of an action: as it is declared, or as the reader has set it, or the one of its keys
-    that does it where the first is a letter."""
+    """Return the key of an action to show: the declared one or the one of the settings, or another
+    of its keys if the first is a letter and letters are typed here."""
     keys = {one.binding.key: one for one in bound}
     is_letter = len(readable(action.keys[0])) == 1 and readable(action.keys[0]).isascii()
     does = action.keys[0] in keys if is_letter else keys.keys() & set(action.keys)
@@ -277,10 +278,10 @@ def _key(action: Action, bound: list[ActiveBinding]) -> str:
 
 
 def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:
-    """What cannot be done because nothing is written, as much of it as fits, and why."""
+    """Return the actions that are disabled by read-only, as many as fit, with the reason."""
     told = Text("", "dim")
     for action in refused:
-        before = ", " if told.plain else f"{_GAP}read only: "
+        before = ", " if told.plain else f"{_GAP}read-only: "
         part = f"{before}{_key(action, active[action.id])} {action.label}"
         if told.cell_len + cell_len(part) > room:
             break

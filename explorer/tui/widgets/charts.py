@@ -24,9 +24,9 @@ _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
 def bar_text(share: float, width: int) -> str:
-    """A bar of `share`, 0 to 1, of a width in cells; what is not nothing is seen.
+    """Return a bar of `share` (0 to 1) of a width in cells; any share above 0 is visible.
 
-    It is flat, so that bars below each other stay apart.
+    It is flat, so that bars on adjacent lines stay separate.
     """
     halves = round(min(max(share, 0.0), 1.0) * width * 2)
     if share > 0 and not halves:
@@ -35,8 +35,9 @@ def bar_text(share: float, width: int) -> str:
 
 
 def sparkline(values: Sequence[float | None], width: int, least: float = 0) -> str:
-    """Values as a row of blocks, from nothing to the greatest or `least`; blank where there is
-    none. Of more values than cells each cell shows its greatest."""
+    """Return values as a row of blocks, scaled from 0 to the greater of `least` and the greatest
+    value; missing values are blank. With more values than cells, each cell shows the greatest of
+    its values."""
     shown: list[float | None] = list(values)
     if len(shown) > width:
         cuts = [len(shown) * at // width for at in range(width + 1)]
@@ -47,10 +48,10 @@ def sparkline(values: Sequence[float | None], width: int, least: float = 0) -> s
 
 
 def bar_lines(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
-    """Bars from the bottom, one for each value, in lines of `width` cells from the top.
+    """Return vertical bars, one for each value, as lines of `width` cells from the top.
 
-    A measured nothing is a thin line, what was not measured is blank. Where there are more values
-    than cells, a cell has the greatest of its values.
+    A measured 0 is a thin line, a missing value is blank. With more values than cells, a cell has
+    the greatest of its values.
     """
     wide = max(1, width // max(len(values), 1))
     tall: list[int | None] = [None] * width
@@ -72,10 +73,10 @@ def bar_lines(values: Sequence[float | None], width: int, height: int, top: floa
 def braille_lines(
     points: Sequence[tuple[float, float]], breaks: frozenset[int], width: int, height: int
 ) -> list[str]:
-    """A line through points, each across and up 0 to 1, in braille, in lines from the top.
+    """Return a line through points (x and y from 0 to 1) in braille, as lines from the top.
 
-    No line is drawn to the points whose numbers are in `breaks` from the one before. Where many
-    fall into a column of dots, all from the lowest to the highest is filled.
+    The points whose indices are in `breaks` are not connected to the previous one. If many points
+    fall into one column of dots, the column is filled from the lowest to the highest.
     """
     columns, rows = width * 2, height * 4
     lowest, highest = [rows] * columns, [-1] * columns
@@ -128,7 +129,7 @@ Form = Literal["bars", "line"]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What was measured at a moment; there is none where nothing was measured."""
+    """A measurement at a time; its value is None if nothing was measured."""
 
     at: datetime
     value: float
@@ -136,11 +137,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What a chart shows: points, oldest first, in the time from `first` to `last`.
+    """The data of a chart: points, oldest first, in the range from `first` to `last`.
 
-    Bars stand on the days of `zone`, one point a day, and begin at nothing. A line spans from the
-    least to the most, or `from_nothing`, and is broken where measurements are missing: where two
-    are further apart than half as much again as usual. `write` says a value.
+    Bars have one point a day, in the days of `zone`, and start at 0. A line spans from the least to
+    the greatest value, or with `from_nothing` from 0, and is broken where two measurements are more
+    than 1.5 times the usual distance apart. `write` formats a value.
     """
 
     form: Form
@@ -153,33 +154,33 @@ class Plot:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The values at the bottom and the top of the axis, never the same."""
+        """Return the values at the bottom and the top of the axis, which always differ."""
         line = Line("", tuple((one.at, one.value) for one in self.points))
         from_nothing = self.form == "bars" or self.from_nothing
         return Lines("", (line,), from_nothing=from_nothing).span or (0.0, 1.0)
 
     @property
     def days(self) -> int:
-        """How many days the time has, the first and the last among them."""
+        """Return the number of days in the range, including the first and the last."""
         return (self._day(self.last) - self._day(self.first)).days + 1
 
     def slot(self, at: datetime) -> int:
-        """How many days after the first a moment is."""
+        """Return the number of days from the first to a time."""
         return (self._day(at) - self._day(self.first)).days
 
     def cell(self, at: datetime, width: int) -> int:
-        """The cell, of `width`, that a moment stands in; for a bar its first."""
+        """Return the cell, of `width`, of a time; for a bar its first cell."""
         if self.form == "bars":
             return cell_of(self.slot(at), self.days, width)
         return min(max(round(self.share(at) * (width * 2 - 1)) // 2, 0), width - 1)
 
     def share(self, at: datetime) -> float:
-        """How far between first and last a moment is, 0 to 1."""
+        """Return the position of a time between first and last, 0 to 1."""
         whole = (self.last - self.first).total_seconds()
         return (at - self.first).total_seconds() / whole if whole else 0.5
 
     def ticks(self, width: int) -> Iterator[tuple[int, str]]:
-        """The cells of the dates that are named on the axis, and their names."""
+        """Return the cells and labels of the dates on the axis."""
         first, last = (datetime.combine(self._day(at), time()) for at in (self.first, self.last))
         free = 0
         for day, name in days_named(first, last, max(1, width // _LABEL_ROOM), hours=False):
@@ -194,9 +195,9 @@ class Plot:
 
 
 class ChartWidget(Widget):
-    """A plot with a cursor on one of its points; the line above reads it out.
+    """A plot with a cursor on one of its points, which the line above describes.
 
-    Where there is no room for a shape only the reading is shown.
+    If there is no room for the plot, only that line is shown.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--shape", "chart--cursor", "chart--axis"}
@@ -209,7 +210,7 @@ class ChartWidget(Widget):
 
     @dataclass
     class Moved(Message):
-        """The cursor stands on another point."""
+        """The cursor moved to another point."""
 
         index: int
 
@@ -222,15 +223,15 @@ class ChartWidget(Widget):
         self._drawn: dict[tuple[int, int], tuple[list[str], list[tuple[int, str]]]] = {}
 
     def show(self, plot: Plot | None, read_out: Callable[[int], Text], empty: str = "") -> None:
-        """Show a plot, the cursor on its newest point; `read_out` says a point, `empty` what is
-        said without one."""
+        """Show a plot, with the cursor on its newest point; `read_out` describes a point, `empty`
+        is shown without any."""
         self._plot, self._read_out, self._empty = plot, read_out, empty
         self._drawn.clear()
         self.cursor = max(len(plot.points) - 1, 0) if plot else 0
         self.refresh()
 
     def move(self, by: int) -> None:
-        """Move the cursor by so many points, as far as there are any."""
+        """Move the cursor by a number of points, at most to the first or last."""
         self._move_to(self.cursor + by)
 
     def _move_to(self, index: int) -> None:
@@ -242,7 +243,7 @@ class ChartWidget(Widget):
             self.post_message(self.Moved(target))
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on the nearest point."""
+        """Move the cursor to the point nearest to a click."""
         plot = self._plot
         if plot is None or not plot.points:
             return
@@ -253,7 +254,7 @@ class ChartWidget(Widget):
         self._move_to(min(range(len(cells)), key=lambda at: abs(cells[at] - cell)))
 
     def render(self) -> RenderResult:
-        """The reading, the shape with the cursor in it, and the axis."""
+        """Render the description of the point, the plot with the cursor, and the axis."""
         plot = self._plot
         if plot is None or not plot.points:
             return Text(self._empty, "dim italic")
@@ -270,7 +271,8 @@ class ChartWidget(Widget):
         )
 
     def _kept(self, plot: Plot, width: int, height: int) -> tuple[list[str], list[tuple[int, str]]]:
-        """Shape and dates, drawn once for a size: moving the cursor draws neither anew."""
+        """Return the plot and the dates, cached for a size, so that moving the cursor draws neither
+        again."""
         if (width, height) not in self._drawn:
             self._drawn.clear()
             ticks = list(plot.ticks(width))
@@ -293,7 +295,7 @@ class ChartWidget(Widget):
 
     def _axis(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
         _, cursor, style = self._styles
-        # Where no day is there is no axis: what is beyond was not looked at.
+        # No axis beyond the range, which was not read.
         wide = max(1, width // plot.days) * plot.days if plot.form == "bars" else width
         rule, names = ["─"] * min(wide, width), [" "] * width
         for cell, name in self._kept(plot, width, height)[1]:

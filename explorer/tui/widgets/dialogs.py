@@ -1,7 +1,6 @@
-"""What lies over the page: the base of all such screens; dialogs that confirm a change, discard
-what was typed, or ask for a line of text; a list that is filtered while one types (the help, the
-palette and every choice is one); and a list above what differs in the row under the cursor.
-"""
+"""Screens over the page: their base; dialogs that confirm a change, discard typed text, or ask for
+a line of text; a list filtered by typing (the help, the palette and every choice); and a list above
+the difference of the row under the cursor."""
 
 import asyncio
 import re
@@ -55,8 +54,8 @@ _HELP: Final[list[BindingType]] = [
 
 
 class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
-    """A screen over the page. None of the keys of the page works there but the one for the help,
-    which lists the keys of this screen first."""
+    """A screen over the page. Of the application's keys only the one for the help works there; the
+    help lists the keys of this screen first."""
 
     BINDINGS: ClassVar[list[BindingType]] = _HELP
 
@@ -70,7 +69,7 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
 
 
 class PromptScreen(OverlayScreen[str | None]):
-    """Gives what was typed; nothing where it was left."""
+    """Asks for a line of text; returns it, or None if it was cancelled."""
 
     CSS = """
     PromptScreen { align: center middle; background: $background 60%; }
@@ -92,13 +91,13 @@ class PromptScreen(OverlayScreen[str | None]):
         self._value = value
 
     def compose(self) -> ComposeResult:
-        """The line, and below it what to type."""
+        """Yield the input, and the hint below it."""
         with Vertical() as frame:
             frame.border_title = self._title
             box = TypedLine(self._value, select_on_focus=True)
             box.cursor_blink = False
             yield box
-            yield Static(Text(f"{self._hint}   ⏎ take   esc leave"))
+            yield Static(Text(f"{self._hint}   ⏎ accept   esc cancel"))
         yield KeyLine()
 
     @on(Input.Submitted)
@@ -107,12 +106,12 @@ class PromptScreen(OverlayScreen[str | None]):
         self.dismiss(event.value.strip() or None)
 
     def action_leave(self) -> None:
-        """Leave, and nothing is done."""
+        """Close without a result."""
         self.dismiss(None)
 
 
 class ConfirmScreen(OverlayScreen[bool]):
-    """Says what would be done; `ctrl+s` does it, as it writes everywhere else. The text is literal
+    """Shows what will be done; `ctrl+s` confirms, as it writes everywhere else. The text is literal
     and cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
@@ -130,22 +129,22 @@ class ConfirmScreen(OverlayScreen[bool]):
         self._question = question
 
     def compose(self) -> ComposeResult:
-        """The question, the keys."""
+        """Yield the question and the keys."""
         with VerticalScroll():
             yield Static(self._question, markup=False)
         yield KeyLine()
 
     def action_confirm(self) -> None:
-        """Yes."""
+        """Confirm."""
         self.dismiss(True)
 
     def action_cancel(self) -> None:
-        """No."""
+        """Cancel."""
         self.dismiss(False)
 
 
 class DiscardScreen(ConfirmScreen, inherit_bindings=False):
-    """Asks whether what was typed or chosen is to be thrown away; `delete` does it."""
+    """Asks whether to discard what was typed or chosen; `delete` confirms."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("discard"), *_HELP]
 
@@ -157,11 +156,10 @@ _LEAST_TEXT = 18
 
 @dataclass(frozen=True, slots=True)
 class ChooserEntry:
-    """One entry: what it says, the keys beside it, what it does, and what it belongs to.
+    """An entry: its text, its keys, its function, and its group.
 
-    `part` is the heading above it, `aside` what is said of it where there is room. Both are found
-    by what is typed, as `text` is, and so is what it is `also` called. Without `do` there is
-    nothing to choose.
+    `part` is the heading above it, `aside` a remark shown if there is room. The typed text is
+    matched against these, `text`, and the other names in `also`. Without `do` it cannot be chosen.
     """
 
     text: str
@@ -182,7 +180,7 @@ class _ChooserRow:
 
 
 class _FilterInput(HintedLine):
-    """The line that narrows the list."""
+    """The input that filters the list."""
 
     DEFAULT_CSS = """
     _FilterInput, _FilterInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
@@ -194,7 +192,7 @@ class _FilterInput(HintedLine):
         self._closers = closers
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that closes the list does so while nothing is typed."""
+        """Close the list on its letter key while the input is empty."""
         if event.character in self._closers and not self.value:
             event.stop()
             event.prevent_default()
@@ -213,7 +211,7 @@ _CLOSE = 200
 
 
 class ChooserScreen(OverlayScreen[None]):
-    """A list of entries under a line that narrows it. Enter does what the entry says."""
+    """A list of entries below an input that filters it. Enter runs the entry."""
 
     DEFAULT_CSS = """
     ChooserScreen { align: center top; }
@@ -247,24 +245,24 @@ class ChooserScreen(OverlayScreen[None]):
         self._narrowed_to: str | None = None
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """The entries, in the order in which they are shown."""
+        """Return the entries, in the order in which they are shown."""
         raise NotImplementedError
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """Entries that are found elsewhere by what is typed; asked for at a pause in typing."""
+        """Return further entries for the typed text, read at a pause in typing."""
         del typed
         return ()
 
     def nothing_found(self, typed: str) -> str:
-        """What is said where there is nothing to choose."""
+        """Return the sentence shown when there are no entries."""
         del typed
         return "No entry matches."
 
     def looked_at(self, entry: ChooserEntry) -> None:
-        """The cursor came to an entry."""
+        """React to the cursor moving to an entry."""
 
     def compose(self) -> ComposeResult:
-        """The line, and the list below it."""
+        """Yield the input and the list."""
         with Vertical() as frame:
             frame.border_title = self.TITLE_SHOWN
             yield _FilterInput(self.CLOSES_EMPTY)
@@ -274,7 +272,7 @@ class ChooserScreen(OverlayScreen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show everything; what was typed before there was a line goes into it."""
+        """Show all entries, and insert what was typed before the input existed."""
         self._entries = tuple(self.entries())
         line = self.query_one(_FilterInput)
         self.set_focus(line)
@@ -284,7 +282,7 @@ class ChooserScreen(OverlayScreen[None]):
         self._lay_out(start=True)
 
     def take(self, event: events.Key) -> bool:
-        """A key typed before the line had the focus goes into the line; gives whether it did."""
+        """Insert a key typed before the input had the focus; return whether it was inserted."""
         if not event.is_printable or event.character is None:
             return False
         line = self.query(_FilterInput)
@@ -295,12 +293,12 @@ class ChooserScreen(OverlayScreen[None]):
         return True
 
     def on_resize(self) -> None:
-        """Lines are as long as there is room."""
+        """Draw the lines again for the new width."""
         self.set_class(self.size.height < _SMALL, "-small")
         self.call_after_refresh(self._lay_out)
 
     def start_at(self) -> int:
-        """The entry on which the cursor stands first."""
+        """Return the entry where the cursor starts."""
         return 0
 
     @on(Input.Changed)
@@ -325,7 +323,7 @@ class ChooserScreen(OverlayScreen[None]):
             self._lay_out()
 
     def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
-        """Have more entries, which came later, after those that are there."""
+        """Add entries that were read later."""
         self._entries = (*self._entries, *entries)
         self._lay_out()
 
@@ -346,12 +344,12 @@ class ChooserScreen(OverlayScreen[None]):
 
     @property
     def current(self) -> ChooserEntry | None:
-        """The entry under the cursor."""
+        """Return the entry under the cursor."""
         at = self.query_one(Rows).cursor
         return self._rows[at].entry if at < len(self._rows) else None
 
     def action_choose(self) -> None:
-        """Do what the entry under the cursor says."""
+        """Run the entry under the cursor."""
         if self._narrowed_to != self.query_one(_FilterInput).value:
             self._lay_out()
         entry = self.current
@@ -361,11 +359,11 @@ class ChooserScreen(OverlayScreen[None]):
         self.app.call_later(entry.do)
 
     def action_close(self) -> None:
-        """Back, and nothing is done."""
+        """Close without a choice."""
         self.dismiss()
 
     def action_move(self, rows: int) -> None:
-        """Some entries further, or back."""
+        """Move by some entries."""
         list_ = self.query_one(Rows)
         target = max(0, min(list_.cursor + rows, len(self._rows) - 1))
         step = 1 if rows > 0 else -1
@@ -377,7 +375,7 @@ class ChooserScreen(OverlayScreen[None]):
             list_.scroll_to(y=0, animate=False, immediate=True)
 
     def action_page(self, pages: int) -> None:
-        """Some screens further, or back."""
+        """Move by some screens."""
         self.action_move(pages * max(1, self.query_one(Rows).size.height - 1))
 
     def _stands_on(self, index: int) -> bool:
@@ -406,7 +404,7 @@ class ChooserScreen(OverlayScreen[None]):
         if wanted is not None:
             cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
         is_looking = self._is_looking and bool(typed.strip())
-        empty = "looking …" if is_looking else self.nothing_found(typed.strip())
+        empty = "searching …" if is_looking else self.nothing_found(typed.strip())
         rows.show(len(self._rows), self._draw_row, cursor=cursor, empty=empty)
         rows.styles.height = max(len(self._rows), 3)
         if cursor == self._first_entry():
@@ -416,7 +414,7 @@ class ChooserScreen(OverlayScreen[None]):
 
     @property
     def _keys_width(self) -> int:
-        """The room for keys, where any entry has some."""
+        """Return the width of the keys, 0 if no entry has any."""
         return _KEYS_WIDTH if any(one.keys for one in self._entries) else 1
 
     def _found(self, typed: str) -> list[ChooserEntry]:
@@ -466,8 +464,8 @@ class ChooserScreen(OverlayScreen[None]):
 
 
 def match_score(typed: str, entry: ChooserEntry) -> int:
-    """How well an entry fits what was typed: 0 not at all. Words that begin as typed count most,
-    then words that contain it, then letters in their order."""
+    """Return how well an entry matches the typed text, 0 for not at all. Words that start with it
+    score highest, then words that contain it, then letters in order."""
     words = typed.lower().split()
     text = f"{entry.text} {entry.part} {entry.aside} {entry.also}".lower()
     if len(entry.keys) > _KEYS_SHORT:
@@ -485,7 +483,7 @@ def match_score(typed: str, entry: ChooserEntry) -> int:
 
 
 def _span(letters: str, text: str) -> int:
-    """How many characters of the text hold the letters in their order; 0 when they are not all
+    """Return how many characters of the text the letters span in order; 0 if they are not all
     there."""
     at = start = -1
     for letter in letters:
@@ -507,8 +505,8 @@ async def entities_like(
     *,
     entity_type: str | None = None,
 ) -> Sequence[ChooserEntry]:
-    """Return entries for the entities that a search for `typed` finds first, or for the URN that it
-    is, of one type where one is given; `do` is what each does. Two requests."""
+    """Return entries for the first results of a search for `typed`, or for the entity if it is a
+    URN, of one type if given; `do` is called with the URN. Two requests."""
     catalog = await session.catalog()
     urn = pasted_urn(typed)
     if urn is not None:
@@ -540,7 +538,8 @@ def entity_entries(
 
 
 class EntityScreen(ChooserScreen):
-    """Asks for an entity: those `near` at hand, and whatever the catalog finds by what is typed."""
+    """Asks for an entity: lists those in `near`, and those that the catalog finds for the typed
+    text."""
 
     def __init__(
         self,
@@ -556,21 +555,21 @@ class EntityScreen(ChooserScreen):
         self._do = do
 
     def on_mount(self) -> None:
-        """Say what is asked."""
+        """Show the title."""
         super().on_mount()
         self.query_one("Vertical").border_title = escape(line(self._title))
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Those near."""
+        """Return the entries in `near`."""
         return self._near
 
     def nothing_found(self, typed: str) -> str:
-        """Whatever is typed is looked for."""
-        return "No entity is called so." if typed else "Type a name, or paste a URN."
+        """Return that no entity has the typed name, or what to type."""
+        return "No entity has this name." if typed else "Type a name, or paste a URN."
 
     async def further(self, typed: str) -> Sequence[ChooserEntry]:
-        """What the catalog finds."""
-        with self._session.reporting("looking for entities"):
+        """Return the entities that the catalog finds."""
+        with self._session.reporting("searching for entities"):
             return await entities_like(self._session, typed, self._do)
         return ()
 
@@ -579,10 +578,11 @@ _LOW: Final = 30
 
 
 class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
-    """A heading, the line for words, a list and what differs in one row of it, and the keys.
+    """The base of screens with a heading, a filter line, a list, the difference of one row, and the
+    keys.
 
-    A subclass reads what there is (`read`) and then calls `list_again`; it lists what has the words
-    (`show_list`) and shows what differs in the row under the cursor (`show_row`).
+    A subclass reads its data (`read`) and then calls `list_again`; it lists the rows that match the
+    words (`show_list`) and shows the difference of the row under the cursor (`show_row`).
     """
 
     DEFAULT_CSS = """
@@ -603,12 +603,12 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         super().__init__()
         self._session = session
         self._rows = rows
-        # What is listed last has the words that were typed last.
+        # The last listing is for the words typed last.
         self._listing = asyncio.Lock()
         self._is_listed = False
 
     def compose(self) -> ComposeResult:
-        """Yield the heading, the line to filter it, the list, what differs in a row, the keys."""
+        """Yield the heading, the filter line, the list, the difference, and the keys."""
         with Vertical():
             yield Static(Text(self.TITLE_TEXT, "bold"), id="heading", markup=False)
             yield FilterLine(self.HINT)
@@ -617,7 +617,7 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read what there is."""
+        """Read the data."""
         self.set_focus(self._rows)
         self.query_one(TableRows).show(Table((), ()), empty=self.READING)
         self.read()
@@ -627,53 +627,53 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         self.set_class(self.size.height < _LOW, "-low")
 
     def read(self) -> object:
-        """Read what there is, and list it."""
+        """Read the data, and list it."""
         raise NotImplementedError
 
     async def show_list(self) -> None:
-        """List what has the words."""
+        """List the rows that match the words."""
         raise NotImplementedError
 
     def show_row(self) -> object:
-        """Show what differs in the row under the cursor."""
+        """Show the difference of the row under the cursor."""
         raise NotImplementedError
 
     @property
     def words(self) -> str:
-        """What the list is narrowed to."""
+        """Return the words of the filter."""
         return self.query_one(FilterLine).value
 
     def clear(self) -> bool:
-        """Narrow the list no more; return whether it was narrowed."""
+        """Clear the filter; return whether there was one."""
         line = self.query_one(FilterLine)
         narrowed = bool(line.value)
         line.put_away()
         return narrowed
 
     async def list_again(self) -> None:
-        """List what has the words, after what is being listed."""
+        """List the matching rows again, after the listing that is running."""
         self._is_listed = True
         async with self._listing:
             await self.show_list()
 
     @work(exclusive=True, group="narrow")
     async def narrow(self) -> None:
-        """List what has the words once nothing was typed for a moment."""
+        """List the matching rows after a pause in typing."""
         await asyncio.sleep(_PAUSE_SECONDS)
-        # What is read for the first time is listed with the words.
+        # The first data is listed with the words typed so far.
         if self._is_listed:
             await self.list_again()
 
     def action_text(self) -> None:
-        """Turn to what differs, to scroll it."""
+        """Focus the difference, to scroll it."""
         self.set_focus(self.query_one(DifferenceRows))
 
     def action_filter(self) -> None:
-        """List only what has words."""
+        """Filter the list by words."""
         self.query_one(FilterLine).ask()
 
     def action_reload(self) -> None:
-        """Read again what there is."""
+        """Read the data again."""
         self.read()
 
     def action_leave(self) -> None:

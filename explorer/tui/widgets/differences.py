@@ -29,9 +29,9 @@ _CHANGED = "bold underline"
 
 
 class DifferenceRows(TextRows):
-    """The lines of a diff, wrapped where they are too long; the keys scroll them.
+    """A scrollable diff; long lines are wrapped.
 
-    `beside` says that there is a list to go back to.
+    `beside` means that there is a list to go back to.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("difference")
@@ -41,7 +41,7 @@ class DifferenceRows(TextRows):
     """
 
     class Left(Message):
-        """The reader goes back to the list beside it."""
+        """Asks to go back to the list beside it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"differences--added", "differences--removed"}
 
@@ -60,22 +60,22 @@ class DifferenceRows(TextRows):
         self.scroll_to(y=0, animate=False, immediate=True)
 
     def action_leave(self) -> None:
-        """Back to the list."""
+        """Go back to the list."""
         self.post_message(self.Left())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing here can be chosen."""
+        """Disable choosing: the lines are only for reading."""
         del parameters
         return action != "choose" and (self._beside or action != "leave")
 
     def on_resize(self) -> None:
-        """Wrap anew where the width has changed."""
+        """Wrap the lines again if the width has changed."""
         if self.scrollable_content_region.width != self._wrapped_at:
             self._wrap()
         super().on_resize()
 
     def _wrap(self) -> None:
-        # With room left for the scroll bar, which comes once the lines are there.
+        # Leave room for the scroll bar, which appears once there are lines.
         width = self._wrapped_at = self.scrollable_content_region.width
         self._wrapped = list(_wrapped(self._lines, max(width - 2, 8)))
         self.show(len(self._wrapped), self._draw_line, empty=self.empty)

@@ -1,4 +1,4 @@
-"""Lines to type in: any text, a filter above a list, and pasted names, URNs and addresses."""
+"""Inputs: plain text, a filter above a list, and pasted names, URNs and addresses."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -34,13 +34,13 @@ _URN_LONGEST = 4_000
 
 
 def pasted_line(text: str) -> tuple[str, bool]:
-    """A pasted text as one line, and whether it had to be cut."""
+    """Return a pasted text as one line, and whether it was cut."""
     is_cut = len(text) > LONGEST
     return " ".join(text[:LONGEST].split()), is_cut
 
 
 def pasted_urn(text: str) -> Urn | None:
-    """The entity that a text names: by its URN alone, or by a web address that has one in it."""
+    """Return the URN in a text that is a URN or a web address with one in it; None otherwise."""
     given = text.strip().strip("\"'<>")
     if len(given) > _URN_LONGEST:
         return None
@@ -63,7 +63,7 @@ def pasted_urn(text: str) -> Urn | None:
 
 
 def _end(text: str, at: int) -> int:
-    """Where the URN ends that begins at a place of an address."""
+    """Return the end of the URN that begins at a position of an address."""
     depth = 0
     for place in range(at, len(text)):
         char = text[place]
@@ -79,8 +79,8 @@ def _end(text: str, at: int) -> int:
 
 
 class FilterLine(Input):
-    """Comes up above a list and takes the keys; every change narrows, ⏎ keeps what is typed and
-    goes to the list, escape takes it off."""
+    """A filter that appears above a list and takes the focus; every change filters, ⏎ keeps the
+    filter and goes to the list, escape clears it."""
 
     DEFAULT_CSS = """
     FilterLine, FilterLine:focus { border: none; height: 1; padding: 0 1; background: $surface; }
@@ -89,7 +89,7 @@ class FilterLine(Input):
 
     @dataclass
     class Left(Message):
-        """The line was left; without `keep` nothing is narrowed any more."""
+        """The input was closed; without `keep` the filter is cleared."""
 
         line: "FilterLine"
         keep: bool
@@ -100,24 +100,24 @@ class FilterLine(Input):
         self.display = False
 
     def ask(self) -> None:
-        """Come up, with what was typed before."""
+        """Show the input with the previous text, and focus it."""
         self.display = True
         self.cursor_position = len(self.value)
         self.screen.set_focus(self)
 
     def put_away(self) -> None:
-        """Be gone, and forget what was typed."""
+        """Hide the input and clear its text."""
         self.display = False
         with self.prevent(Input.Changed):
             self.value = ""
 
     def action_keep(self) -> None:
-        """Keep what is typed, and go to the list."""
+        """Keep the filter, and go to the list."""
         self.display = bool(self.value.strip())
         self.post_message(self.Left(self, keep=True))
 
     def action_leave(self) -> None:
-        """Take off what is typed, and go to the list."""
+        """Clear the filter, and go to the list."""
         self.put_away()
         self.post_message(self.Left(self, keep=False))
 
@@ -129,11 +129,10 @@ _SHOWN_AT_MOST = 5_000
 
 
 class HintedLine(Input):
-    """A line to type in; what it says while it is empty ends in a mark where there is no room for
-    all of it."""
+    """An input whose placeholder ends with a mark if it is cut."""
 
     def render_line(self, y: int) -> Strip:
-        """What is typed, or what could be."""
+        """Render the value or the placeholder."""
         whole, room = self.placeholder, self.scrollable_content_region.width
         if y or self.value or cell_len(whole) <= room:
             return super().render_line(y)
@@ -147,8 +146,8 @@ class HintedLine(Input):
 
 
 class TypedLine(HintedLine):
-    """A line that may hold what is no text, and any amount of it: control characters stand as
-    marks in their places, and what is too long ends in a mark. The value itself stays as it is."""
+    """An input for arbitrary values of any length: control characters are shown as marks, and text
+    that is cut ends with a mark. The value itself is not changed."""
 
     # Its own size is given by the style: a letter more lays nothing out anew.
     virtual_size = Reactive(Size(0, 0))
@@ -169,7 +168,7 @@ def _shown(value: str) -> str:
 
 
 class AskLine(TypedLine):
-    """The line in which a filter is typed."""
+    """The input for a filter."""
 
     DEFAULT_CSS = """
     AskLine { display: none; }
@@ -179,7 +178,7 @@ class AskLine(TypedLine):
 
     @dataclass
     class Left(Message):
-        """The line was left without an answer."""
+        """The input was cancelled."""
 
     def __init__(
         self, placeholder: str = "platform:snowflake, type:chart, tags:PII, hops<2 …"
@@ -188,7 +187,7 @@ class AskLine(TypedLine):
         self.cursor_blink = False
 
     def ask(self, value: str) -> None:
-        """Come up, and take the keys."""
+        """Show the input and focus it."""
         self.display = True
         self.value = value
         self.cursor_position = len(value)

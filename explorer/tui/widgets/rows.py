@@ -1,7 +1,7 @@
 """A virtual list: any number of rows, of which only those on screen are drawn.
 
-All tables and lists of the terminal are this widget: a count, and a function that draws a row when
-it comes into view. Ten million rows scroll as ten do.
+All tables and lists of the application use this widget: it has a count, and a function that draws a
+row when it becomes visible, so its cost does not depend on the number of rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def strip_of(line: Text, width: int, style: Style) -> Strip:
-    """A text of one line in a width in cells, cut or filled, on a style."""
+    """Return one line of text as a strip of a width in cells, cut or padded, in a style."""
     text = line.copy()
     text.truncate(max(width, 1), overflow="ellipsis", pad=True)
     text.end = ""
@@ -47,13 +47,13 @@ def strip_of(line: Text, width: int, style: Style) -> Strip:
 
 
 def _style_of(text: Text) -> Style:
-    """The style of a text as a whole, which its own rendering leaves out where it has no spans."""
+    """Return the style of a whole text, which Rich's rendering ignores for a text without spans."""
     return _CONSOLE.get_style(text.style, default=Style.null())
 
 
 def _joined(segments: Iterable[Segment]) -> list[Segment]:
-    """The same on screen in as few pieces as can be: every piece costs forty bytes on its way to
-    the terminal, and blanks look alike in most styles."""
+    """Merge segments that look alike: each segment costs about forty bytes of output, and blanks
+    look the same in most styles."""
     joined: list[Segment] = []
     for segment in segments:
         if not segment.text:
@@ -71,7 +71,7 @@ def _joined(segments: Iterable[Segment]) -> list[Segment]:
 
 
 def _is_blank(text: str, style: Style | None, other: Style | None) -> bool:
-    """Whether a text is nothing but its ground, and as much so in the other style."""
+    """Return whether a text shows only its background, and would look the same in another style."""
     return text.isspace() and _ground(style) == _ground(other)
 
 
@@ -113,8 +113,8 @@ class SizeAware(Widget):
 
 
 def wrapped_parts(line: str, width: int) -> Iterator[str]:
-    """The parts of a line, each at most `width` cells wide and ending after a space where there
-    is one; put together they are the line. An empty line is one part."""
+    """Wrap a line into parts of at most `width` cells, broken after spaces if there are any; joined
+    they are the line. An empty line is one part."""
     width, at = max(width, 2), 0
     while True:
         end = at + width
@@ -141,7 +141,7 @@ MARK = "◆"
 
 
 class Rows(ScrollView, SizeAware, can_focus=True):
-    """A list with a cursor. What it shows is given by `show`, and drawn when needed."""
+    """A list with a cursor. Its rows are set by `show`, and drawn when they become visible."""
 
     DEFAULT_CSS = """
     Rows { scrollbar-size-vertical: 1; }
@@ -154,14 +154,14 @@ class Rows(ScrollView, SizeAware, can_focus=True):
 
     @dataclass
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
         rows: "Rows"
         index: int
 
         @property
         def control(self) -> "Rows":
-            """The list whose cursor moved."""
+            """Return the list whose cursor moved."""
             return self.rows
 
     @dataclass
@@ -173,7 +173,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
 
         @property
         def control(self) -> "Rows":
-            """The list of which a row was chosen."""
+            """Return the list whose row was chosen."""
             return self.rows
 
     def __init__(self, *, row_height: int = 1) -> None:
@@ -188,7 +188,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         self._draw: DrawRow | None = None
 
     def show(self, count: int, draw: DrawRow, *, cursor: int = 0, empty: str = "") -> None:
-        """Show `count` rows drawn by `draw`, the cursor on one of them; `empty` is said when
+        """Show `count` rows drawn by `draw`, with the cursor on one of them; `empty` is shown if
         there are none."""
         self._draw = draw
         was_empty, self.count = not self.count, count
@@ -202,17 +202,17 @@ class Rows(ScrollView, SizeAware, can_focus=True):
 
     @property
     def draw(self) -> DrawRow | None:
-        """What draws a row, where anything is shown."""
+        """Return the function that draws a row, None if nothing is shown."""
         return self._draw
 
     def grow(self, count: int) -> None:
-        """Show more rows of the same, the cursor where it was."""
+        """Increase the number of rows; the cursor stays."""
         self.count = count
         self.virtual_size = Size(0, count * self.row_height)
         self.refresh()
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on a row, as near as there is one, and bring it into view."""
+        """Move the cursor to a row, or the nearest one, and scroll it into view."""
         target = max(0, min(index, self.count - 1))
         if target == self.cursor or not self.count:
             return
@@ -226,7 +226,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         self.tell_moved()
 
     def tell_moved(self) -> None:
-        """Tell whoever is around that the cursor stands on another row."""
+        """Announce that the cursor moved to another row."""
         self.post_message(self.Moved(self, self.cursor))
 
     def refresh(
@@ -236,19 +236,19 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Paint again; without regions everything is drawn anew too."""
+        """Repaint; without regions also redraw all rows."""
         if not regions:
             self._drawn.clear()
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def refresh_lines(self, y_start: int, line_count: int = 1) -> None:
-        """Draw some lines anew."""
+        """Redraw some lines."""
         self._drawn.clear()
         super().refresh_lines(y_start, line_count)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of the screen, on a ground that is the same for all. There is nothing around
-        them to be drawn by line, so those drawn before are given as they are."""
+        """Render the visible lines on one common background. The widget has no border or padding,
+        so cached lines are returned unchanged."""
         if not self.is_attached:
             # Textual may paint a list once more that was just removed and has no styles left.
             return [Strip.blank(crop.width)] * crop.height
@@ -266,7 +266,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return lines
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Render one line."""
         width = self.scrollable_content_region.width
         row, part = divmod(y + self.scroll_offset.y, self.row_height)
         if self._draw is None or row >= self.count:
@@ -288,7 +288,8 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return drawn[part] if part < len(drawn) else self._widened(Strip.blank(width, style))
 
     def _widened(self, line: Strip) -> Strip:
-        """A line as wide as the list, its last cell under the scroll bar."""
+        """Return a line extended to the width of the list, with its last cell under the scroll
+        bar."""
         return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
 
     def _follow(self) -> None:
@@ -299,12 +300,12 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         self._scroll(max(top + self.row_height - height, min(first, top)))
 
     def _scroll(self, first: int) -> None:
-        # Forced: rows that have just come may be scrolled to before there is a scrollbar for them.
+        # Forced: new rows may be scrolled to before there is a scroll bar for them.
         if first != self.scroll_offset.y:
             self.scroll_to(y=first, animate=False, immediate=True, force=True)
 
     def on_resize(self) -> None:
-        """A list that was hidden, or had another height, brings its cursor into view."""
+        """Scroll the cursor into view after a resize."""
         self._follow()
 
     @property
@@ -312,39 +313,39 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return max(1, self.scrollable_content_region.height // self.row_height)
 
     def action_down(self) -> None:
-        """One row down."""
+        """Move one row down."""
         self.move_to(self.cursor + 1)
 
     def action_up(self) -> None:
-        """One row up."""
+        """Move one row up."""
         self.move_to(self.cursor - 1)
 
     def action_page_down(self) -> None:
-        """One screen down."""
+        """Move one screen down."""
         self.move_to(self.cursor + self._page)
 
     def action_page_up(self) -> None:
-        """One screen up."""
+        """Move one screen up."""
         self.move_to(self.cursor - self._page)
 
     def action_half_down(self) -> None:
-        """Half a screen down."""
+        """Move half a screen down."""
         self.move_to(self.cursor + max(1, self._page // 2))
 
     def action_half_up(self) -> None:
-        """Half a screen up."""
+        """Move half a screen up."""
         self.move_to(self.cursor - max(1, self._page // 2))
 
     def action_first(self) -> None:
-        """To the first row."""
+        """Go to the first row."""
         self.move_to(0)
 
     def action_last(self) -> None:
-        """To the last row."""
+        """Go to the last row."""
         self.move_to(self.count - 1)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to choose a row only where there is one."""
+        """Allow choosing a row only if there is one."""
         if action == "choose":
             return self.count > 0
         return super().check_action(action, parameters)
@@ -355,7 +356,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on a row; on the row under the cursor it chooses it."""
+        """Move the cursor to the clicked row; choose the row that is under the cursor already."""
         row = (event.y + self.scroll_offset.y) // self.row_height
         if row >= self.count:
             return
@@ -367,14 +368,14 @@ class Rows(ScrollView, SizeAware, can_focus=True):
 
 @dataclass
 class ActionRequested(Message):
-    """A key of a widget asks for an action of the widget around it."""
+    """Asks the widget around a list to run an action."""
 
     action: str
 
 
 class ActionRows(Rows):
-    """A list with keys for actions of the widget around it; `offers` says by an action's name
-    whether it can be done now."""
+    """A list with keys for actions of the widget around it; `offers` returns whether an action is
+    available."""
 
     def __init__(self, offers: Callable[[str], bool] = lambda _: True) -> None:
         super().__init__()
@@ -387,21 +388,21 @@ class ActionRows(Rows):
         return super().check_action(action, parameters)
 
     def action_ask(self, action: str) -> None:
-        """Ask for an action of the widget around the list."""
+        """Run an action of the widget around the list."""
         self.post_message(ActionRequested(action))
 
 
 class TextRows(Rows):
-    """Lines to read. None is under a cursor: the keys scroll, and `cursor` is the top line."""
+    """A scrollable text without a cursor; `cursor` is the top line."""
 
     has_cursor = False
 
     def move_to(self, index: int) -> None:
-        """Scroll so that a line is the top one, or as near to it as there are lines."""
+        """Scroll so that a line is at the top, or as near to it as possible."""
         self._scroll(max(0, min(index, self.count - self._page)))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Keep the top line, whatever scrolled."""
+        """Record the top line after scrolling."""
         super().watch_scroll_y(old_value, new_value)
         self._follow()
 

@@ -1,4 +1,4 @@
-"""A table as a list: a line of headings above rows with a cursor."""
+"""A table: a line of headings above a list with a cursor."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,9 +22,8 @@ _NARROWEST: Final = 18
 
 
 class TableRows(Vertical):
-    """Shows a `Table`: numbers stand to the right, a column is as wide as its longest value of the
-    first rows, texts are cut where there is no room, and then the columns of lesser weight, whose
-    style is dim, are left out from the right."""
+    """Shows a `Table`. Numbers are right-aligned; a column is as wide as its longest value in the
+    first rows. In less room texts are cut first, then dim columns are left out from the right."""
 
     DEFAULT_CSS = """
     TableRows > Static { height: 1; color: $text-muted; }
@@ -49,7 +48,7 @@ class TableRows(Vertical):
         self._table = table
         self._measured_width = -1
         self.rows.show(len(table.rows), self._draw_row, cursor=cursor, empty=empty)
-        # A scroll bar may come or go with them.
+        # The scroll bar may appear or disappear with them.
         self.call_after_refresh(self._show_headings)
 
     def table(self) -> Table | None:
@@ -135,8 +134,8 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
 
 
 def _shared_room(wanted: dict[int, int], room: int) -> dict[int, int]:
-    """Return how `room` is shared among columns: the narrow ones get all they want, the others
-    the same."""
+    """Return the widths of columns in `room` cells: narrow ones get their full width, the others
+    equal shares."""
     given: dict[int, int] = {}
     left = room
     for count, (at, size) in zip(

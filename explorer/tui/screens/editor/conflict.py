@@ -1,4 +1,5 @@
-"""Dialogs of the editor: what a save changes, and a text that somebody else saved meanwhile."""
+"""Dialogs of the editor: the changes of a save, and a conflict with a text that somebody else
+saved."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ ComparisonAnswer = Literal["save", "mine", "theirs", "back"]
 
 
 class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
-    """What differs between texts, and what can be done about it."""
+    """Shows the difference of texts, and the choices."""
 
     # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
@@ -42,14 +43,14 @@ class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
         self._of = title
 
     def compose(self) -> ComposeResult:
-        """What is compared, how it differs, the keys."""
+        """Yield the heading, the difference, and the keys."""
         with Vertical():
             yield Static(self._question(), id="what", markup=False)
             yield DifferenceRows(beside=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Find out what differs."""
+        """Compute the difference."""
         self.set_focus(self.query_one(DifferenceRows))
         self._compare()
 
@@ -60,19 +61,19 @@ class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
         rows.show_lines(await asyncio.to_thread(self.lines))
 
     def lines(self) -> Diff:
-        """Return what is shown. Takes as long as the texts are large."""
+        """Return the lines to show. The time grows with the size of the texts."""
         raise NotImplementedError
 
     def _question(self) -> Text:
         return said(self._of, "bold")
 
     def action_back(self) -> None:
-        """Back to the text, nothing done."""
+        """Go back to the text without saving."""
         self.dismiss("back")
 
 
 class DifferenceScreen(ComparisonScreen):
-    """What was there against what was typed, before it is saved."""
+    """Compares the saved text with the typed one before saving."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
 
@@ -81,14 +82,14 @@ class DifferenceScreen(ComparisonScreen):
         self._saved, self._mine = saved, mine
 
     def lines(self) -> Diff:
-        """Return what was typed against what was there."""
+        """Return the difference of the saved and the typed text."""
         return text_diff(self._saved, self._mine)
 
     def _question(self) -> Text:
         return Text.assemble(said(self._of, "bold"), "   − saved   + yours")
 
     def action_save(self) -> None:
-        """Save what was typed."""
+        """Save the typed text."""
         self.dismiss("save")
 
 
@@ -104,9 +105,9 @@ class DescriptionConflict:
 
 
 class ConflictScreen(ComparisonScreen):
-    """What somebody else saved meanwhile, and what was typed, each against the text that both
-    started from. Letters do nothing here, nor do the keys that save a text or take one: they may
-    have been meant for the text."""
+    """Shows the text that somebody else saved and the typed text, each compared with the text that
+    both started from. Letters and the editor's keys for saving and using texts do nothing here:
+    they may have been meant for the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("conflict")
 
@@ -119,7 +120,7 @@ class ConflictScreen(ComparisonScreen):
         one = self._conflict
         theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
         return (
-            _title("Before, when you began"),
+            _title("Before, when you started"),
             *(plain_lines(one.base) or (_NO_DESCRIPTION,)),
             DiffLine(""),
             _title(theirs),
@@ -135,11 +136,11 @@ class ConflictScreen(ComparisonScreen):
         )
 
     def action_take_mine(self) -> None:
-        """Save what was typed in the place of theirs."""
+        """Save the typed text instead of theirs."""
         self.dismiss("mine")
 
     def action_take_theirs(self) -> None:
-        """Leave theirs, and go on from it."""
+        """Keep their text, and continue from it."""
         self.dismiss("theirs")
 
 

@@ -1,4 +1,4 @@
-"""The descriptions of an entity and its columns, as read and as written since."""
+"""The descriptions of an entity and its columns, as read and as saved since."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -20,22 +20,22 @@ class DescriptionQueue(Protocol):
     """Descriptions to be written one after another, of any number of entities."""
 
     def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
-        """Return the description that follows, from the top again after the last; none of `but`
-        and none that is written. None where no other is left."""
+        """Return the next description without those in `but` and those already written, from the
+        top again after the last; None if there is no other."""
         ...
 
     @property
     def progress(self) -> str:
-        """How much is left to be written, in words."""
+        """Return how much is left to write, in words."""
         ...
 
     def wrote(self, key: Key, text: str) -> None:
-        """Take `text` for what the server holds of a description."""
+        """Record `text` as the description on the server."""
         ...
 
 
 def is_describable(urn: Urn) -> bool:
-    """Whether people can describe such an entity."""
+    """Return whether the entity type has an editable description."""
     from explorer.client.editable import place_of
     from explorer.errors import InvalidInput
 
@@ -50,8 +50,8 @@ def is_describable(urn: Urn) -> bool:
 class DescriptionTarget:
     """One description: an entity's, or that of its column at the field path `path`.
 
-    `edited` is what people wrote, exactly as it is kept, and `ingested` what came in; either is
-    empty where there is none.
+    `edited` is the edited text exactly as stored, `ingested` the ingested text; each is empty if
+    there is none.
     """
 
     urn: Urn
@@ -63,22 +63,22 @@ class DescriptionTarget:
 
     @property
     def key(self) -> Key:
-        """Which description it is."""
+        """Return the key of the description."""
         return str(self.urn), self.path
 
     @property
     def text(self) -> str:
-        """The text that counts now, which is where the writer starts."""
+        """Return the effective text, with which editing starts."""
         return self.edited if self.edited.strip() else self.ingested
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
+        """Return its name for messages."""
         return self.column or self.name
 
 
 class Descriptions:
-    """The texts of one entity, and the order in which a writer goes through its columns."""
+    """The descriptions of one entity, and the order of its columns in the editor."""
 
     def __init__(self, entity: "Entity") -> None:
         self.entity = entity
@@ -86,7 +86,7 @@ class Descriptions:
         self._order = [column.path.raw for column in entity.schema]
 
     def target(self, path: str | None) -> DescriptionTarget:
-        """A description as it stands now."""
+        """Return the current description."""
         entity = self.entity
         if path is None:
             edited, ingested = _texts(entity)
@@ -100,30 +100,30 @@ class Descriptions:
         return DescriptionTarget(entity.urn, entity.name, path, column, ingested, edited)
 
     def wrote(self, path: str | None, text: str) -> None:
-        """Take `text` for the edited text: it is on the server, or on its way there."""
+        """Record `text` as the edited text: it is on the server, or being saved."""
         self._written[path] = text
 
     def beside(self, path: str | None, step: int) -> str | None:
-        """The column some steps further in the order of the schema; nothing past its ends."""
+        """Return the column some steps away in schema order; None past the ends."""
         if path not in self._order:
             return None
         at = self._order.index(path) + step
         return self._order[at] if 0 <= at < len(self._order) else None
 
     def undocumented_after(self, path: str | None, but: Container[str] = ()) -> str | None:
-        """The next column without a description, from the top again after the last; none of
-        `but`."""
+        """Return the next column without a description that is not in `but`, from the top again
+        after the last."""
         at = self._order.index(path) + 1 if path in self._order else 0
         ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
         return next((one for one in ahead if one not in but and not self._documented(one)), None)
 
     @property
     def undocumented(self) -> list[str]:
-        """The columns without a description, in the order of the schema."""
+        """Return the columns without a description, in schema order."""
         return [one for one in self._order if not self._documented(one)]
 
     def place(self, path: str | None) -> str:
-        """Where a column stands among the others, and how many of them want a description."""
+        """Return the position of a column, and how many columns lack a description, in words."""
         if path not in self._order:
             return ""
         missing = len(self.undocumented)
@@ -138,7 +138,7 @@ class Descriptions:
 
 
 def _texts(entity: "Entity") -> tuple[str, str]:
-    """What people wrote of an entity, and what came in beside it."""
+    """Return the edited and the ingested descriptions of an entity."""
     from explorer.client.editable import place_of
 
     aspect = place_of(entity.urn, None).aspect

@@ -1,6 +1,4 @@
-"""Drafts on disk and saves on their way to the server, of the descriptions of an entity and its
-columns.
-"""
+"""Drafts on disk, and saves to the server in the background."""
 
 import asyncio
 from collections import deque
@@ -38,7 +36,7 @@ __all__ = ["DraftKeeper", "DraftsScreen", "Failure", "Save", "Saves"]
 
 
 class DraftsScreen(OverlayScreen[Draft]):
-    """The drafts for this server, the newest first; gives the one to go on with."""
+    """Lists the drafts for this server, newest first; returns the one to continue."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
     CSS = """
@@ -58,14 +56,14 @@ class DraftsScreen(OverlayScreen[Draft]):
         self._removed: list[Draft] = []
 
     def compose(self) -> ComposeResult:
-        """How many there are, which, the keys."""
+        """Yield the number of drafts, the list, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield Rows(row_height=2)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Look for them."""
+        """Read the drafts."""
         self.set_focus(self.query_one(Rows))
         self._read()
 
@@ -74,24 +72,24 @@ class DraftsScreen(OverlayScreen[Draft]):
         self.action_open()
 
     def action_open(self) -> None:
-        """Go on with the one under the cursor."""
+        """Continue the draft under the cursor."""
         one = self._current
         if one is not None and one.open:
-            self._say("Another program that runs edits this one: leave it there first.", True)
+            self._say("Another running program has this draft open: close it there first.", True)
         elif one is not None:
             self.dismiss(one.draft)
 
     def action_remove(self) -> None:
-        """Throw the one under the cursor away."""
+        """Discard the draft under the cursor."""
         one = self._current
         if one is not None and one.open:
-            self._say("Another program that runs edits this one: leave it there first.", True)
+            self._say("Another running program has this draft open: close it there first.", True)
         elif one is not None:
             self._removed.append(one.draft)
             self._drop(one.draft)
 
     def action_restore(self) -> None:
-        """Restore the draft discarded last."""
+        """Restore the last discarded draft."""
         if self._removed:
             self._bring_back(self._removed.pop())
 
@@ -100,7 +98,7 @@ class DraftsScreen(OverlayScreen[Draft]):
         self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only where there is one to do it to."""
+        """Allow actions on a draft only where there is one."""
         del parameters
         if action in ("open", "remove"):
             return bool(self._kept)
@@ -120,11 +118,11 @@ class DraftsScreen(OverlayScreen[Draft]):
         drafts = await Drafts.at(self._session)
         await asyncio.to_thread(drafts.drop, draft.urn, draft.path)
         await self._show()
-        self._say("Discarded; ^z restores it while this list is open.")
+        self._say("Discarded the draft; ^z restores it while this list is open.")
 
     @work(group="drafts")
     async def _bring_back(self, draft: Draft) -> None:
-        with self._session.reporting("bringing the draft back"):
+        with self._session.reporting("restoring the draft"):
             drafts = await Drafts.at(self._session)
             await asyncio.to_thread(drafts.keep, draft)
         await self._show()
@@ -167,27 +165,26 @@ _DISK = ThreadPoolExecutor(1, "drafts")
 
 
 class DraftKeeper:
-    """The drafts for the server of a session, read and written in the order of the calls. A target
-    and its texts are those of the call, whatever the editor has turned to since."""
+    """Reads and writes the drafts for a session's server, in the order of the calls. A call applies
+    to the target and texts passed to it, whatever the editor shows since."""
 
     def __init__(self, session: TerminalSession) -> None:
         self._session = session
         self._drafts: Drafts | None = None
 
     async def read(self, target: DescriptionTarget) -> Draft | None:
-        """The draft of a text, where there is one."""
+        """Return the draft of a text, None if there is none."""
         drafts = await self._own()
         return await _in_turn(drafts.read, str(target.urn), target.path)
 
     async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
-        """Keep a text that started from `base`; raises `StorageFault` where that cannot be."""
+        """Store a draft that started from `base`; raises `StorageFault` if that fails."""
         drafts = await self._own()
         draft = Draft(str(target.urn), target.path, base, text, target.name, target.column)
         await _in_turn(drafts.keep, draft)
 
     async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:
-        """Delete the draft of a description: it was saved, or given up. With `text`, only where
-        the draft has that text."""
+        """Delete the draft of a description; with `text`, only if the draft has that text."""
         drafts = await self._own()
         await _in_turn(drafts.drop, str(target.urn), target.path, text)
 
@@ -205,8 +202,8 @@ async def _in_turn(
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """One text to be written, fixed when the key was pressed: which description it is of, the
-    edited text that the writer started from, and the text."""
+    """A save, fixed when the key was pressed: the description, the edited text that the writer
+    started from, and the new text."""
 
     target: DescriptionTarget
     base: str
@@ -214,23 +211,23 @@ class Save:
 
     @property
     def key(self) -> Key:
-        """What the text is of; its draft has the same."""
+        """Return the key of the description, which its draft has too."""
         return self.target.key
 
     @property
     def title(self) -> str:
-        """What it is of, in a sentence."""
+        """Return the name of the description for messages."""
         return said(self.target.title).plain
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A save that the server did not acknowledge; its text is a draft. `reason` is a sentence, and
-    `theirs` what somebody else saved meanwhile where that is the reason; the URN of the `author`
-    and when it was `at` are given where the server says so.
+    `theirs` the text that somebody else saved, if that is the reason; with the URN of its `author`
+    and its time `at`, if the server reports them.
 
-    `held` is the edited text that the server held when it was last heard of, `base` the one that
-    the writer started from, which a further save is to be instead of.
+    `held` is the last known edited text on the server, `base` the one that the writer started from,
+    which a further save replaces.
     """
 
     save: Save
@@ -253,9 +250,8 @@ class _PendingSave:
 
 @dataclass(slots=True)
 class _Held:
-    """What the server holds of a text, as far as is known: the edited text that was read or
-    acknowledged last, the one that the writer started from, and those that were sent and never
-    answered."""
+    """What is known of a text on the server: the edited text read or acknowledged last, the one
+    that the writer started from, and those that were sent without a response."""
 
     read: str
     base: str
@@ -265,9 +261,9 @@ class _Held:
 class Saves:
     """Writes texts to the server in the background, one at a time.
 
-    A save is fixed when it is put here, and nothing that is pressed later changes or cancels it.
-    Its draft is written before it is sent and goes away when the server has acknowledged that
-    text. `told` is called with each save at its end, and with the failure where it failed.
+    A save is fixed when it is queued: later keys neither change nor cancel it. Its draft is written
+    before the request and removed when the server has acknowledged the text. `told` is called at
+    the end of each save, with the failure if it failed.
     """
 
     def __init__(
@@ -290,7 +286,7 @@ class Saves:
         """Those of which no draft could be written either."""
 
     def put(self, save: Save) -> "asyncio.Future[Failure | None]":
-        """Put a save behind those that wait; the result says how it ended."""
+        """Queue a save; the future returns its failure, or None."""
         done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
         held = self._held.setdefault(save.key, _Held(save.target.edited, save.base))
         if self.pending(save.key) is None and save.base not in held.sent:
@@ -304,33 +300,33 @@ class Saves:
         return done
 
     def pending(self, key: Key) -> "asyncio.Future[Failure | None] | None":
-        """The end of the last save of a text that is on its way; None where there is none."""
+        """Return the future of the last pending save of a text; None if there is none."""
         found = [one.done for one in self._waiting if one.save.key == key]
         return found[-1] if found else None
 
     def base(self, key: Key) -> str | None:
-        """The edited text that the writer of a text on its way started from; None where the server
-        has acknowledged all that was sent of it."""
+        """Return the edited text from which the pending saves of a text started; None if the server
+        has acknowledged all of them."""
         of_key = [one for one in self._waiting if one.save.key == key]
         return self._held[key].base if of_key and not of_key[-1].is_acknowledged else None
 
     def pending_of(self, urn: Urn) -> list[Save]:
-        """The saves of an entity that are on their way, in their order."""
+        """Return the pending saves of an entity, in order."""
         return [one.save for one in self._waiting if one.save.target.urn == urn]
 
     @property
     def titles(self) -> list[str]:
-        """What is on its way, each once."""
+        """Return the names of the pending saves, each once."""
         return list(dict.fromkeys(one.save.title for one in self._waiting))
 
     def forget(self, key: Key) -> None:
-        """A text that was not saved is given up: its writer took another."""
+        """Forget a failed save, because its writer chose another text."""
         self.failed.pop(key, None)
         self.not_kept.pop(key, None)
 
     async def finish(self, seconds: float) -> int:
-        """Wait until everything is written, but no longer than `seconds` once there are drafts of
-        it; returns how many texts are still on their way."""
+        """Wait until everything is saved, at most `seconds` once the drafts are written; return the
+        number of pending saves."""
         if self._waiting:
             await asyncio.wait([one.kept for one in self._waiting])
             await asyncio.wait([one.done for one in self._waiting], timeout=seconds)
@@ -403,8 +399,8 @@ class Saves:
         return None
 
     async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _Held) -> None:
-        """Write a text where the server holds the one that it started from, or another one of the
-        same writer: an earlier save that did not arrive, or whose answer did not."""
+        """Write a text if the server has the one that it started from, or another one of the same
+        writer: an earlier save that was lost, or whose response was."""
         from explorer.client import TextConflict
 
         async def write(instead_of: str) -> None:

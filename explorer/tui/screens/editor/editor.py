@@ -70,7 +70,7 @@ def editor_heading(
         Text(draft, "italic dim"),
     ]
     if read_only:
-        parts.append(Text("read only: nothing can be saved", "bold reverse"))
+        parts.append(Text("read-only: nothing can be saved", "bold reverse"))
     line = join(parts)
     line.truncate(max(width, 1), overflow="ellipsis")
     return line
@@ -89,7 +89,7 @@ _OF_A_TEXT = frozenset({"compare", "edit_outside", "look", "discard", "take", "d
 
 @dataclass(frozen=True, slots=True)
 class EditorOutcome:
-    """How the editor was left: at which text of which entity, and what to say of it."""
+    """How the editor was closed: at which text of which entity, with the message to show."""
 
     urn: Urn
     path: str | None
@@ -115,8 +115,8 @@ class _Buffer:
 
 
 class AllDone(Static, can_focus=True):
-    """What is shown after the last column without a description. Only `enter` does anything here,
-    and what the editor has on keys that are no letters."""
+    """What is shown after the last column without a description. Only `enter` and the editor's keys
+    that are not letters work here."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("alldone")
     DEFAULT_CSS = """
@@ -124,10 +124,10 @@ class AllDone(Static, can_focus=True):
     """
 
     class Next(Message):
-        """The reader wants to go on to the next table."""
+        """Asks to go to the next table."""
 
     def action_next_table(self) -> None:
-        """On to the next table."""
+        """Go to the next table."""
         self.post_message(self.Next())
 
 
@@ -268,7 +268,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @property
     def _is_gone(self) -> bool:
-        """Whether the screen was left, or the program ends and there is not all of it any more."""
+        """Return whether the screen was closed, or is being removed while the program ends."""
         return self._over or not (
             self.query("#title") and self.query(SuggestionsPane) and self.query(KeyLine)
         )
@@ -334,7 +334,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         target = self._target
         left_out = self._save() is None and not self._area.text.strip()
-        skipped = f"{said(target.title).plain} is left without a description." if left_out else ""
+        skipped = f"{said(target.title).plain} still has no description." if left_out else ""
         following = self._following
         if following is not None:
             self._turn_to(following, skipped)
@@ -343,7 +343,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @property
     def _following(self) -> Key | None:
-        """What ^n goes to from the text at hand."""
+        """Return the description that ^n goes to."""
         if self._queue is not None:
             return self._queue.after(self._target.key, self._visited)
         path = self._subject.undocumented_after(self._target.path, self._passed)
@@ -402,7 +402,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._next_entity = None
 
     def action_move(self, step: int) -> None:
-        """To a column some steps further; what was typed stays as a draft."""
+        """Go some columns further; the typed text stays as a draft."""
         path = self._subject.beside(self._target.path, step)
         if path is not None:
             self._area.hold()
@@ -416,7 +416,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._move(paths[0])
 
     def action_discard(self) -> None:
-        """Back to the text that was there; the undo key takes it back again."""
+        """Revert to the saved text; undo brings the typed text back."""
         buffer = self._buffer
         self._saves.forget(buffer.target.key)
         fresh = self._fresh(buffer.target.path)
@@ -426,13 +426,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._tell()
 
     def action_take(self, number: int) -> None:
-        """Take a text that stands below; the undo key takes it back again. Where texts are still
-        being looked for, what is pressed meanwhile is done afterwards."""
+        """Use a text from the list below; undo reverts it. While texts are still being read, keys
+        are queued until they are there."""
         text = self.query_one(SuggestionsPane).offer(number)
         if text is not None:
             self._area.replace_all(text)
         elif self._buffer.is_asking:
-            self._say("looking for what others wrote …   esc gives up")
+            self._say("checking for changes by others …   esc cancels")
             self._wanted_offer = number
             self._area.hold(self._give_up_taking)
             self._hurry.set()
@@ -445,12 +445,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if drafted is not None and drafted != self._area.text:
             self._area.replace_all(drafted)
         elif key in self._drafting:
-            self._say("The drafting command is at work on this text already.")
+            self._say("The drafting command is already running for this text.")
         else:
             self._draft(key, self._subject)
 
     def action_look(self) -> None:
-        """In a narrow terminal the text and what it looks like take turns."""
+        """Switch between the text and the preview in a narrow terminal."""
         looking = not self.has_class("-looking")
         self.set_class(looking, "-looking")
         if not looking:
@@ -472,7 +472,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._edit_outside()
 
     def action_leave(self) -> None:
-        """Leave; a text that was changed stays as a draft, what is being saved goes on."""
+        """Close; a changed text stays as a draft, and pending saves continue."""
         self._leave()
 
     @on(AllDone.Next)
@@ -516,7 +516,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         with self._session.reporting("keeping the draft"):
             await self._keep()
             if buffer is self._buffer and not self._is_gone:
-                self._tell("draft kept" if self._is_typed else "")
+                self._tell("draft saved" if self._is_typed else "")
         with self._session.reporting("rendering the preview"):
             await self._show_preview()
 
@@ -571,9 +571,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             # The disk was full when it should have been kept.
             draft = Draft(*target.key, failure.save.base, failure.save.text)
         if draft is not None and draft.text != buffer.start:
-            buffer.note = "This is your draft, not saved yet; ^r goes back to the text."
+            buffer.note = "This is your unsaved draft; ^r reverts to the saved text."
             if draft.base != buffer.base:
-                buffer.note += " That has changed since."
+                buffer.note += " The saved text has changed since."
             buffer.base, buffer.is_unseen = draft.base, area.has_held
             area.replace_all(draft.text)
         elif draft is not None and self._saves.pending(target.key) is None:
@@ -650,7 +650,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if key == self._target.key and self._opened.is_set():
             self._offer_drafted()
         else:
-            self._say(f"There is a draft for {title}; it is offered there.")
+            self._say(f"A text was drafted for {title}; open it to use the text.")
 
     def _offer_drafted(self) -> None:
         """Offer what was drafted for the text at hand."""
@@ -658,7 +658,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if text is None:
             return
         beside = self.query_one(SuggestionsPane)
-        self._say(f"Drafted: {beside.add_drafted(text)} takes it.")
+        self._say(f"Text drafted; {beside.add_drafted(text)} uses it.")
         self.refresh_bindings()
 
     @work(exclusive=True, group="measure", description="use and values of the columns")
@@ -682,21 +682,21 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         text = self.query_one(SuggestionsPane).offer(number)
         if text is None:
-            self._say(f"There is no text {number} to be taken.", True)
+            self._say(f"There is no text {number} to use.", True)
         else:
             self._area.replace_all(text)
             self.query_one(KeyLine).hush()
         self._go_on()
 
     def _give_up_taking(self) -> None:
-        """Wait for no text any more; what was pressed since is dropped, for it was to follow."""
+        """Stop waiting for a text, and drop the keys queued since."""
         self._wanted_offer = 0
         self._area.drop_held()
-        self._say("Nothing was taken; what was pressed since is not done.")
+        self._say("Nothing was used; keys pressed since were ignored.")
         self._go_on()
 
     def _go_on(self) -> None:
-        """Do what was pressed meanwhile."""
+        """Process the queued keys."""
         # Given as it is, for it may be told to end before it has begun.
         catching_up: WorkType[None] = self._area.go_on
         self.run_worker(catching_up, group="keys")
@@ -708,7 +708,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return False
         self._buffer.is_unseen = False
         self._area.drop_held()
-        self._say("Not saved: a draft was found. Look at it; ^s saves it.", error=True)
+        self._say(
+            "Not saved: a draft was found and is shown here. Check it; ^s saves it.", error=True
+        )
         return True
 
     def _save(self, instead_of: str | None = None) -> "asyncio.Future[Failure | None] | None":
@@ -741,7 +743,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                     self._show_conflict(failure)
                 return
             if self._area.text != buffer.start:
-                self._say(f"Saved {title}. What you typed since is not saved; ^s saves it.")
+                self._say(f"Saved {title}. Text typed since is not saved; ^s saves it.")
                 return
         self._leave_with(f"Saved {title}." if done is not None else "")
 
@@ -793,7 +795,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         )
 
     def _finish(self) -> None:
-        """Stay after the last column: what is typed blindly goes nowhere."""
+        """Stay after the last column, where typed letters have no effect."""
         self._is_done = True
         self._area.ignore()
         self.add_class("-done")
@@ -820,7 +822,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._tell_done()
 
     def told(self, save: Save, failure: Failure | None) -> None:
-        """A save has come to its end: show how."""
+        """Show how a save ended."""
         if self._is_gone:
             return
         if save.target.urn == self.urn and self._saves.pending(save.key) is None:
@@ -875,7 +877,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return True
 
     async def catch_up(self) -> None:
-        """Do all that was pressed and still waits, before the program ends."""
+        """Process all queued keys before the program ends."""
         while self._area.is_waiting:
             if self._wanted_offer:
                 self._wanted_offer = 0
@@ -987,7 +989,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         elif self._is_looking:
             text.append("⏎", "bold").append("  next table: looking for one …")
         else:
-            text.append("⏎", "bold").append("  back: no other result has an undocumented column")
+            text.append("⏎", "bold").append("  go back: no other result has an undocumented column")
         text.append("\n").append("esc", "bold").append(" leave")
         self.query_one(AllDone).update(text)
 
@@ -999,8 +1001,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             text.append("That was the last one. Some were left without a description; ")
             text.append("^n", "bold").append(" goes to the first.")
         else:
-            text.append("All done", "bold").append(": nothing on the worklist is left.")
-        text.append("\n\n").append("⏎", "bold").append("  back to the worklist")
+            text.append("All done", "bold").append(": the worklist is empty.")
+        text.append("\n\n").append("⏎", "bold").append("  go back to the worklist")
         return text
 
 

@@ -35,11 +35,10 @@ _ASPECTS = ("schemaMetadata", "editableSchemaMetadata", "status")
 
 
 class EditorLauncher:
-    """What an application does about descriptions, drafts and links.
+    """Opens the editor, drafts and links for the application.
 
-    `view` gives the page of the entity that is looked at, `open_page` turns to another's, and
-    `results` gives what was found last, in its order. `drafts_changed` is called when there may be
-    other drafts than before.
+    `view` returns the page of the open entity, `open_page` opens another, and `results` returns the
+    last search results in order. `drafts_changed` is called when the drafts may have changed.
     """
 
     def __init__(
@@ -90,8 +89,8 @@ class EditorLauncher:
     def edit_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
     ) -> None:
-        """Edit the descriptions of a queue, from one on: one request. `changed` is called when the
-        editor is left, and at the end of every save."""
+        """Edit the descriptions of a queue, starting with one: one request. `changed` is called
+        when the editor is closed, and at the end of every save."""
         if not self._session.refuses_to_write():
             opening = partial(self._open_queued, queue, urn, path, changed)
             start_worker(self._app, opening, LEADING, group="edit", exclusive=True)
@@ -125,8 +124,8 @@ class EditorLauncher:
         self._app.push_screen(screen, done)
 
     def _subject_of(self, entity: "Entity") -> Descriptions:
-        """The texts of an entity with those that were saved after it was read, or are on their
-        way."""
+        """Return the descriptions of an entity, with saves that were made after it was read or are
+        pending."""
         subject = Descriptions(entity)
         for save in (*self._saved, *self._saves.pending_of(entity.urn)):
             if save.target.urn == entity.urn:
@@ -134,7 +133,7 @@ class EditorLauncher:
         return subject
 
     def show_drafts(self) -> None:
-        """Show everything that was typed and not saved."""
+        """Show the drafts."""
 
         def left(chosen: Draft | None) -> None:
             self._drafts_changed()
@@ -145,7 +144,7 @@ class EditorLauncher:
         self._app.push_screen(DraftsScreen(self._session), left)
 
     def show_links(self, entity: "Entity") -> None:
-        """Show the links of an entity, to add and change them."""
+        """Show the links of an entity for editing."""
 
         def left(changed: bool | None) -> None:
             if changed:
@@ -154,9 +153,9 @@ class EditorLauncher:
         self._app.push_screen(LinksScreen(self._session, entity), left)
 
     async def ready_to_quit(self, seconds: float) -> bool:
-        """Keep what is being typed, and wait for what is being saved, `seconds` at most; says
-        whether it is safe to quit. Where a draft cannot be written, that is said the first time,
-        and nothing keeps from quitting the second time."""
+        """Store the typed text as a draft, and wait at most `seconds` for pending saves; return
+        whether it is safe to quit. If a draft cannot be written, the first call shows a message and
+        the second allows quitting."""
         for screen in self._editors:
             await screen.catch_up()
             if not await screen.keep_draft():
@@ -174,7 +173,7 @@ class EditorLauncher:
 
     @property
     def unsaved(self) -> list[str]:
-        """What was saved without an answer of the server, or in vain: drafts by now."""
+        """Return the names of the saves that failed or got no response, and are drafts."""
         failed = [one.save.title for one in self._saves.failed.values()]
         return list(dict.fromkeys([*failed, *self._saves.titles]))
 
@@ -183,7 +182,7 @@ class EditorLauncher:
         return [one for one in self._app.screen_stack if isinstance(one, EditorScreen)]
 
     def _told(self, save: Save, failure: Failure | None) -> None:
-        """A save has come to its end: tell it where the reader is."""
+        """Report the end of a save on the current screen."""
         if failure is None:
             self._saved.append(save)
             if self._queue is not None and self._queue_changed is not None:
@@ -206,7 +205,7 @@ class EditorLauncher:
         self._drafts_changed()
 
     async def _refresh(self, urn: Urn, *, is_newer: bool = False) -> None:
-        """Show an entity as it is after it was saved, where it is looked at."""
+        """Refresh an entity after a save, if it is open."""
         read = [save for save in self._saved if save.target.urn == urn]
         if (read or is_newer) and self._view().urn == urn:
             await self._view().refresh_entity()
@@ -225,8 +224,8 @@ class EditorLauncher:
             self._session.say(left.message, error=left.error)
 
     async def _next_table(self, after: Urn) -> Descriptions | None:
-        """The next of the results that has a column without a description, from the top again
-        after the last; a request for twenty, and one for the entity."""
+        """Return the next result with an undocumented column, from the top again after the last;
+        one request per twenty results, and one for the entity."""
         found = [urn for urn in self._results() if urn.entity_type == "dataset"]
         at = found.index(after) + 1 if after in found else 0
         ahead = [urn for urn in (*found[at:], *found[:at]) if urn != after][:_LOOKED_AT]
@@ -242,7 +241,7 @@ class EditorLauncher:
         return None
 
     async def _go_on_with(self, draft: Draft) -> None:
-        """Open the text that a draft is of, also where the entity is gone by now."""
+        """Open the description of a draft, even if the entity no longer exists."""
         if self._session.refuses_to_write():
             return
         urn = Urn.parse(draft.urn)

@@ -38,34 +38,34 @@ _WITHOUT_HOST = ("mailto", "tel", "slack", "msteams")
 
 @dataclass(frozen=True, slots=True)
 class LinkInput:
-    """A link as it is written: its address, and what it is called."""
+    """A link as it is typed: its address and its label."""
 
     url: str
     label: str
 
 
 def problem_with(url: str) -> str:
-    """Why a text is no address to link to, in one sentence; nothing where it is one."""
+    """Return in one sentence why a text is not an address for a link; None if it is."""
     if not url:
         return "A link needs an address."
     if any(char.isspace() or not char.isprintable() for char in url):
-        return "An address has no spaces in it; write them as %20."
+        return "An address cannot contain spaces; write them as %20."
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "This is no address; one looks like https://wiki.example.org/orders."
+        return "This is not an address; an address looks like https://wiki.example.org/orders."
     known = ", ".join((*_WITH_HOST, *_WITHOUT_HOST))
     if parts.scheme not in (*_WITH_HOST, *_WITHOUT_HOST):
-        return f"An address begins with one of {known}, and a colon."
+        return f"An address must begin with one of {known}, and a colon."
     if parts.scheme in _WITH_HOST and not parts.hostname:
-        return f"There is no server in it; an address looks like {parts.scheme}://server/page."
+        return f"The server is missing; an address looks like {parts.scheme}://server/page."
     if parts.scheme not in _WITH_HOST and not parts.path:
-        return f"There is nothing behind {parts.scheme}: in it."
+        return f"Nothing follows {parts.scheme}: in the address."
     return ""
 
 
 class LinkForm(OverlayScreen[LinkInput]):
-    """Two lines to type in; gives what was written once it can be a link."""
+    """A form with address and label; returns a valid link."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("linkform")
     CSS = """
@@ -83,7 +83,7 @@ class LinkForm(OverlayScreen[LinkInput]):
         self._old = old or LinkInput("", "")
 
     def compose(self) -> ComposeResult:
-        """The two lines, and the keys."""
+        """Yield the fields and the keys."""
         with Vertical():
             yield Label(self._title, markup=False)
             yield Label("address", markup=False)
@@ -93,18 +93,18 @@ class LinkForm(OverlayScreen[LinkInput]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Start with the address."""
+        """Focus the address."""
         for line in self.query(Input):
             line.cursor_blink = False
         self.set_focus(self.query_one("#url", Input))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A key in a line that ends it."""
+        """Submit the field after enter."""
         event.stop()
         self.action_submit()
 
     def action_submit(self) -> None:
-        """On to the next line, and from the last back with what was written."""
+        """Go to the next field; after the last, return the link."""
         url = self.query_one("#url", Input)
         label = self.query_one("#label", Input)
         problem = problem_with(url.value.strip())
@@ -113,7 +113,9 @@ class LinkForm(OverlayScreen[LinkInput]):
             self.set_focus(url)
         elif not label.value.strip():
             if self.focused is label:
-                self.query_one(KeyLine).say("Say in a few words where it leads.", error=True)
+                self.query_one(KeyLine).say(
+                    "Describe in a few words where the link leads.", error=True
+                )
             self.set_focus(label)
         elif self.focused is url and label.value == self._old.label and not self._old.url:
             self.set_focus(label)
@@ -129,7 +131,7 @@ _WRITES = ("add", "change", "remove", "restore")
 
 
 class LinksScreen(OverlayScreen[bool]):
-    """Links in the order in which they were added; gives whether any was changed."""
+    """Lists links in the order in which they were added; returns whether any was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("links")
     CSS = """
@@ -153,20 +155,21 @@ class LinksScreen(OverlayScreen[bool]):
         self._changed = False
 
     def compose(self) -> ComposeResult:
-        """Whose links, which, the keys."""
+        """Yield the heading, the links, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
             yield Rows(row_height=2)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show those that were read with the entity, then those there are now."""
+        """Show the links read with the entity, then read the current ones."""
         self.set_focus(self.query_one(Rows))
         self._show()
         self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only where there is one to do it to, and nothing that writes where nothing is."""
+        """Allow actions on a link only where there is one, and edits only where the server is
+        writable."""
         del parameters
         if action in _WRITES and self._session.read_only:
             return None
@@ -213,7 +216,7 @@ class LinksScreen(OverlayScreen[bool]):
         self.app.push_screen(LinkForm("Change the link", old), written)
 
     def action_remove(self) -> None:
-        """Take the link under the cursor away."""
+        """Remove the link under the cursor."""
         link = self._current
         if link is not None:
             old = LinkInput(link.url, link.description)
@@ -221,10 +224,10 @@ class LinksScreen(OverlayScreen[bool]):
             self._write(self._remove(old), told)
 
     def action_restore(self) -> None:
-        """Put the link taken away last back."""
+        """Restore the last removed link."""
         if self._removed:
             old = self._removed[-1]
-            self._write(self._restore(old), f"Put back {said(old.label or old.url).plain}.")
+            self._write(self._restore(old), f"Restored {said(old.label or old.url).plain}.")
 
     def action_leave(self) -> None:
         """Close."""
@@ -254,8 +257,8 @@ class LinksScreen(OverlayScreen[bool]):
                 except TextConflict as conflict:
                     await self._read_now()
                     raise Conflict(
-                        "somebody changed the links meanwhile; nothing was written: "
-                        "look at them and do it again"
+                        "somebody else changed the links meanwhile; nothing was written: "
+                        "check them and try again"
                     ) from conflict
                 self._changed = True
                 await self._read_now()
@@ -269,7 +272,7 @@ class LinksScreen(OverlayScreen[bool]):
 
     @property
     def _seen(self) -> tuple[str, ...]:
-        """The links on the screen, as an edit names them."""
+        """Return the links on the screen in the form of an edit."""
         return tuple(f"{link.url} {link.description}" for link in self._links)
 
     async def _add(self, new: LinkInput) -> "Edit":
@@ -282,7 +285,8 @@ class LinksScreen(OverlayScreen[bool]):
         self._removed.append(old)
 
     async def _replace(self, old: LinkInput, new: LinkInput) -> None:
-        """The new one first: whatever happens in between, none is lost."""
+        """Replace a link: add the new one before removing the old one, so that an interruption
+        loses none."""
         added = await self._add(new)
         links = added.after if isinstance(added.after, tuple) else ()
         catalog = await self._session.catalog()
@@ -302,7 +306,7 @@ class LinksScreen(OverlayScreen[bool]):
         count = "1 link" if len(self._links) == 1 else f"{len(self._links)} links"
         parts = [said(self._name, "bold"), Text(count)]
         if self._session.read_only:
-            parts.append(Text("read only: nothing can be changed", "bold reverse"))
+            parts.append(Text("read-only: nothing can be changed", "bold reverse"))
         self.query_one("#what", Static).update(join(parts))
         self.refresh_bindings()
 
@@ -310,7 +314,7 @@ class LinksScreen(OverlayScreen[bool]):
         del width
         link = self._links[index]
         by = said(author_of(link.create_stamp, self._session.names), "dim")
-        head = join([said(link.description, "bold", missing="without a name"), by])
+        head = join([said(link.description, "bold", missing="unnamed"), by])
         return Text(" ").append_text(head), Text("   ").append_text(said(link.url))
 
     def say(self, message: str, *, error: bool = False) -> None:

@@ -32,7 +32,7 @@ _RENDERER = ThreadPoolExecutor(1, "preview")
 
 
 class Preview(TextRows, can_focus=False):
-    """Markdown as it is meant to look, cut to what can be drawn quickly."""
+    """Rendered Markdown, cut to a length that renders quickly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Preview(TextRows, can_focus=False):
 
 
 def _rendered(text: str, width: int) -> list[Text]:
-    """The lines of a rendered text."""
+    """Return the lines of a rendered text."""
     return rendered_lines(markdown(text), width)
 
 
@@ -102,7 +102,8 @@ Origin = Literal["upstream", "same name"]
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSuggestion:
-    """A text of another column: exactly as it is there, in which datasets, and why it is told."""
+    """A text of another column, exactly as stored, with its datasets and the reason why it is
+    suggested."""
 
     text: str
     origin: Origin
@@ -112,8 +113,8 @@ class DescriptionSuggestion:
 async def suggestions(
     catalog: "AsyncCatalog", entity: "Entity", path: str
 ) -> tuple[DescriptionSuggestion, ...]:
-    """The texts of columns that this one is made from, then of those that are called the same, the
-    most frequent first; three at most. Two requests, whatever the schema's size."""
+    """Return at most three texts: of the columns that this one is derived from, then of columns
+    with the same name, most frequent first. Two requests for a schema of any size."""
     name = FieldPath(path).name
     sources = dict(_sources(entity, path))
     called_so = Filter(((Criterion("fieldPaths", (name,), "CONTAIN"),),))
@@ -137,8 +138,8 @@ async def suggestions(
 
 
 def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]]:
-    """The datasets upstream, each with the columns that this one is made from, where that is
-    said; else with none."""
+    """Return the upstream datasets, each with the columns that this one is derived from, if
+    known."""
     lineage = entity.raw("upstreamLineage") or {}
     columns: dict[Urn, set[str]] = {}
     for edge in _objects(lineage.get("fineGrainedLineages")):
@@ -163,7 +164,7 @@ def _objects(listed: object) -> Iterator[dict[str, object]]:
 
 
 def _fields(listed: object) -> Iterator[tuple[Urn, str]]:
-    """The datasets and field paths of a list of columns' URNs."""
+    """Return the datasets and field paths of column URNs."""
     texts: Iterable[object] = listed if isinstance(listed, list) else ()
     for urn in Urn.parse_all(text for text in texts if isinstance(text, str)):
         if urn.entity_type == "schemaField":
@@ -179,9 +180,9 @@ class _Offer:
 
 
 class SuggestionsPane(Widget):
-    """Ingested text, texts of columns like this one, and what somebody else saved: a line each,
-    with the key that takes it. The first key always takes the ingested text. The others are only
-    ever added at the end, so that a key means the same until another text is opened."""
+    """The ingested text, texts of similar columns, and the text that somebody else saved: a line
+    each, with the key that uses it. The first key always uses the ingested text. Others are only
+    added at the end, so that a key keeps its meaning until another description is opened."""
 
     DEFAULT_CSS = """
     SuggestionsPane { height: auto; max-height: 30%; padding: 0 1; color: $text-muted; }
@@ -194,7 +195,7 @@ class SuggestionsPane(Widget):
         self._keys = {action.name: action.key for action in actions_of("editor")}
 
     def show_target(self, target: DescriptionTarget, note: str = "") -> None:
-        """Begin with what came in; `note` says what is special about the text."""
+        """Start with the ingested text; `note` is a remark on the edited one."""
         is_ingested = bool(target.ingested.strip())
         offers = [_Offer(target.ingested, "ingested") if is_ingested else None]
         if (offers, note) != (self._offers, self._note):
@@ -202,7 +203,7 @@ class SuggestionsPane(Widget):
             self.refresh(layout=True)
 
     def add(self, found: Sequence[DescriptionSuggestion]) -> None:
-        """Add what others wrote."""
+        """Add the texts of other columns."""
         for one in found:
             if all(offer is None or one.text != offer.text for offer in self._offers):
                 more = f" and {len(one.places) - 1} more" if len(one.places) > 1 else ""
@@ -210,14 +211,14 @@ class SuggestionsPane(Widget):
         self.refresh(layout=True)
 
     def add_theirs(self, text: str, by: str) -> None:
-        """Add what somebody else saved meanwhile; `by` says who and when, where that is known."""
+        """Add the text that somebody else saved; `by` says who and when, if known."""
         self._offers = [one for one in self._offers if one is None or not one.is_theirs]
         self._offers.append(_Offer(text, f"saved by {by or 'somebody else'}", is_theirs=True))
         self.refresh(layout=True)
 
     def add_drafted(self, text: str) -> str:
-        """Add what the drafting command suggests, or put it in the place of its last suggestion;
-        returns the key that takes it. A text that is offered already is not offered twice."""
+        """Add the text of the drafting command, or replace its last one; return the key that uses
+        it. A text that is listed already is not added again."""
         texts = [one.text if one is not None else None for one in self._offers]
         drafted = self._drafted_at
         if text in texts:
@@ -233,8 +234,8 @@ class SuggestionsPane(Widget):
 
     @property
     def drafted_without_key(self) -> str | None:
-        """What the drafting command suggested, where no numbered key is left for it: then the key
-        that asks for it takes it."""
+        """Return the drafted text if no numbered key is left for it: then the key that drafts uses
+        it."""
         at = self._drafted_at
         return None if at is None or f"take({at + 1})" in self._keys else self.offer(at + 1)
 
@@ -244,24 +245,24 @@ class SuggestionsPane(Widget):
         return next(places, None)
 
     def _key_of(self, number: int) -> str:
-        """The key that takes the text of that number; two blanks where none does."""
+        """Return the key that uses the text of a number; two spaces if there is none."""
         numbered = self._keys.get(f"take({number})")
         if numbered is None and number - 1 == self._drafted_at:
             return self._keys["draft"]
         return numbered or "  "
 
     def offer(self, number: int) -> str | None:
-        """The text that a number takes, from 1; nothing where there is none."""
+        """Return the text of a number, counted from 1; None if there is none."""
         offer = self._offers[number - 1] if 0 < number <= len(self._offers) else None
         return None if offer is None else offer.text
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        """A line for each."""
+        """Return one line for each text."""
         del container, viewport, width
         return max(len(self._offers), 1) + bool(self._note)
 
     def render(self) -> RenderResult:
-        """The lines that fit."""
+        """Render the lines that fit."""
         width = self.size.width
         lines = []
         if self._note:

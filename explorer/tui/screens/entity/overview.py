@@ -185,7 +185,7 @@ def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
     for text in _rendered_prose(_beginning(part.text, layout.limit), part.missing, width):
         yield PageLine(Text(" " * _LEFT).append_text(text))
     if len(part.text) > RENDERED:
-        yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as it is written", "bold"))
+        yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as Markdown source", "bold"))
 
 
 def _beginning(text: str, limit: int) -> str:
@@ -233,7 +233,7 @@ def _indented(lines: Iterator[PageLine]) -> Iterator[PageLine]:
 
 _NAMED_AT_MOST = 500
 _READING = "reading …"
-_RAW_HINT = "8 Raw shows each aspect as it is"
+_RAW_HINT = "8 Raw shows every aspect unformatted"
 
 
 class OverviewTab(Rows, Tab):
@@ -373,7 +373,7 @@ class OverviewTab(Rows, Tab):
             return
         self._laid_for, self._laid_of = self.size.width, entity
         layout = PageLayout(width, self._names, self._session.times, self._whole)
-        with self._session.reporting(f"telling of {entity.urn.name}"):
+        with self._session.reporting(f"rendering the overview of {entity.urn.name}"):
             if not self._lines and not self._whole:
                 # Of a page that is new, what fits on the screen is there before the rest is made.
                 first = replace(layout, limit=min(width * self.size.height, RENDERED))

@@ -84,10 +84,10 @@ def head_text(
     drafts: int = 0,
     health: "Health | None" = None,
 ) -> Text:
-    """The head in at most `lines` lines of `width` cells, cut with a mark where there is no room.
+    """Return the head in at most `lines` lines of `width` cells; text that is cut ends with a mark.
 
-    `names` has the entities that it mentions, `named` says whether others name it, `drafts` is
-    how many of its descriptions were typed and not saved, and `health` what is wrong with it.
+    `names` has the entities that it mentions, `named` says whether others refer to it, `drafts` is
+    the number of its drafts, and `health` its failed assertions and open incidents.
     """
     if lines <= 1:
         return _one_line(entity, width, health)
@@ -110,7 +110,7 @@ def head_text(
 
 
 def head_mentions(entity: "Entity") -> list[Urn]:
-    """Everything the head names, for what it is called."""
+    """Return the URNs that the head mentions, to read their names."""
     found = [urn for urn, _ in _owners(entity)]
     for _, urns in _standing(entity):
         found += urns
@@ -118,7 +118,7 @@ def head_mentions(entity: "Entity") -> list[Urn]:
 
 
 def _first(entity: "Entity", width: int) -> Text:
-    """Name, kind, platform, full name and path, the least telling left out first."""
+    """Return name, type, platform, full name and path; the least informative are left out first."""
     instance = _instance(entity)
     platform = said(entity.platform or "", "bold")
     if instance is not None:
@@ -135,7 +135,8 @@ def _first(entity: "Entity", width: int) -> Text:
 
 
 def _wrong(health: "Health", times: Times) -> Text:
-    """What is wrong, the tab that lists all of it, and what is wrong longest."""
+    """Return the problems: counts, the tab that lists them, and the first failed assertion and
+    incident."""
     parts = [Text(f" {sentence} ", "bold reverse") for sentence in health.sentences()]
     told = Text(" ").join(parts).append(" 1 lists them:", "dim")
     longest = [(one.rule, one.since) for one in health.failing[:1]]
@@ -147,7 +148,7 @@ def _wrong(health: "Health", times: Times) -> Text:
 
 
 def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
-    """All that is left of the head where there is hardly any room: its state comes first."""
+    """Return the head in one line for very small terminals, the state first."""
     marks = []
     if not entity.exists:
         marks.append("NOT IN THE CATALOG")
@@ -169,10 +170,10 @@ def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
 
 
 def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Text:
-    """What a reader must not overlook."""
+    """Return the warnings: missing, soft-deleted, deprecated."""
     parts = []
     if not entity.exists:
-        others = "; only named by others" if named else ""
+        others = "; only referenced by others" if named else ""
         parts.append(Text(f"Not in the catalog{others}.", "bold italic"))
     if _safe(lambda: entity.removed, False):
         parts.append(Text(" SOFT-DELETED: hidden from search and browse ", "bold reverse"))
@@ -207,14 +208,14 @@ def _named(urn: Urn, names: _Names) -> Text:
 
 
 def _replacement(entity: "Entity") -> Urn | None:
-    """What a deprecated entity is to be replaced by, where that is said."""
+    """Return the replacement of a deprecated entity, if there is one."""
     if not _safe(lambda: entity.deprecation, None):
         return None
     return urn_of((entity.raw("deprecation") or {}).get("replacement"))
 
 
 def _labels(entity: "Entity", names: _Names) -> list[_Label]:
-    """Owners with their roles, and what it is labelled with, as words and the names under them."""
+    """Return owners with their roles, and the labels, as words with the names after them."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
         told = _named(urn, names)
@@ -232,8 +233,8 @@ def _whole(labels: Sequence[_Label]) -> Text:
 
 
 def _fitted(labels: Sequence[_Label], width: int) -> Text:
-    """The labels in one line: the longest lists end in how many more there are, and roles go
-    before names do."""
+    """Return the labels in one line: long lists end with the number left out, and roles are dropped
+    before names."""
     shown = [len(names) for _, names in labels]
     text = _told(labels, shown)
     least = _told(labels, [1] * len(shown))
@@ -302,8 +303,8 @@ def _instance(entity: "Entity") -> Urn | None:
 
 
 def _full_name(entity: "Entity") -> str:
-    """The qualified name where it is told, or what the URN of a dataset says; empty where that
-    is the name itself."""
+    """Return the qualified name, or the name in a dataset's URN; empty if it is the display
+    name."""
     for aspect in ("datasetProperties", "containerProperties"):
         told = (entity.raw(aspect) or {}).get("qualifiedName")
         if isinstance(told, str) and told:
@@ -313,7 +314,7 @@ def _full_name(entity: "Entity") -> str:
 
 
 def _path(entity: "Entity", room: int) -> Text:
-    """The first of its paths, cut at the left, and how many there are besides."""
+    """Return the first of its paths, cut at the left, and the number of others."""
     paths = _all(lambda: entity.browse_paths)
     if not paths:
         return Text()
@@ -341,8 +342,8 @@ def _all(read: Callable[[], tuple[_T, ...]]) -> tuple[_T, ...]:
 
 
 def _safe(read: Callable[[], _T], otherwise: _T) -> _T:
-    """What is read, or something else where its aspect has another shape: the head of a page is
-    shown whatever is stored; 8 Raw shows what it is."""
+    """Return what `read` returns, or a default if the aspect has an unexpected form, so that the
+    head is shown whatever is stored."""
     try:
         return read()
     except ServerFault:
@@ -351,8 +352,8 @@ def _safe(read: Callable[[], _T], otherwise: _T) -> _T:
 
 @dataclass(frozen=True, slots=True)
 class FailurePlace:
-    """Tells why a tab, or with no name the entity, was not read. Two of the same place are equal:
-    what is told last stands there."""
+    """The error place of a tab, or of the whole page without a name. Two of the same place are
+    equal, so that the last error replaces earlier ones."""
 
     view: "EntityView"
     name: str
@@ -369,7 +370,7 @@ _SOON_SECONDS = 0.3
 
 
 class EntityView(Vertical, SizeAware):
-    """The page of one entity. There is one page; opening another entity swaps what it shows."""
+    """The page of an entity. There is only one; opening another entity changes its content."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("entity")
     DEFAULT_CSS = """
@@ -383,21 +384,20 @@ class EntityView(Vertical, SizeAware):
 
     @dataclass
     class EditRequested(Message):
-        """A description is to be edited: a column's, or with no `path` the entity's own."""
+        """Asks to edit a description: a column's, or without `path` the entity's own."""
 
         entity: "Entity"
         path: str | None
 
     @dataclass
     class LinksRequested(Message):
-        """The links to documents are to be shown, and changed."""
+        """Asks to show the links to documents."""
 
         entity: "Entity"
 
     @dataclass
     class ConceptRequested(Message):
-        """The columns of one name, or with a glossary term, are to be shown, from the column
-        `at`."""
+        """Asks to show the columns with one name or glossary term, from the column `at`."""
 
         name: str
         term: str | None
@@ -437,7 +437,7 @@ class EntityView(Vertical, SizeAware):
         )
 
     def compose(self) -> ComposeResult:
-        """Header, tabs, and what the tab chosen shows."""
+        """Yield the head, the tab titles, and the tabs."""
         yield Static("", id="who", markup=False)
         yield Static("", id="tabs", markup=False)
         yield Static("", id="failed", markup=False)
@@ -445,7 +445,8 @@ class EntityView(Vertical, SizeAware):
             yield from self._tabs
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is in the catalog, and has a text of people, can be edited."""
+        """Allow edits only for entities in the catalog, and of descriptions only where they are
+        editable."""
         del parameters
         entity = self._entity
         if action == "concept":
@@ -462,12 +463,12 @@ class EntityView(Vertical, SizeAware):
             self.post_message(self.EditRequested(self._entity, None))
 
     def action_links(self) -> None:
-        """Show the links to documents, and change them."""
+        """Show the links to documents for editing."""
         if self._entity is not None:
             self.post_message(self.LinksRequested(self._entity))
 
     def action_label(self, kind: LabelKind) -> None:
-        """Choose the tags, terms, owners or the domain of it all."""
+        """Choose the tags, terms, owners or the domain of the entity."""
         entity = self._entity
         self._label(lambda labelling: labelling.label(kind, entity))
 
@@ -483,7 +484,7 @@ class EntityView(Vertical, SizeAware):
         self._label(lambda labelling: labelling.label(event.kind, entity, path))
 
     def action_concept(self) -> None:
-        """Show all columns of the name under the cursor, or with this glossary term."""
+        """Show all columns with the name under the cursor, or with this glossary term."""
         asked = self._concept()
         if asked is not None:
             self.post_message(asked)
@@ -500,7 +501,7 @@ class EntityView(Vertical, SizeAware):
         return self.ConceptRequested(current.path.name, None, (str(entity.urn), current.path.raw))
 
     def action_deprecate(self) -> None:
-        """Deprecate it, or take that back."""
+        """Deprecate the entity, or remove the deprecation."""
         entity = self._entity
         self._label(lambda labelling: labelling.deprecate(entity))
 
@@ -528,12 +529,12 @@ class EntityView(Vertical, SizeAware):
 
     @property
     def urn(self) -> Urn | None:
-        """The entity that is shown, or on its way."""
+        """Return the URN of the entity that is shown or being read."""
         return self._wanted
 
     @property
     def entity(self) -> "Entity | None":
-        """The entity that is shown, once it was read."""
+        """Return the entity that is shown, None before it was read."""
         return self._entity
 
     def open(self, urn: Urn) -> None:
@@ -570,7 +571,7 @@ class EntityView(Vertical, SizeAware):
             self._read(self._wanted, keep=True)
 
     def _say_reading(self, urn: Urn) -> None:
-        """What takes its time takes what was open before from under the keys."""
+        """Show that a slow entity is being read, in place of the previous one."""
         if self._entity is None and self._wanted == urn and not self._failed:
             had_keys = self.has_focus_within
             self.query_one(ContentSwitcher).current = OverviewTab.NAME
@@ -578,8 +579,8 @@ class EntityView(Vertical, SizeAware):
                 self.focus_content()
 
     def fail(self, name: str, sentence: str) -> bool:
-        """Say in its place why a tab, or with no name the entity, was not read; gives whether that
-        is to be seen."""
+        """Show in place of a tab, or without a name of the page, why it was not read; return
+        whether that is visible."""
         if not self._is_whole:
             return False
         self._failed[name] = sentence
@@ -598,22 +599,22 @@ class EntityView(Vertical, SizeAware):
         panel.update(said(change_sentence))
 
     def table(self) -> "Table | None":
-        """What the tab shows as a list."""
+        """Return the table of the tab."""
         return self._current.table() if self._entity is not None else None
 
     def show_drafts(self) -> None:
-        """Mark what there are drafts of."""
+        """Mark what has drafts."""
         self.columns.show_drafts()
         if self._drafts() != self._drafts_told:
             self._draw_who()
 
     def _drafts(self) -> int:
-        """Of how many texts of the entity there are drafts."""
+        """Return the number of drafts of the entity."""
         urn = None if self._entity is None else str(self._entity.urn)
         return sum(of == urn for of, _ in self._session.drafts)
 
     async def refresh_entity(self) -> "Entity | None":
-        """Read the entity again and show it where it was; gives what was read."""
+        """Read the entity again and show it in place; return it."""
         if self._wanted is None:
             return None
         with self._session.reporting("reading the entity again"):
@@ -625,32 +626,32 @@ class EntityView(Vertical, SizeAware):
         return None
 
     def hear(self, changes: Changes) -> None:
-        """What is shown was changed by somebody else: show it so, the reader left in place."""
+        """Refresh after a change by somebody else, keeping the cursor in place."""
         if self._entity is not None and self._entity.urn in changes:
             self._read_changed(self._entity, change_sentence(changes[self._entity.urn]))
 
     def refresh_missed(self) -> None:
-        """Changes were lost: read what is shown again, the reader left in place."""
+        """Refresh after lost changes, keeping the cursor in place."""
         if self._entity is not None:
-            self._read_changed(self._entity, "Updated while no changes were heard")
+            self._read_changed(self._entity, "Updated after a gap in the change stream")
 
     @work(exclusive=True, group="heard", description="what others changed")
     async def _read_changed(self, known: "Entity", what: str) -> None:
         with self._session.reporting(f"reading {known.urn.name} again"):
             catalog = await self._session.catalog()
             entity = await self._entity_of(catalog, known.urn)
-            # What one wrote oneself is shown already, and somebody may have gone on meanwhile.
+            # The reader's own edit is shown already, and the reader may have moved on meanwhile.
             if self._entity is not known or entity.aspects == known.aspects:
                 return
             self._show(entity, keep=True)
-            # What is just told of one's own doing matters more.
+            # A message on the reader's own action takes precedence.
             is_telling = any(line.is_telling for line in self.app.screen.query(KeyLine))
             if not is_telling and not self._session.exchanges.has_just_written():
                 self._session.say(f"{what}; refreshed.")
             await self._name_mentioned(entity)
 
     def action_tab(self, name: str) -> None:
-        """Show a tab; before the entity was read, the one to show then."""
+        """Show a tab, now or once the entity was read."""
         if self._entity is None and self._wanted is not None:
             self._tabs_left[self._wanted] = name
         tab = self._tab(name)
@@ -664,7 +665,7 @@ class EntityView(Vertical, SizeAware):
         self._look(self._entity)
 
     def focus_content(self) -> None:
-        """Give the keys to what the tab shows."""
+        """Focus the content of the tab."""
         self._current.focus_content()
 
     @property
@@ -672,7 +673,7 @@ class EntityView(Vertical, SizeAware):
         return self._tab(self.query_one(ContentSwitcher).current or OverviewTab.NAME)
 
     def column_path(self) -> str | None:
-        """The column chosen under Columns."""
+        """Return the path of the column chosen under Columns."""
         current = self.columns.current
         return current.path.raw if current else None
 
@@ -688,7 +689,7 @@ class EntityView(Vertical, SizeAware):
         self.app.copy_to_clipboard(text)
 
     def action_zone(self) -> None:
-        """Say times in UTC, or in the zone of this machine again."""
+        """Show times in UTC, or in local time again."""
         self._session.times.turn()
         for tab in self._tabs:
             tab.show_times()
@@ -709,7 +710,7 @@ class EntityView(Vertical, SizeAware):
 
     # Handlers of messages whose classes are imported late are found by their names.
     def on_usage_tab_column_chosen(self, event: "UsageTab.ColumnChosen") -> None:
-        """Go on to a column that is used."""
+        """Go to a used column."""
         event.stop()
         self.action_tab(ColumnsView.NAME)
         self.columns.move_to_path(event.path)
@@ -737,7 +738,7 @@ class EntityView(Vertical, SizeAware):
         return entity
 
     def _read_anew(self, urn: Urn) -> None:
-        """Read another entity; what is pressed meanwhile is for its page."""
+        """Read another entity; keys pressed meanwhile are for its page."""
         reading: WorkType[None] = partial(self._reading, urn, keep=False)
         self.run_worker(reading, LEADING, "entity", "the entity", exclusive=True)
 
@@ -761,9 +762,9 @@ class EntityView(Vertical, SizeAware):
         with self._session.reporting("reading the names on the page"):
             await self._name_mentioned(entity)
 
-    @work(exclusive=True, group="health", description="what is wrong with the entity")
+    @work(exclusive=True, group="health", description="the health of the entity")
     async def _read_health(self, entity: "Entity") -> None:
-        # What cannot be asked is told by what asks for the page itself.
+        # If this fails, the request for the page reports the error.
         with suppress(CatalogError):
             catalog = await self._session.catalog()
             health = await catalog.health(entity.urn)
@@ -773,7 +774,7 @@ class EntityView(Vertical, SizeAware):
                 self._draw_who()
 
     async def show_changed(self) -> None:
-        """Show the entity as it is after a change, what it mentions now by name."""
+        """Show the entity after a change, with the names of what it mentions now."""
         entity = await self.refresh_entity()
         if entity is not None:
             with self._session.reporting("reading the names on the page"):
@@ -810,7 +811,7 @@ class EntityView(Vertical, SizeAware):
         self._look(entity)
 
     def _look(self, entity: "Entity") -> None:
-        """Let the tabs that are looked at, or always read, ask for what they show."""
+        """Have the visible and the eager tabs read their content."""
         for tab in self._tabs:
             wanted = tab.eager or tab is self._current
             if wanted and tab.offers(entity) and tab.NAME not in self._read_tabs:
@@ -836,8 +837,8 @@ class EntityView(Vertical, SizeAware):
 
     @property
     def _is_whole(self) -> bool:
-        """Whether all parts of the page are there. They are removed one by one when the program
-        ends, while workers may still be at their last step."""
+        """Return whether all widgets of the page exist. They are removed one by one when the
+        program ends, while workers may still run."""
         parts = ("#who", "#tabs", "#failed", "ContentSwitcher")
         return all(self.query(part) for part in parts)
 
@@ -867,7 +868,7 @@ class EntityView(Vertical, SizeAware):
         self.query_one("#tabs", Static).update(shown)
 
     def on_resize(self) -> None:
-        """Head and titles take what room there is; where there is little, a line each."""
+        """Fit head and titles into the size; in a small terminal each is one line."""
         self.set_class(self.size.height < _LOW, "-low")
         self._draw_who()
         self._draw_tabs()

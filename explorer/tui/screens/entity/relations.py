@@ -46,7 +46,7 @@ _WORDS = {
     "ForeignKeyToDataset": ("foreign key to", "foreign key from"),
     "IsPartOf": ("part of", "holds"),
     "IsRelatedTo": ("related to", "related to"),
-    "IsA": ("is a", "kinds of it"),
+    "IsA": ("is a", "subtypes"),
     "HasA": ("has", "part of"),
     "SchemaFieldWithGlossaryTerm": ("columns mean", "term of columns in"),
     "EditableSchemaFieldWithGlossaryTerm": ("columns mean, by people", "term of columns in"),
@@ -59,8 +59,8 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class RelationshipKind:
-    """One relationship in one direction: what it says, its name, and who is on the other side;
-    columns stand apart from whole entities."""
+    """One relationship in one direction: its words, its name, and the entities on the other side;
+    columns are separate from entities."""
 
     words: str
     name: str
@@ -69,14 +69,14 @@ class RelationshipKind:
 
     @property
     def id(self) -> str:
-        """Tells it from the others of an entity."""
+        """Return a key that is unique among the kinds of an entity."""
         return f"{self.direction} {self.name} {self.words}"
 
 
 @dataclass(frozen=True, slots=True)
 class RelationshipRow:
-    """A heading with how many of its kind pass, or one of those; without either, there is more to
-    be read."""
+    """A row: the heading of a kind with its number of matches, one entity of it, or, with neither,
+    a row that reads more."""
 
     kind: RelationshipKind | None = None
     urn: Urn | None = None
@@ -86,7 +86,8 @@ class RelationshipRow:
 def relationship_kinds(
     edges: "Sequence[Edge]", direction: "Direction", of: Urn
 ) -> Iterator[RelationshipKind]:
-    """The kinds of an entity's edges in one direction, by name, each in the server's order."""
+    """Return the kinds of an entity's edges in one direction, by name, each in the server's
+    order."""
     grouped: dict[str, list[Urn]] = {}
     for edge in edges:
         grouped.setdefault(edge.relationship, []).append(edge.urn)
@@ -104,7 +105,7 @@ def relationship_rows(
     folded: Collection[str],
     passes: Callable[[RelationshipKind, Urn], bool] | None,
 ) -> list[RelationshipRow]:
-    """The rows of the kinds: with `passes` only what does, and no fold hides it."""
+    """Return the rows of the kinds; with `passes` only matching ones, even in collapsed kinds."""
     rows: list[RelationshipRow] = []
     for kind in kinds:
         urns = kind.urns if passes is None else [urn for urn in kind.urns if passes(kind, urn)]
@@ -117,7 +118,7 @@ def relationship_rows(
 
 
 def page_of_urn(urn: Urn) -> Urn:
-    """The entity whose page shows another: a column is shown by what holds it."""
+    """Return the entity on whose page a URN is shown: for a column its dataset."""
     holders = Urn.parse_all(urn.parts[:1]) if urn.entity_type == COLUMN else ()
     return holders[0] if holders else urn
 
@@ -147,8 +148,8 @@ _COLUMNS: Final = (
 def relationships_table(
     session: "TerminalSession", name: str, found: Sequence[tuple[RelationshipKind, "Urn"]]
 ) -> Table:
-    """Every relationship given, with what is on its other side by name: one request for a hundred
-    of them."""
+    """Return a table of the relationships, with the names of the other side: one request per
+    hundred."""
 
     async def whole() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
@@ -179,20 +180,20 @@ _DIRECTIONS: "tuple[Direction, ...]" = ("INCOMING", "OUTGOING")
 
 
 class _Related(ActionRows):
-    """The list itself."""
+    """The list of relationships."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("relations")
 
 
 class RelationsView(Vertical, Tab):
-    """Relationships as a list; choosing one follows it. What those on the other side are called
-    is asked for as they come into view."""
+    """A list of relationships; choosing one opens its entity. Names of the other side are read as
+    they become visible."""
 
     NAME: ClassVar[str] = "relations"
     KEY: ClassVar[str] = "4"
     TITLE: ClassVar[str] = "Relationships"
     SHORT: ClassVar[str] = "Rel"
-    # What nobody stored is told apart by whether others name it.
+    # The head says of an entity without aspects whether others refer to it.
     eager: ClassVar[bool] = True
 
     @dataclass
@@ -219,21 +220,21 @@ class RelationsView(Vertical, Tab):
         self._wanted: list[Urn] = []
 
     def compose(self) -> ComposeResult:
-        """The line that narrows, and the list."""
+        """Yield the filter line and the list."""
         yield FilterLine("a name, type:chart, a relationship such as OwnedBy")
         yield _Related(lambda action: action != "unfilter" or bool(self._words))
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Return the number of relationships."""
         return sum(self._totals.values())
 
     def tally(self) -> str:
-        """How many there are."""
+        """Return the number of relationships."""
         return f"{self.total:,}"
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Forget those of another entity."""
+        """Clear the relationships of the previous entity."""
         self._of, self._called = entity.urn, entity.name
         self._known, self._wanted = {}, []
         self._asked, self._answered = set(), set()
@@ -245,7 +246,7 @@ class RelationsView(Vertical, Tab):
             self._show_rows([], 0, "reading …")
 
     def table(self) -> "Table | None":
-        """The relationships shown, those in what is folded with them."""
+        """Return the relationships shown, including those in collapsed kinds, for a file."""
 
         if self._of is None:
             return None
@@ -254,12 +255,12 @@ class RelationsView(Vertical, Tab):
         return relationships_table(self._session, self._called, found) if found else None
 
     def focus_content(self) -> None:
-        """The keys move in the list."""
+        """Focus the list."""
         self.screen.set_focus(self.query_one(_Related))
 
     async def read(self, entity: "Entity") -> None:
-        """Read and show the first relationships in each direction: two requests, which give
-        10,000 each at most."""
+        """Read and show the first relationships in each direction: two requests of at most 10,000
+        each."""
         catalog = await self._session.catalog()
         found = await asyncio.gather(
             *(self._page(catalog, entity.urn, direction, 0) for direction in _DIRECTIONS)
@@ -294,9 +295,9 @@ class RelationsView(Vertical, Tab):
         rows = relationship_rows(self._kinds, self._folded, self._passes if self._words else None)
         if any(self._ends.get(one, 0) < self._totals.get(one, 0) for one in _DIRECTIONS):
             rows.append(RelationshipRow())
-        empty = "Nothing is related to this entity."
+        empty = "This entity has no relationships."
         if self._words:
-            empty = "Nothing passes the filter; esc clears it."
+            empty = "Nothing matches the filter; esc clears it."
         self._show_rows(rows, cursor, empty)
 
     def _show_rows(self, rows: Sequence[RelationshipRow], cursor: int, empty: str) -> None:
@@ -371,7 +372,7 @@ class RelationsView(Vertical, Tab):
 
     @work(exclusive=True, group="relations")
     async def _read_on(self) -> None:
-        """The next relationships, of whichever direction has more."""
+        """Read the next relationships of the directions that have more."""
         of = self._of
         if of is None:
             return
@@ -398,7 +399,7 @@ class RelationsView(Vertical, Tab):
         if row.kind is not None:
             return (self._draw_kind(row.kind, row.passing),)
         left = sum(self._totals[one] - self._ends[one] for one in _DIRECTIONS)
-        return (Text(f" ⏎ reads on: {left:,} more", "bold"),)
+        return (Text(f" ⏎ reads more: {left:,} more", "bold"),)
 
     def _draw_kind(self, kind: RelationshipKind, passing: int) -> Text:
         fold = "▸" if kind.id in self._folded and not self._words else "▾"
@@ -436,7 +437,7 @@ class RelationsView(Vertical, Tab):
         return text.append("  ").append_text(padded(about, right))
 
     def _want(self, urn: Urn) -> None:
-        """What comes into view is asked for together, once the screen is drawn."""
+        """Read the names of visible rows in one request, once the screen is drawn."""
         if urn in self._asked:
             return
         self._asked.add(urn)
@@ -445,7 +446,7 @@ class RelationsView(Vertical, Tab):
         self._wanted.append(urn)
 
     def _name_all(self) -> None:
-        """To narrow by names, they have to be known."""
+        """Read all names, which filtering by name needs."""
         urns = dict.fromkeys(urn for kind in self._kinds for urn in kind.urns)
         for urn in list(urns)[:_NAMED_TO_NARROW]:
             if urn.entity_type != COLUMN and urn not in self._known:
@@ -456,7 +457,7 @@ class RelationsView(Vertical, Tab):
         of, wanted, self._wanted = self._of, self._wanted, []
         if of is None or not wanted:
             return
-        with self._session.reporting("reading what is related"):
+        with self._session.reporting("reading the relationships"):
             catalog = await self._session.catalog()
             for first in range(0, len(wanted), _NAMED_AT_ONCE):
                 some = wanted[first : first + _NAMED_AT_ONCE]

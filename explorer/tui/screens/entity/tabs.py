@@ -43,42 +43,42 @@ __all__ = [
 
 
 class View(SizeAware):
-    """What is shown of an entity in one way.
+    """A view of an entity.
 
-    `show_entity` is called with every entity that was read, and draws what is known without asking
-    anybody. `read` asks the server for the rest. What is drawn is for the entity shown last: an
-    answer to an older one is thrown away.
+    `show_entity` is called with every entity that was read, and draws what needs no request. `read`
+    requests the rest. Responses for an entity that is no longer shown are discarded.
     """
 
     @property
     def room(self) -> Size:
-        """The cells that the page has for its tabs, known before this one was ever laid out."""
+        """Return the size that the page has for its tabs, known before the first layout of this
+        one."""
         pages = (one for one in self.ancestors if isinstance(one, ContentSwitcher))
         return next((one.size for one in pages), self.app.size)
 
     def tally(self) -> str:
-        """How much there is, shown behind the title; empty where it is not counted."""
+        """Return the count shown after the title; empty if there is none."""
         return ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Draw what is known at once; `keep` means it is the same entity, read again."""
+        """Draw what needs no request; `keep` means that it is the same entity, read again."""
 
     async def read(self, entity: "Entity") -> None:
-        """Ask for what is shown beside what is known at once, and show it."""
+        """Request the rest, and show it."""
 
     def show_times(self) -> None:
-        """Say moments in the zone that was turned to."""
+        """Show times in the chosen zone."""
 
     def table(self) -> "Table | None":
-        """What is shown, for a file; nothing where it is no list."""
+        """Return what is shown as a table for a file; None if it is not a list."""
         return None
 
     def focus_content(self) -> None:
-        """Give the keys to what is shown."""
+        """Focus the content."""
 
 
 class Tab(View):
-    """A view under a number of the page. It is read when it is first looked at, or, where it is
+    """A view that is a numbered tab of the page. It is read when it is first shown, or, if it is
     `eager`, right after the entity was read."""
 
     NAME: ClassVar[str]
@@ -92,7 +92,7 @@ class Tab(View):
     eager: ClassVar[bool] = False
 
     def offers(self, entity: "Entity") -> bool:
-        """Whether there is anything to look at in this way."""
+        """Return whether the entity has content for this tab."""
         del entity
         return True
 
@@ -101,9 +101,9 @@ _Gap = Literal["wide", "close", "none"]
 
 
 def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
-    """The titles by their numbers, the chosen one in full. Where there is less room they stand
-    closer, then one after another is short, beginning with what saves most, then there are the
-    numbers alone; what is still cut ends in a mark."""
+    """Return the titles with their numbers, the chosen one in full. In less room they are first set
+    closer, then shortened one after another (the longest savings first), then reduced to numbers;
+    text that is still cut ends with a mark."""
     short: set[Tab] = set()
     text = _titles(tabs, chosen, "wide", short)
     others = [tab for tab in tabs if tab is not chosen and tab.SHORT != tab.TITLE]
@@ -146,7 +146,8 @@ _PROFILED = ("dataset",)
 
 
 class LazyTab(Tab, can_focus=True):
-    """Stands for a view that lives in the module `HOME`, and has the keys until that is there."""
+    """A placeholder for a view of the module `HOME`, which holds the focus until the module is
+    imported."""
 
     HOME: ClassVar[str]
     DEFAULT_CSS = """
@@ -162,35 +163,35 @@ class LazyTab(Tab, can_focus=True):
 
     @abstractmethod
     def make(self) -> View:
-        """The view; what it lives in was imported."""
+        """Return the view; its module is imported."""
 
     def tally(self) -> str:
-        """What the view counts."""
+        """Return the count of the view."""
         return self._view.tally() if self._view else ""
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Have the view draw it, now or when it is there."""
+        """Have the view draw it, now or once it is imported."""
         self._entity = entity
         if self._view is not None:
             self._view.show_entity(entity, keep=keep)
 
     async def read(self, entity: "Entity") -> None:
-        """Have the view ask for the rest."""
+        """Have the view request the rest."""
         view = await self._made()
         if entity is self._entity:
             await view.read(entity)
 
     def show_times(self) -> None:
-        """Have the view say moments in the zone that was turned to."""
+        """Have the view show times in the chosen zone."""
         if self._view is not None:
             self._view.show_times()
 
     def table(self) -> "Table | None":
-        """What the view shows."""
+        """Return the table of the view."""
         return self._view.table() if self._view else None
 
     def focus_content(self) -> None:
-        """Give the view the keys; those that are pressed before it is there wait for it."""
+        """Focus the view; keys pressed before it is imported are queued for it."""
         if self._view is not None:
             self._view.focus_content()
         else:
@@ -199,13 +200,13 @@ class LazyTab(Tab, can_focus=True):
             self.run_worker(leading, LEADING, "later", self.NAME)
 
     def render(self) -> RenderResult:
-        """Nothing, as long as there is no view."""
+        """Render nothing until the view is there."""
         return ""
 
     async def _lead_on(self) -> None:
         with self._session.reporting(f"opening the {self.TITLE.lower()}"):
             view = await self._made()
-            # Who has gone elsewhere meanwhile is not called back.
+            # Do not move the focus back if it moved elsewhere meanwhile.
             if self.has_focus:
                 view.focus_content()
 
@@ -224,7 +225,7 @@ class LazyTab(Tab, can_focus=True):
 
 
 class LazyLineageTab(LazyTab):
-    """The lineage, of the chosen `column` where that is asked for."""
+    """The lineage tab; `column` returns the column chosen under Columns."""
 
     NAME = "lineage"
     KEY = "3"
@@ -237,18 +238,18 @@ class LazyLineageTab(LazyTab):
         self._column = column
 
     def offers(self, entity: "Entity") -> bool:
-        """Whether data can flow from or to it."""
+        """Return whether the entity type has lineage."""
         return _has_lineage(entity.entity_type)
 
     def make(self) -> View:
-        """The drawing, and what depends on it."""
+        """Return the lineage tab."""
         from explorer.tui.screens.lineage.tab import LineageTab
 
         return LineageTab(self._session, self._column)
 
 
 class LazyUsageTab(LazyTab):
-    """Who uses it, how often."""
+    """The usage tab."""
 
     NAME = "usage"
     KEY = "5"
@@ -257,18 +258,18 @@ class LazyUsageTab(LazyTab):
     HOME = "explorer.tui.screens.timeseries"
 
     def offers(self, entity: "Entity") -> bool:
-        """Whether it is of a kind whose use is measured."""
+        """Return whether the entity type has usage."""
         return entity.exists and entity.entity_type in _USED
 
     def make(self) -> View:
-        """The chart and the lists."""
+        """Return the tab."""
         from explorer.tui.screens.timeseries import UsageTab
 
         return UsageTab(self._session)
 
 
 class LazyProfileTab(LazyTab):
-    """What was measured of its rows and columns."""
+    """The profile tab."""
 
     NAME = "profile"
     KEY = "6"
@@ -277,18 +278,18 @@ class LazyProfileTab(LazyTab):
     HOME = "explorer.tui.screens.timeseries"
 
     def offers(self, entity: "Entity") -> bool:
-        """Datasets are profiled, nothing else."""
+        """Return whether the entity is a dataset: only datasets have profiles."""
         return entity.exists and entity.entity_type in _PROFILED
 
     def make(self) -> View:
-        """The chart and the lists."""
+        """Return the tab."""
         from explorer.tui.screens.timeseries import ProfileTab
 
         return ProfileTab(self._session)
 
 
 class LazyHistoryTab(LazyTab):
-    """What was written of it, when and by whom."""
+    """The history tab."""
 
     NAME = "history"
     KEY = "7"
@@ -297,18 +298,18 @@ class LazyHistoryTab(LazyTab):
     HOME = "explorer.tui.screens.history"
 
     def offers(self, entity: "Entity") -> bool:
-        """Whether anything was ever written of it."""
+        """Return whether the entity has stored aspects."""
         return entity.exists
 
     def make(self) -> View:
-        """The lists, and what differs."""
+        """Return the history tab."""
         from explorer.tui.screens.history import HistoryTab
 
         return HistoryTab(self._session)
 
 
 class LazyRawTab(LazyTab):
-    """Its aspects, as they are stored."""
+    """The raw tab."""
 
     NAME = "raw"
     KEY = "8"
@@ -317,7 +318,7 @@ class LazyRawTab(LazyTab):
     HOME = "explorer.tui.screens.raw"
 
     def make(self) -> View:
-        """The tree."""
+        """Return the raw tab."""
         from explorer.tui.screens.raw import RawTab
 
         return RawTab(self._session)

@@ -1,6 +1,5 @@
-"""Labels, deprecation and links of everything that is marked: chosen once, staged as a changeset,
-and reviewed before anything is written.
-"""
+"""Labels, deprecation and links of all marked items: chosen once, staged as a changeset, and
+reviewed before anything is written."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +51,7 @@ __all__ = ["BulkDeprecationScreen", "BulkLauncher", "BulkLinksScreen", "BulkPick
 
 @dataclass(slots=True)
 class BulkStaging:
-    """Reads what all that is marked has of one kind, and stages a change of it. `staged` is the
+    """Reads one kind of label of the marked items, and stages a change of it. `staged` is the
     changeset once there is one."""
 
     what: LabelledKind
@@ -62,41 +61,42 @@ class BulkStaging:
     staged: "StagedChangeset | None" = None
 
     async def read(self, catalog: "AsyncCatalog") -> LabelledPlaces:
-        """Return what they have now. Raises `InvalidInput` where none of them can have it."""
+        """Return what the items have now. Raises `InvalidInput` if none of them can have such a
+        label."""
         from explorer.stewardship import AsyncStewardship
 
         self.places = await AsyncStewardship(catalog).labelled(self.keys, self.what)
         if not self.places.places:
             noun = _A_NOUN.get(self.what, _NOUNS[self.what])
             why = "is in the catalog" if self.places.missing else f"has {noun}"
-            raise InvalidInput(f"nothing of what is marked {why}")
+            raise InvalidInput(f"nothing marked {why}")
         return self.places
 
     async def stage(self, catalog: "AsyncCatalog", change: LabelsChange, words: str) -> None:
-        """Stage a change under a title. Raises `InvalidInput` where nothing is to be done."""
+        """Stage a change under a title. Raises `InvalidInput` if nothing would change."""
         from explorer.stewardship import AsyncStewardship
 
         edits = stage_labels(self.places or await self.read(catalog), change)
         if not edits:
-            raise InvalidInput(f"{self.called}: that is so already, there is nothing to review")
+            raise InvalidInput(f"{self.called}: no changes to review")
         title = f"{_NOUNS[self.what].capitalize()} of {line(self.called)}: {words}"
         self.staged = await AsyncStewardship(catalog).stage(edits, title)
 
     def held_by(self, label: str, counts: "Mapping[str, int]") -> str:
-        """Return how many of those that are marked have a label; nothing where there is one."""
+        """Return how many marked items have a label; empty for a single item."""
         count, every = counts.get(label), len(self.places or ())
         if not count or every < 2:
             return ""
         return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
 
     def left_out(self) -> str:
-        """Return in a sentence how many of those marked are left out and why; empty for none."""
+        """Return in a sentence how many marked items are left out and why; empty for none."""
         places = self.places
         if places is None or self.staged is None:
             return ""
         done = len(places) - len(self.staged.items)
         parts = (
-            (done, "so already"),
+            (done, "already so"),
             (places.unfit, f"cannot have {_A_NOUN.get(self.what, _NOUNS[self.what])}"),
             (places.missing, "not in the catalog"),
         )
@@ -118,8 +118,8 @@ _A_NOUN: dict[LabelledKind, str] = {"domain": "a domain", "deprecation": "a depr
 
 
 class BulkPickerScreen(PickerScreen):
-    """Labels of one kind on everything that is marked: those that all have, and that some have.
-    What is chosen is staged, and nothing is written."""
+    """The picker for labels of one kind on all marked items: those that all have, and that some
+    have. The choice is staged; nothing is written."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulklabels")
     CREATED: ClassVar[str] = "created when the change is written"
@@ -131,7 +131,7 @@ class BulkPickerScreen(PickerScreen):
         self._counts: dict[str, int] = {}
 
     async def read_choice(self, catalog: "AsyncCatalog") -> None:
-        """Read what all have, and what some have."""
+        """Read what all items have, and what some have."""
         places = self._staging.places or await self._staging.read(catalog)
         self._counts = places.counts()
         choice = self._choice
@@ -151,12 +151,12 @@ class BulkPickerScreen(PickerScreen):
         await self._staging.stage(catalog, change, tell_change(choice, self.name_of).plain)
 
     def held_by(self, label: str) -> str:
-        """Return how many of those that are marked have a label."""
+        """Return how many marked items have a label."""
         return self._staging.held_by(label, self._counts)
 
 
 class BulkDeprecationScreen(DeprecationScreen):
-    """The note, the day and the replacement for everything that is marked; staged, not written."""
+    """The deprecation of all marked items: note, date and replacement; staged, not written."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulkdeprecation")
 
@@ -171,12 +171,12 @@ class BulkDeprecationScreen(DeprecationScreen):
         self._is_any_deprecated = any(one is not None for one in held)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only where any is deprecated can that be taken back."""
+        """Allow removing the deprecation only if any item is deprecated."""
         del parameters
         return action != "lift" or self._is_any_deprecated
 
     def action_lift(self) -> None:
-        """Stage that all may be used again."""
+        """Stage the removal of the deprecation from all."""
         self._stage_lift()
 
     @work(exclusive=True, group="write", name=LEADING)
@@ -193,7 +193,7 @@ class BulkDeprecationScreen(DeprecationScreen):
     async def _stage_lift(self) -> None:
         with self._session.reporting("staging the deprecation"):
             catalog = await self._session.catalog()
-            await self._staging.stage(catalog, LabelsChange(), "taken back")
+            await self._staging.stage(catalog, LabelsChange(), "undeprecated")
             self.dismiss("lifted")
 
 
@@ -204,8 +204,8 @@ class BulkLinkRows(Rows):
 
 
 class BulkLinksScreen(OverlayScreen[None]):
-    """The links that any of those marked have, to be taken off or put on all, and new ones. What is
-    chosen is staged, and nothing is written."""
+    """The links of the marked items: each can be removed from all or added to all, and new ones
+    added. The choice is staged; nothing is written."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulklinks")
     CSS = """
@@ -231,7 +231,7 @@ class BulkLinksScreen(OverlayScreen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """Yield what is changed, the links, what will be staged, and the keys."""
+        """Yield the heading, the links, what will be staged, and the keys."""
         with Vertical():
             title = Text.assemble(("Links", "bold"), " of ", said(self._staging.called))
             yield Static(title, id="what", markup=False)
@@ -253,17 +253,17 @@ class BulkLinksScreen(OverlayScreen[None]):
                 self._choice.toggle(link)
                 self._show()
 
-        self.app.push_screen(LinkForm(f"A new link of {line(self._staging.called)}"), written)
+        self.app.push_screen(LinkForm(f"A new link for {line(self._staging.called)}"), written)
 
     def action_write(self) -> None:
         """Stage what was chosen."""
         if self._choice.changed:
             self._stage()
         else:
-            self.say("No changes yet; esc leaves.")
+            self.say("No changes yet; esc closes.")
 
     def action_leave(self) -> None:
-        """Leave; where something was chosen, ask first."""
+        """Close; ask first if something was chosen."""
         if not self._choice.changed:
             self.dismiss(None)
             return
@@ -272,7 +272,7 @@ class BulkLinksScreen(OverlayScreen[None]):
             if leaves:
                 self.dismiss(None)
 
-        question = Text.assemble(("Leave without these changes?\n", "bold"), self._change())
+        question = Text.assemble(("Close without these changes?\n", "bold"), self._change())
         self.app.push_screen(DiscardScreen(question), answered)
 
     @on(Rows.Chosen)
@@ -308,7 +308,7 @@ class BulkLinksScreen(OverlayScreen[None]):
 
 
 class BulkLauncher:
-    """Opens what changes everything that is marked; `review` shows the changeset that is made."""
+    """Opens the dialogs that change all marked items; `review` shows the staged changeset."""
 
     def __init__(
         self,
@@ -321,14 +321,14 @@ class BulkLauncher:
         self._review = review
 
     def open(self, asked: BulkLabelsAsked) -> None:
-        """Ask what is to be changed."""
+        """Open the dialog for a change."""
         if not asked.keys or self._session.refuses_to_write():
             return
         staging = BulkStaging(asked.what, asked.keys, asked.called)
         self._app.run_worker(self._open(staging), LEADING, "bulk", exclusive=True)
 
     async def _open(self, staging: BulkStaging) -> None:
-        with self._session.reporting(f"reading the {_NOUNS[staging.what]} of what is marked"):
+        with self._session.reporting(f"reading the {_NOUNS[staging.what]} of the marked items"):
             await staging.read(await self._session.catalog())
             left = partial(self._left, staging)
             match staging.what:

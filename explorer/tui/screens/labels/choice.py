@@ -1,4 +1,5 @@
-"""Labels as they are chosen: what an entity or column has, what is added and removed, in words."""
+"""A choice of labels: what an entity or column has, what is added and removed, and its description
+in words."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -43,12 +44,12 @@ LabelState = Literal["on", "some", "off", "added", "removed", "fixed"]
 
 @dataclass(slots=True)
 class LabelChoice:
-    """Labels as texts: URNs, and for owners the kind of ownership after a space.
+    """A choice of labels as texts: URNs, for owners with the ownership type after a space.
 
-    `there` is what the server has, `fixed` what came in with the schema and is not taken off here.
-    Of a `single` kind one label is on at most. `new` are those that are to be created first. Of
-    several places `there` is what all of them have, `some` what others have beside; of these
-    `taken` are to be taken off.
+    `there` is what the server has, `fixed` what comes from the ingested schema and cannot be
+    removed here. If `single`, at most one label is chosen. `new` labels are created first. For
+    several items `there` is what all of them have, `some` what only some have; of these `taken` are
+    to be removed.
     """
 
     there: tuple[str, ...] = ()
@@ -64,27 +65,27 @@ class LabelChoice:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """What is to be put on, in the order in which it was chosen."""
+        """Return the labels to add, in the order in which they were chosen."""
         return tuple(label for label in self.wanted if label not in self.there)
 
     @property
     def removed(self) -> tuple[str, ...]:
-        """What is to be taken off."""
+        """Return the labels to remove."""
         gone = (label for label in self.there if label not in self.wanted)
         return (*gone, *(label for label in self.some if label in self.taken))
 
     @property
     def changed(self) -> bool:
-        """Whether anything is to be written."""
+        """Return whether there is anything to write."""
         return bool(self.added or self.removed)
 
     @property
     def concerned(self) -> tuple[str, ...]:
-        """Every label that is there or is to be."""
+        """Return every label that is present or chosen."""
         return tuple(dict.fromkeys((*self.fixed, *self.there, *self.some, *self.wanted)))
 
     def state(self, label: str) -> LabelState:
-        """What is the case with a label, and what is to become of it."""
+        """Return the present and the chosen state of a label."""
         if label in self.wanted:
             return "on" if label in self.there else "added"
         if label in self.there or label in self.taken:
@@ -94,8 +95,8 @@ class LabelChoice:
         return "fixed" if label in self.fixed else "off"
 
     def toggle(self, label: str) -> bool:
-        """Put a label on or take it off; false, and nothing done, where that cannot be. One that
-        some have is put on all, then taken off all, then left as it is."""
+        """Add or remove a label; return False without a change if that is not possible. A label
+        that some items have is added to all, then removed from all, then left as it is."""
         if label in self.wanted:
             self.wanted.remove(label)
             self.new.discard(label)
@@ -113,20 +114,20 @@ class LabelChoice:
         return True
 
     def create(self, label: str) -> None:
-        """Put on a label that is to be created first."""
+        """Add a label that is created first."""
         self.new.add(label)
         if label not in self.wanted:
             self.toggle(label)
 
     def written(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
-        """The server has stored this much of what was chosen."""
+        """Record that the server has stored a part of the choice."""
         gone = frozenset(removed)
         kept = (label for label in self.there if label not in gone)
         self.there = tuple(dict.fromkeys((*kept, *added)))
         self.new.difference_update(self.there)
 
     def found(self, there: Sequence[str]) -> None:
-        """The server has something else by now: what was chosen is chosen still."""
+        """Record that the server has different labels now; the choice is kept."""
         added, removed = self.added, frozenset(self.removed)
         self.there = tuple(there)
         kept = [] if self.single and added else [one for one in there if one not in removed]
@@ -134,7 +135,7 @@ class LabelChoice:
 
 
 def owner_and_type(label: str) -> tuple[str, str]:
-    """The URN of a label and, for an owner, the kind of ownership; empty for all others."""
+    """Return the URN of a label and, for an owner, the ownership type; empty for all others."""
     urn, _, kind = label.rpartition(" ")
     # Only the kind of an owner comes after the last space; other URNs may hold spaces themselves.
     is_owner = urn.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
@@ -143,16 +144,16 @@ def owner_and_type(label: str) -> tuple[str, str]:
 
 @dataclass
 class LabelAsked(Message):
-    """The labels of the column under the cursor are to be changed."""
+    """Asks to change the labels of the column under the cursor."""
 
     kind: LabelKind
 
 
 @dataclass
 class BulkLabelsAsked(Message):
-    """What is marked is to be changed, as a changeset that is reviewed first: labels, the
-    deprecation or links of entities, or of columns at their exact paths. `called` is what people
-    call all of it."""
+    """Asks to change the marked items through a reviewed changeset: labels, deprecation or links of
+    entities, or labels of columns at their exact paths. `called` is the name of all of them for
+    messages."""
 
     what: "LabelledKind"
     keys: "tuple[Key, ...]"
@@ -164,7 +165,7 @@ _COLUMN_ASPECTS = ("schemaMetadata", "editableSchemaMetadata")
 
 @dataclass(frozen=True, slots=True)
 class LabelTarget:
-    """An entity, or its column at the field path `path`, by the names people know them by."""
+    """An entity, or its column at the field path `path`, with their display names."""
 
     urn: Urn
     name: str
@@ -181,12 +182,12 @@ class LabelTarget:
 
     @property
     def called(self) -> str:
-        """Its name in a sentence; not cleaned for the screen."""
+        """Return the name for messages; not cleaned for the screen."""
         return self.name if self.path is None else f"{self.column} of {self.name}"
 
 
 def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoice:
-    """What an entity, or its column, has of a kind of label."""
+    """Return the labels of one kind of an entity or its column."""
     from explorer.client.editable import LABEL_KINDS
 
     if kind == "domain":
@@ -199,7 +200,7 @@ def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoic
 
 
 async def read_labels(catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind) -> LabelChoice:
-    """The same as the server has it now. One request."""
+    """Read the current labels from the server. One request."""
     aspects = {
         "tags": "globalTags",
         "terms": "glossaryTerms",
@@ -223,14 +224,15 @@ _NOTHING: dict["What", str] = {
 
 
 def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
-    """A kind of ownership as people say it; not cleaned for the screen."""
+    """Return the name of an ownership type; not cleaned for the screen."""
     if kind.startswith("urn:"):
         return name_of(kind)
     return ownership(kind)
 
 
 def tell_label(label: str, name_of: NameOf = Urn.label) -> str:
-    """A label by its name, an owner with the kind of ownership; not cleaned for the screen."""
+    """Return the name of a label, for an owner with the ownership type; not cleaned for the
+    screen."""
     urn, kind = owner_and_type(label)
     return f"{name_of(urn)} ({ownership_word(kind, name_of)})" if kind else name_of(urn)
 
@@ -250,7 +252,7 @@ def tell_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
 
 
 def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
-    """What an edit found or left, in a few words; not cleaned for the screen."""
+    """Return the state before or after an edit, in a few words; not cleaned for the screen."""
     match held:
         case str() if what == "status":
             return held
@@ -269,7 +271,7 @@ def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
 
 
 def tell_taking_back(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
-    """What taking an edit back would do: the labels that come and go, or both texts."""
+    """Return what undoing an edit would do: labels added and removed, or both texts."""
     before, after = edit.before, edit.after
     if edit.what == "entity":
         gone = "is removed, unless something else uses it"

@@ -33,7 +33,7 @@ __all__ = ["LabelLauncher"]
 
 
 class LabelLauncher:
-    """What a page offers to change. `refresh` reads its entity again and shows it."""
+    """Opens the dialogs of a page. `refresh` reads its entity again and shows it."""
 
     def __init__(
         self,
@@ -64,14 +64,14 @@ class LabelLauncher:
         self._page.app.push_screen(screen, left)
 
     def deprecate(self, entity: "Entity | None") -> None:
-        """Deprecate an entity, or change or take back what is said of it."""
+        """Deprecate an entity, or change or remove its deprecation."""
         if entity is None or self._refuses(entity):
             return
         place = LabelTarget.of(entity, None)
 
         def left(outcome: DeprecationOutcome | None) -> None:
             if outcome not in (None, "nothing"):
-                what = "is deprecated" if outcome == "deprecated" else "may be used again"
+                what = "is deprecated" if outcome == "deprecated" else "is no longer deprecated"
                 self._after(f"{line(place.name)} {what}. U undoes it.")
 
         screen = DeprecationScreen(self._session, place, DeprecationFields.of(entity))
@@ -88,7 +88,7 @@ class LabelLauncher:
         def left(done: bool | None) -> None:
             if done:
                 hidden = "is hidden from search and browse; ^x restores it"
-                what = hidden if hides else "is found by search and browse again"
+                what = hidden if hides else "is shown in search and browse again"
                 self._after(f"{line(place.name)} {what}. U undoes it.")
 
         screen = HideScreen(self._session, place, hides=hides)
@@ -99,7 +99,7 @@ class LabelLauncher:
             return True
         if not entity.exists:
             self._session.say(
-                "It is not in the catalog, only named by others: nothing can be written to it.",
+                "Nothing can be written: the entity is not in the catalog, only referenced in it.",
                 error=True,
             )
             return True
@@ -116,11 +116,11 @@ class LabelLauncher:
 def _told_edits(
     place: LabelTarget, kind: LabelKind, edits: "tuple[Edit, ...]", name_of: Callable[[str], str]
 ) -> str:
-    """One sentence of what was written."""
+    """Return a sentence on what was written."""
     first, last = edits[0].before, edits[-1].after
     there = first if isinstance(first, tuple) else ()
     choice = LabelChoice(there)
     choice.wanted = list(last) if isinstance(last, tuple) else []
-    change = tell_change(choice, name_of).plain or "nothing was to be done"
+    change = tell_change(choice, name_of).plain or "nothing to change"
     noun = NOUNS[kind][1].capitalize()
     return f"{noun} of {line(place.called)}: {change}. U undoes it."

@@ -41,15 +41,15 @@ _NAMED = 5
 
 @dataclass(slots=True)
 class _Found:
-    """What is known so far of what points at an entity."""
+    """The references to an entity, as far as they were read."""
 
     edges: "Edges | None" = None
     impact: "Impact | None" = None
 
 
 class HideScreen(OverlayScreen[bool]):
-    """Hides an entity that is shown, or restores one that is hidden, when `ctrl+s` is pressed;
-    gives whether that was done."""
+    """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns whether it was
+    done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
     CSS = """
@@ -70,37 +70,37 @@ class HideScreen(OverlayScreen[bool]):
         self._is_writing = False
 
     def compose(self) -> ComposeResult:
-        """What happens; the keys."""
+        """Yield the explanation and the keys."""
         with VerticalScroll():
             yield Static("", id="said", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Find out what happens."""
+        """Read the references."""
         self._tell()
         self._read()
 
     def action_confirm(self) -> None:
-        """Do it, once it is said what happens."""
+        """Hide or restore it, once the references are shown."""
         if not self._ready:
-            self.say("What points at it is still being read.")
+            self.say("The references to it are still being read.")
         elif not self._is_writing:
             self._do()
 
     def action_leave(self) -> None:
-        """Leave it as it is."""
+        """Close without a change."""
         self.dismiss(False)
 
     @work(exclusive=True, group="aside")
     async def _read(self) -> None:
         urn = self._place.urn
-        with self._session.reporting("reading what points at it"):
+        with self._session.reporting("reading the references to it"):
             catalog = await self._session.catalog()
             if self._hides:
                 self._found.edges = await catalog.relationships(urn, "INCOMING", count=_COUNTED)
                 self._tell()
                 self._found.impact = await (await open_graphs(catalog)).impact(urn, None)
-        # Where it could not be told, that is said, and does not keep from doing it.
+        # A failure to read the references is shown, but does not prevent hiding.
         self._ready = True
         self._tell()
         if self._found.impact is not None:
@@ -123,25 +123,25 @@ class HideScreen(OverlayScreen[bool]):
         text = Text.assemble("Hide " if self._hides else "Restore ", name, "?\n\n")
         if self._hides:
             text.append(
-                "It goes away from search and browse. Nothing of it is lost: its page opens by its "
-                "URN, and what points at it goes on doing so.\n\n"
+                "It will be hidden from search and browse. Nothing is lost: its page still opens "
+                "by its URN, and references to it stay.\n\n"
             )
             self._tell_relations(text)
             text.append("\n\nTo restore it, press ^x on its page, or run\n", "dim")
             text.append_text(said(f"catalog restore '{self._place.urn}'", "dim"))
         else:
-            text.append("It is found again by search and browse, with everything it had.")
+            text.append("It will be shown in search and browse again, with everything it had.")
         text.append("\n\n")
         text.append("^s", "bold").append(" hides it" if self._hides else " restores it")
-        text.append(" · ").append("esc", "bold").append(" leaves everything as it is")
+        text.append(" · ").append("esc", "bold").append(" changes nothing")
         self.query_one("#said", Static).update(text)
 
     def _tell_relations(self, text: Text) -> None:
         edges, impact = self._found.edges, self._found.impact
         unread = "could not be read" if self._ready else "reading …"
-        text.append("points at it   ", "dim")
+        text.append("references to it  ", "dim")
         text.append_text(_told_edges(edges, self._place.urn) if edges else Text(unread, "italic"))
-        text.append("\nmade from it   ", "dim")
+        text.append("\ndepends on it     ", "dim")
         text.append_text(_told_impact(impact) if impact else Text(unread, "italic"))
 
 
@@ -157,7 +157,7 @@ def _told_edges(edges: "Edges", of: Urn) -> Text:
 
 def _told_impact(impact: "Impact") -> Text:
     if not impact.affected:
-        return Text("nothing is known to be")
+        return Text("nothing known")
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
     for at, one in enumerate(impact.affected[:_NAMED]):
         text.append(", " if at else "").append_text(_told_affected(one))
@@ -184,7 +184,7 @@ _ASPECT = "deprecation"
 
 @dataclass(frozen=True, slots=True)
 class DeprecationFields:
-    """What is said of a deprecation; `day` and `replacement` are empty where nothing is."""
+    """The fields of a deprecation; `day` and `replacement` may be empty."""
 
     is_so: bool = False
     note: str = ""
@@ -194,12 +194,12 @@ class DeprecationFields:
 
     @classmethod
     def of(cls, entity: "Entity") -> Self:
-        """As an entity has it."""
+        """Return the fields of an entity."""
         return cls.of_held(deprecation_of(entity.raw(_ASPECT) or {}))
 
     @classmethod
     def of_held(cls, held: "Mapping[str, Any] | None") -> Self:
-        """As edits have it, None for what is not deprecated."""
+        """Return the fields of an edit's value, None for not deprecated."""
         if held is None:
             return cls()
         millis = held.get("decommissionTime")
@@ -214,14 +214,14 @@ class DeprecationFields:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The same as an edit has it; empty for what is not deprecated."""
+        """Return the deprecation as an edit stores it; empty for not deprecated."""
         if not self.is_so:
             return {}
         parts = {"decommissionTime": self.millis, "replacement": self.replacement or None}
         return {"note": self.note} | {key: part for key, part in parts.items() if part is not None}
 
     def moment(self, day: str) -> datetime | None:
-        """The first moment of a day in UTC; of the day that was said already the same moment."""
+        """Return the start of the day in UTC, or the stored time if the day is unchanged."""
         if not day:
             return None
         if day == self.day and self.millis is not None:
@@ -249,17 +249,17 @@ def _day_of(millis: int | None) -> str:
 
 
 class NoteArea(TextArea):
-    """The note as it is, except that what would drive the terminal is shown as a mark."""
+    """The input for the note; control characters are shown as marks."""
 
     def get_line(self, line_index: int) -> Text:
-        """A line as it is drawn."""
+        """Return a line as it is drawn."""
         line = super().get_line(line_index)
         line.plain = visible(line.plain)
         return line
 
 
 class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
-    """The note, the day and the replacement; gives what was done."""
+    """The dialog for note, date and replacement; returns what was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
     # Scoped to the class itself, so that it holds for the screens made of it.
@@ -291,7 +291,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         self._is_writing = False
 
     def compose(self) -> ComposeResult:
-        """What it is about, the three fields, what would be said; the keys."""
+        """Yield the heading, the three fields, the preview, and the keys."""
         now = self._base
         with VerticalScroll() as scroll:
             scroll.can_focus = False
@@ -302,13 +302,13 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             yield note
             yield Static("Removal date (YYYY-MM-DD)", classes="name")
             yield self._line("day", now.day)
-            yield Static("Replacement: a URN, or a name and ^t", classes="name")
+            yield Static("Replacement: a URN, or a name completed with ^t", classes="name")
             yield self._line("replacement", now.replacement)
             yield Static("", id="preview", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Write the note first."""
+        """Focus the note."""
         note = self.query_one(TextArea)
         self.set_focus(note)
         note.move_cursor(note.document.end)
@@ -317,23 +317,24 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what is deprecated can be taken back."""
+        """Allow removing the deprecation only if there is one."""
         del parameters
         return action != "lift" or self._base.is_so
 
     def action_write(self) -> None:
-        """Write what stands in the fields."""
+        """Save the fields."""
         if self._base.is_so and not self._changed:
-            self.say("No changes yet; esc leaves.")
+            self.say("No changes yet; esc closes.")
         elif not self._is_writing:
             self._write()
 
     def action_lift(self) -> None:
-        """Say that it may be used again, when told twice."""
+        """Remove the deprecation after confirmation."""
         question = Text.assemble(
+            "Remove the deprecation of ",
             said(self._place.name, "bold"),
-            " may be used again?\nIts note goes away: ",
-            said(self._base.note, "italic", missing="there is none"),
+            "?\nIts note is removed: ",
+            said(self._base.note, "italic", missing="it has none"),
         )
 
         def answered(lifts: bool | None) -> None:
@@ -343,11 +344,11 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         self.app.push_screen(ConfirmScreen(question), answered)
 
     def action_complete(self) -> None:
-        """Find what the replacement's name is a name of."""
+        """Complete the name of the replacement."""
         self._complete(self.query_one("#replacement", Input).value.strip())
 
     def action_leave(self) -> None:
-        """Leave; where something was typed, ask first."""
+        """Close; ask first if something was typed."""
         if not self._changed:
             self.dismiss("nothing")
             return
@@ -356,7 +357,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             if leaves:
                 self.dismiss("nothing")
 
-        question = Text("Leave without saving the deprecation? What you typed is lost.", "bold")
+        question = Text("Close without saving the deprecation? The text you typed is lost.", "bold")
         self.app.push_screen(DiscardScreen(question), answered)
 
     @on(TextArea.Changed)
@@ -377,13 +378,15 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         return self._fields != (shown.note, shown.day, shown.replacement)
 
     def typed(self) -> tuple[str, datetime | None, Urn | None]:
-        """Return the note, the moment of the removal and the replacement as they are typed. Raises
-        `InvalidInput` for what is no day or no URN."""
+        """Return the typed note, time of removal and replacement. Raises `InvalidInput` for an
+        invalid date or URN."""
         note, day, instead = self._fields
         try:
             replacement = Urn.parse(instead) if instead else None
         except InvalidUrn as error:
-            raise InvalidInput(f"{in_quotes(instead)} is no URN; ^t looks for that name") from error
+            raise InvalidInput(
+                f"{in_quotes(instead)} is not a URN; ^t searches for the name"
+            ) from error
         return note, self._base.moment(day), replacement
 
     @work(exclusive=True, group="write", name=LEADING)
@@ -404,7 +407,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _lift(self) -> None:
-        with self._session.reporting("taking the deprecation back"), self._writing():
+        with self._session.reporting("removing the deprecation"), self._writing():
             catalog = await self._session.catalog()
             async with self._telling_conflicts(catalog):
                 await catalog.undeprecate(self._place.urn, instead_of=self._base.said)
@@ -412,7 +415,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """While it is being written it is not written a second time."""
+        """Show that it is being written, and prevent a second write meanwhile."""
         self._is_writing = True
         self.say("writing …")
         try:
@@ -422,7 +425,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
 
     @asynccontextmanager
     async def _telling_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
-        """Show what somebody else said meanwhile, where that is why nothing was written."""
+        """Show the deprecation of somebody else if that is why nothing was written."""
         from explorer.client import TextConflict
 
         try:
@@ -431,8 +434,8 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             self._base = DeprecationFields.of(await catalog.entity(self._place.urn, (_ASPECT,)))
             self._tell()
             raise Conflict(
-                "somebody changed the deprecation meanwhile; nothing was written: "
-                "write again to put yours in its place"
+                "somebody else changed the deprecation meanwhile; nothing was written: "
+                "save again to replace it with yours"
             ) from conflict
 
     @work(exclusive=True, group="complete")
@@ -446,7 +449,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             found = await catalog.suggest(text, entities=(own_type,), limit=5)
             urns = [one.urn for one in found if one.urn not in (None, self._place.urn)]
             if not urns:
-                self.say(f"No {own_type} has a name that begins so.", error=True)
+                self.say(f"No {own_type} has a name that begins with this.", error=True)
                 return
             line = self.query_one("#replacement", Input)
             line.value = str(urns[0])
@@ -469,7 +472,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             base.moment(day)
         except InvalidInput:
             removal = said(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
-        text = Text("will say  ", "dim")
+        text = Text("will show  ", "dim")
         if base.is_so and not self._changed and base == self._shown:
             text = Text("says  ", "dim")
         text.append_text(

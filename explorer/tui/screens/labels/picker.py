@@ -93,7 +93,7 @@ _REFUSALS = (InvalidInput, NotFound, ServerFault)
 
 @dataclass(frozen=True, slots=True)
 class LabelOffer:
-    """One that may be put on. `uses` is how many entities have it, where that is known."""
+    """A label that may be added. `uses` is the number of entities that have it, if known."""
 
     urn: str
     name: str
@@ -103,7 +103,7 @@ class LabelOffer:
 
 @dataclass(frozen=True, slots=True)
 class LabelOffers:
-    """What was found for a text: at most sixty of `total`, the best first."""
+    """The labels found for a text: at most sixty of `total`, best first."""
 
     text: str
     offers: tuple[LabelOffer, ...]
@@ -111,7 +111,7 @@ class LabelOffers:
 
 
 def is_offered(entity_type: str, kind: LabelKind) -> bool:
-    """Whether the model lets entities of a type have such a label."""
+    """Return whether the model allows such a label on an entity type."""
     from explorer.metadata.registry import load_registry
 
     registry = load_registry()
@@ -121,9 +121,9 @@ def is_offered(entity_type: str, kind: LabelKind) -> bool:
 
 
 class LabelSource:
-    """One kind of label, asked for while somebody types.
+    """Reads labels of one kind while the reader types.
 
-    How often each is used is asked once, with the first question.
+    The number of uses is read once, with the first search.
     """
 
     def __init__(self, kind: LabelKind) -> None:
@@ -132,12 +132,12 @@ class LabelSource:
         self._uses: dict[str, int] | None = None
 
     def known(self, urn: str) -> LabelOffer:
-        """What was read of one; its URN alone where nothing was."""
+        """Return what was read of a label; only its URN if nothing was."""
         offer = self._known.get(urn) or LabelOffer(urn, Urn.label(urn))
         return replace(offer, uses=(self._uses or {}).get(urn))
 
     async def read(self, catalog: "AsyncCatalog", urns: Sequence[str]) -> None:
-        """Read names and descriptions of these; one request for what is not known yet."""
+        """Read names and descriptions of labels; one request for those not known yet."""
         unknown = Urn.parse_all(urn for urn in urns if urn not in self._known)
         if unknown:
             for urn, entity in (await catalog.summaries(unknown)).items():
@@ -146,8 +146,8 @@ class LabelSource:
                 self._known[text] = LabelOffer(text, entity.name, about)
 
     async def matching(self, catalog: "AsyncCatalog", text: str) -> LabelOffers:
-        """What has a word of that beginning in its name, then where else it occurs; of everything
-        the most used first. Two or three requests."""
+        """Return labels with a word of that beginning in their name, then other matches; without a
+        text all labels, most used first. Two or three requests."""
         typed = text.strip()
         if not typed:
             return await self._everything(catalog)
@@ -158,7 +158,7 @@ class LabelSource:
         )
         urns = tuple(dict.fromkeys((*names, *(str(hit.urn) for hit in page))))
         await self.read(catalog, urns)
-        # What only seems to begin so comes after what is called so.
+        # Matches elsewhere come after matches at the beginning of a name.
         called = [urn for urn in urns if self.known(urn).name.lower() == typed.lower()]
         ordered = tuple(dict.fromkeys((*called, *urns)))[:_SHOWN]
         total = max(page.total, len(urns))
@@ -202,7 +202,8 @@ _AT_MOST = 20
 
 
 async def read_ownerships(catalog: "AsyncCatalog") -> tuple[str, ...]:
-    """The kinds of the model, then at most twenty of the server's own as URNs. One request."""
+    """Return the ownership types of the model, then at most twenty of the server's own as URNs. One
+    request."""
     try:
         page = await catalog.search("*", entity="ownershipType", count=_AT_MOST)
     except (InvalidInput, NotFound, ServerFault):
@@ -227,7 +228,7 @@ _Step = Literal["down", "up", "page_down", "page_up"]
 
 
 class LabelLine(HintedLine):
-    """The line above the list; up and down move in the list while it has the keys."""
+    """The input line above the list; up and down move in the list."""
 
     DEFAULT_CSS = """
     LabelLine, LabelLine:focus { border: none; height: 1; padding: 0 1; background: $panel; }
@@ -235,10 +236,10 @@ class LabelLine(HintedLine):
     BINDINGS: ClassVar[list[BindingType]] = bindings("labelline")
 
     class Turned(Message):
-        """What is under the list's cursor is to be put on or taken off."""
+        """Asks to add or remove the label under the cursor."""
 
     class ToRows(Message):
-        """The list is to have the keys."""
+        """Asks to focus the list."""
 
     def __init__(self, move: Callable[[_Step], None], placeholder: str) -> None:
         super().__init__(placeholder=placeholder)
@@ -246,55 +247,55 @@ class LabelLine(HintedLine):
         self._move = move
 
     def action_turn(self) -> None:
-        """Put on or take off."""
+        """Add or remove the label under the cursor."""
         self.post_message(self.Turned())
 
     def on_key(self, event: events.Key) -> None:
-        """A space while typing would begin anew puts on or takes off, as in the list."""
+        """Add or remove the label on a space in an empty line, as in the list."""
         if event.key == "space" and self.selected_text == self.value:
             event.stop()
             event.prevent_default()
             self.action_turn()
 
     def action_down(self) -> None:
-        """A row down."""
+        """Move a row down."""
         self._move("down")
 
     def action_up(self) -> None:
-        """A row up."""
+        """Move a row up."""
         self._move("up")
 
     def action_page_down(self) -> None:
-        """A screen of rows down."""
+        """Move a screen down."""
         self._move("page_down")
 
     def action_page_up(self) -> None:
-        """A screen of rows up."""
+        """Move a screen up."""
         self._move("page_up")
 
     def action_to_rows(self) -> None:
-        """Into the list."""
+        """Focus the list."""
         self.post_message(self.ToRows())
 
 
 class LabelRows(Rows):
-    """What may be put on, each with a mark."""
+    """The labels, each with a mark."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labelrows")
 
     class ToLine(Message):
-        """The line is to have the keys."""
+        """Asks to focus the input line."""
 
     def action_turn(self) -> None:
-        """Put on or take off what is under the cursor."""
+        """Add or remove the label under the cursor."""
         self.action_choose()
 
     def action_to_line(self) -> None:
-        """Back to typing."""
+        """Focus the input line."""
         self.post_message(self.ToLine())
 
     def move(self, step: _Step) -> None:
-        """Move the cursor from outside."""
+        """Move the cursor by some rows."""
         match step:
             case "down":
                 self.action_down()
@@ -309,7 +310,7 @@ class LabelRows(Rows):
 def draw_label(
     state: LabelState, name: str, about: str, used: str, width: int, name_width: int
 ) -> Text:
-    """A row: the mark, the name, on how many it is, what it is."""
+    """Return a row: mark, name, number of uses, description."""
     mark, style = _MARKS[state]
     room = min(name_width, max(width - 3 - _USES_WIDTH, 8))
     row = Text(mark, style)
@@ -326,12 +327,12 @@ def draw_label(
 async def write_labels(
     catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind, choice: LabelChoice
 ) -> AsyncIterator["Edit"]:
-    """Take off and put on what was chosen; every edit when it is made.
+    """Remove and add what was chosen; yield every edit when it is made.
 
-    The choice knows after each step what is written, so that what fails is all that is left of
-    it. Two requests for each step and tags that are made first one or two each. Raises `Conflict`
-    where somebody changed the labels since they were read, or since the last step; the choice then
-    has what is there now.
+    The choice is updated after each step, so that after an error it has only what is left. Two
+    requests for each step, and one or two for each created tag. Raises `Conflict` if somebody
+    changed the labels since they were read or since the last step; the choice then has the current
+    labels.
     """
     from explorer.client import TextConflict
 
@@ -342,12 +343,12 @@ async def write_labels(
         choice.found((await read_labels(catalog, place, kind)).there)
         now = ", ".join(line(Urn.label(owner_and_type(one)[0])) for one in choice.there) or "none"
         what, again = (
-            ("the domain was", "to put yours in its place")
+            ("the domain was", "to replace it with yours")
             if kind == "domain"
             else (f"the {kind} were", "to change these")
         )
         raise Conflict(
-            f"{what} changed by somebody else meanwhile, to {now}; write again {again}"
+            f"{what} changed by somebody else meanwhile, to {now}; save again {again}"
         ) from conflict
 
 
@@ -414,15 +415,15 @@ _NAME_AT_LEAST = 12
 
 @dataclass(frozen=True, slots=True)
 class _LabelRow:
-    """A label that may be put on, or a name for which a label can be made."""
+    """A row: a label that may be added, or a name for which a tag can be created."""
 
     label: str
     makes: str = ""
 
 
 class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
-    """Labels of one kind on one place. Nothing is written before it is said to be; what is refused
-    leaves everything chosen as it is. Gives the edits that were made."""
+    """The picker for labels of one kind on one entity or column. Nothing is written before the
+    save; after an error the choice is kept. Returns the edits that were made."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
     CREATED: ClassVar[str] = "created when you save"
@@ -462,7 +463,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         self._save_id = ""
 
     def compose(self) -> ComposeResult:
-        """What is changed, the line, what was found, the list, what will be written; the keys."""
+        """Yield the heading, the input line, the count, the list, the preview, and the keys."""
         one, _ = FOUND[self._kind]
         with Vertical():
             yield Static("", id="what", markup=False)
@@ -475,34 +476,34 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Type at once; what is there comes with the first answer."""
+        """Focus the input line, and read the present labels."""
         self.set_focus(self.query_one(LabelLine))
         self._tell()
         self._begin()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only owners are of a kind."""
+        """Allow ownership types only for owners."""
         del parameters
         return action != "kind" or self._kind == "owners"
 
     def name_of(self, urn: str) -> str:
-        """The name people know a URN by, as far as it was read."""
+        """Return the name of a URN, as far as it was read."""
         return self._offers.known(urn).name
 
     def action_write(self) -> None:
         """Save the changes."""
         if not self._choice.changed and not self._wishing.locked():
-            self.say("No changes yet; esc leaves.")
+            self.say("No changes yet; esc closes.")
         elif not self._is_writing:
             self._write()
 
     def action_leave(self) -> None:
-        """Leave; where something was chosen, ask first."""
+        """Close; ask first if something was chosen."""
         if not self._choice.changed:
             self.dismiss(tuple(self._edits))
             return
         question = Text.assemble(
-            ("Leave without saving these changes?\n", "bold"),
+            ("Close without saving these changes?\n", "bold"),
             tell_change(self._choice, self.name_of),
         )
 
@@ -513,8 +514,8 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         self.app.push_screen(DiscardScreen(question), answered)
 
     def action_kind(self) -> None:
-        """The next kind of ownership, for the owner under the cursor that is to be put on, and for
-        whom is put on from now."""
+        """Choose the next ownership type, for the added owner under the cursor and for owners added
+        from now on."""
         at = self._ownerships.index(self._ownership) + 1
         following = self._ownerships[at % len(self._ownerships)]
         rows = self.query_one(LabelRows)
@@ -537,7 +538,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         event.stop()
         line = self.query_one(LabelLine)
         if line.value.strip() != self._offered.text:
-            # The list is still about what was typed before, and what is typed next is another.
+            # The list still shows the results for the previous text.
             self._turn_first_of(line.value.strip())
             line.action_select_all()
             return
@@ -580,11 +581,11 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             return
         if self._reading:
             one, _ = FOUND[self._kind]
-            self._reading = f"Nothing was read; the name of a {one} asks again, esc leaves."
+            self._reading = f"Reading failed; type the name of a {one} to try again, esc closes."
             self._tell()
 
     async def read_choice(self, catalog: "AsyncCatalog") -> None:
-        """Read what is there now."""
+        """Read the present labels."""
         now = await read_labels(catalog, self._place, self._kind)
         self._choice.fixed = now.fixed
         self._choice.found(now.there)
@@ -597,7 +598,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
                 self._edits.append(edit)
 
     def held_by(self, label: str) -> str:
-        """Return of several places which have a label, in words; nothing of one place."""
+        """Return in words how many of several places have a label; empty for one place."""
         del label
         return ""
 
@@ -637,7 +638,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             self._ask_to_make(row)
             return
         if not self._choice.toggle(row.label):
-            self.say("This came in with the schema; it is taken off where the schema comes from.")
+            self.say("This label comes from the ingested schema; remove it at the source.")
             return
         self._after_turning()
 
@@ -669,7 +670,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             self.say("writing …")
         if not self._choice.changed:
             self._is_writing = False
-            self.say("No changes yet; esc leaves.")
+            self.say("No changes yet; esc closes.")
             return
         with self._session.reporting(f"writing {NOUNS[self._kind][1]}"):
             try:
@@ -683,7 +684,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             self.dismiss(tuple(self._edits))
 
     def _lay_out(self, *, keep: bool) -> None:
-        """Make the rows: without a text what is there and is chosen, then what may be."""
+        """Build the rows: without a text the present and chosen labels, then the others."""
         offered, choice = self._offered, self._choice
         found = [offer.urn for offer in offered.offers]
         labels: list[str] = [] if offered.text else list(choice.concerned)
@@ -708,14 +709,14 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         self._tell()
 
     def _labels_of(self, urn: str) -> list[str]:
-        """The labels of one that was found: an owner's of every kind there is or may be."""
+        """Return the labels of a found entity: for an owner one for every ownership type in use."""
         if self._kind != "owners":
             return [urn]
         there = [label for label in self._choice.concerned if owner_and_type(label)[0] == urn]
         return [*there, f"{urn} {self._ownership}"]
 
     def _makes(self) -> _LabelRow | None:
-        """The row that makes a tag of what was typed, where there is none of that name."""
+        """Return the row that creates a tag of the typed name, if there is none of that name."""
         text = self._offered.text
         if self._kind != "tags" or not text:
             return None
@@ -729,8 +730,8 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         return _LabelRow(label) if label in self._choice.new else _LabelRow(label, makes=text)
 
     def _row_name(self, label: str) -> str:
-        """Return a label's name; of an owner with the kind of ownership, unless it is the one that
-        the title says new owners get."""
+        """Return a label's name; for an owner with the ownership type, unless it is the one for new
+        owners shown in the title."""
         urn, ownership = owner_and_type(label)
         if ownership == self._ownership and self._choice.state(label) == "off":
             return self.name_of(urn)
@@ -746,7 +747,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         held = self.held_by(row.label)
         about = " · ".join(filter(None, (held, about))) if held else about
         if state == "fixed":
-            about = "came in with the schema"
+            about = "from the ingested schema"
         name_width = min(self._name_width, width * 2 // 5)
         name = self._row_name(row.label)
         verb = "owns" if self._kind == "owners" else "on"
@@ -780,5 +781,5 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         return f"{words} · best first" if offered.text else f"{words} · most used first"
 
     def on_resize(self) -> None:
-        """The title is cut where the room ends."""
+        """Cut the title at the width."""
         self._tell()

@@ -45,7 +45,8 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """Something drawn: an entity, a column, or what stands for `hidden` neighbours of `owner`."""
+    """A node of the drawing: an entity, a column, or a placeholder for `hidden` neighbours of
+    `owner`."""
 
     id: str
     name: str
@@ -58,8 +59,8 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What is drawn. `indirect` are the edges that stand for more than was said: a step over what
-    was left out, or a guess. `shown` of `total` entities are among the nodes."""
+    """The part of a graph that is drawn. `indirect` edges are paths over nodes left out, or
+    guesses. `shown` of `total` entities are among the nodes."""
 
     nodes: Mapping[str, LineageNode]
     edges: tuple[Edge, ...]
@@ -76,8 +77,9 @@ def choose_nodes(
     wanted: Collection[str] = (),
     most: int = MAX_DRAWN,
 ) -> Neighbourhood:
-    """The nodes nearest to the roots, at most `most`, and of each at most a dozen neighbours on
-    each side; `expanded` allows some so many more, and `wanted` are there in any case. Pure."""
+    """Return at most `most` nodes nearest to the roots, with at most a dozen neighbours of each on
+    each side; `expanded` allows more for some nodes, and `wanted` nodes are always included.
+    Pure."""
     extra = expanded or {}
     chosen = dict.fromkeys(root for root in roots if root in graph)
     chosen |= dict.fromkeys(node for node in wanted if node in graph)
@@ -115,8 +117,8 @@ def choose_nodes(
 
 
 def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
-    """Allow a node whose neighbours are not all drawn more of them, or one that was allowed more
-    the usual number again; whether there was anything to change."""
+    """Allow a node with hidden neighbours more of them, or reset one that was allowed more; return
+    whether anything changed."""
     if any(one.owner == node for one in hood.nodes.values()):
         expanded[node] = expanded.get(node, 0) + NEIGHBOURS_UNFOLDED
         return True
@@ -124,8 +126,8 @@ def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
 
 
 def edges_between(edges: Iterable[Edge], source: str, target: str) -> frozenset[Edge]:
-    """Return the edges of all shortest ways from one node to the other, or the other way round.
-    Pure."""
+    """Return the edges of all shortest paths from one node to the other, or in the opposite
+    direction. Pure."""
     import networkx as nx
 
     graph = nx.DiGraph(edges)
@@ -180,7 +182,7 @@ _BETWEEN = " · "
 
 
 class Ink(IntEnum):
-    """What a cell is drawn as."""
+    """The style of a cell."""
 
     BLANK = 0
     LINE = 1
@@ -217,8 +219,8 @@ def _shape(mask: int) -> str:
 
 
 def _mixed() -> Iterator[tuple[tuple[int, int], str]]:
-    """The lines that are heavy in some directions and light in others, by all of their directions
-    and the heavy ones, read off their names in Unicode."""
+    """Return the box-drawing characters with heavy and light arms, by all their directions and the
+    heavy ones, from their Unicode names."""
     ways = {"RIGHT": _EAST, "DOWN": _SOUTH, "LEFT": _WEST, "UP": _NORTH}
     ways |= {"VERTICAL": _SOUTH | _NORTH, "HORIZONTAL": _EAST | _WEST}
     for code in range(0x2500, 0x254C):
@@ -242,7 +244,7 @@ _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
 
 class _Segment(NamedTuple):
-    """A straight piece of lines, from `low` to `high` along row or column `at`."""
+    """A straight segment of lines, from `low` to `high` along row or column `at`."""
 
     at: int
     low: int
@@ -251,8 +253,7 @@ class _Segment(NamedTuple):
 
 
 class LineageDrawing:
-    """A neighbourhood laid out. Nothing is drawn before a window is asked for, and then only what
-    is in it."""
+    """A laid-out neighbourhood. Only the requested window of it is drawn."""
 
     def __init__(self, hood: Neighbourhood, layout: "Layout[str]", texts: "_Texts") -> None:
         self.hood = hood
@@ -297,7 +298,7 @@ class LineageDrawing:
             self._arrows.setdefault(y, {})[x] = (head, edge)
 
     def fits(self, size: tuple[int, int]) -> bool:
-        """Whether a window of this size shows all of it, with a cell free at either side."""
+        """Return whether a window of this size shows all of it, with a free cell on either side."""
         return self.width + 2 <= size[0] and self.height <= size[1]
 
     def window(
@@ -311,7 +312,8 @@ class LineageDrawing:
         cursor: str,
         mark: str,
     ) -> list[list[Span]]:
-        """The rows of a window, each as pieces of one ink; `lit` edges are drawn heavy."""
+        """Return the rows of a window, each as segments of one style; `lit` edges are drawn
+        heavy."""
         masks = self._masks(left, top, width, height)
         ways = self._ways(left, top, width, height, lit)
         return [
@@ -341,7 +343,7 @@ class LineageDrawing:
     def _ways(
         self, left: int, top: int, width: int, height: int, lit: AbstractSet[Edge]
     ) -> dict[int, bytearray]:
-        """The same of the lit edges alone, of the rows that have any."""
+        """Return the lines of the lit edges alone, for the rows that have any."""
         if not lit:
             return {}
         masks = [bytearray(width) for _ in range(height)]
@@ -396,8 +398,8 @@ class LineageDrawing:
 def draw(
     hood: Neighbourhood, width: int, height: int, previous: "LineageDrawing | None" = None
 ) -> LineageDrawing:
-    """Lay a neighbourhood out for a window of this size: with a second line of facts under every
-    name where all of it fits so, and otherwise one line each. A few ms for a dozen nodes, about 20
+    """Lay out a neighbourhood for a window of this size: with a second line of facts under every
+    name if all of it fits, else with one line each. Takes a few ms for a dozen nodes, about 20 ms
     for 200."""
     from explorer.graph.layout import Spacing, lay_out_pairs
 
@@ -425,7 +427,7 @@ _Texts = dict[str, list[tuple[list[str], list[int]]]]
 
 
 def _write(nodes: Mapping[str, LineageNode], widest: int, *, tall: bool) -> _Texts:
-    """The cells of every box, row by row."""
+    """Write the cells of every box, row by row."""
     usual = {
         part
         for node in nodes.values()
@@ -436,7 +438,7 @@ def _write(nodes: Mapping[str, LineageNode], widest: int, *, tall: bool) -> _Tex
     for node in nodes.values():
         name = _cut(_SIGNS[node.state] + node.name, widest)
         ink = _INKS[node.state]
-        # What is as the entity in the middle goes without saying.
+        # Facts that are the same as the root's are left out.
         parts = node.fact.split(_BETWEEN)
         fact = _BETWEEN.join(part for part in parts if tall or part not in usual)
         if cell_len(fact) > widest:
@@ -463,7 +465,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _cells(text: str) -> list[str]:
-    """The text cell by cell; the second cell of a wide character is empty."""
+    """Return the text cell by cell; the second cell of a wide character is empty."""
     if text.isascii() and text.isprintable():
         return list(text)
     cells: list[str] = []
@@ -488,7 +490,7 @@ def _bracketed(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]
 
 
 def _marked_cut(cells: list[str], first: int, end: int) -> list[str]:
-    """A box that the window cuts, with a mark where it is cut."""
+    """Return a box that the window cuts, with a mark at the cut."""
     shown = list(cells)
     if first > 0:
         if cell_len(shown[first]) > 1:
@@ -507,7 +509,7 @@ def _overlay(under: list[_T], over: list[_T], at: int) -> None:
 
 
 def _put_along(row: bytearray, low: int, high: int, firm: int) -> None:
-    """A line along a row, from one cell to another, as far as it is in the window."""
+    """Draw a line along a row, from one cell to another, as far as it is in the window."""
     width = len(row)
     if 0 <= low < width:
         row[low] |= _EAST | firm
@@ -519,7 +521,7 @@ def _put_along(row: bytearray, low: int, high: int, firm: int) -> None:
 
 
 def _put_across(rows: list[bytearray], x: int, low: int, high: int, firm: int) -> None:
-    """The same along a column."""
+    """Draw a line along a column."""
     height = len(rows)
     for at in range(max(low, 0), min(high, height - 1) + 1):
         bits = firm | (_NORTH if at > low else 0) | (_SOUTH if at < high else 0)

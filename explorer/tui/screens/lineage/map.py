@@ -1,4 +1,5 @@
-"""The map: a window on a drawing of any size, a cursor from box to box, and a minimap."""
+"""The map: a window on a drawing of any size, with a cursor that moves from box to box, and a
+minimap."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -41,10 +42,10 @@ _ASIDE = 4
 def nearest(
     boxes: "Mapping[str, Box]", edges: Iterable[Edge], node: str, way: Direction
 ) -> str | None:
-    """The box next to a node in a direction; nothing where there is none. Pure.
+    """Return the box next to a node in a direction; None if there is none. Pure.
 
-    To the left and right the nearest of those a line leads to, then the nearest of all; up and
-    down the next in the same layer, then the nearest of all.
+    To the left and right: the nearest connected box, else the nearest of all. Up and down: the next
+    in the same layer, else the nearest of all.
     """
     here = boxes.get(node)
     if here is None:
@@ -60,7 +61,7 @@ def nearest(
 
 
 def box_at(boxes: "Mapping[str, Box]", x: int, y: int) -> str | None:
-    """The node whose box holds a cell."""
+    """Return the node whose box contains a cell."""
     return next(
         (
             node
@@ -103,7 +104,7 @@ _LARGER = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Minimap:
-    """The boxes of a drawing in few cells: counted once, whatever is moved afterwards."""
+    """A drawing reduced to a few cells; the boxes are counted once for each drawing."""
 
     width: int
     height: int
@@ -115,7 +116,7 @@ class Minimap:
     def of(
         cls, boxes: "Iterable[Box]", whole: tuple[int, int], width: int, height: int
     ) -> "Minimap":
-        """Of boxes in a drawing as large as `whole`, in so many cells."""
+        """Return the minimap of boxes in a drawing of size `whole`, in a number of cells."""
         across, down = max(whole[0] / width, 1), max(whole[1] / height, 1)
         cells = frozenset(
             (min(int(x / across), width - 1), min(int(box.y / down), height - 1))
@@ -125,15 +126,16 @@ class Minimap:
         return cls(width, height, across, down, cells)
 
     def cell(self, box: "Box") -> tuple[int, int]:
-        """Where the middle of a box is."""
+        """Return the cell of a box's middle."""
         x, y = (box.x + box.width / 2) / self.across, box.y / self.down
         return min(int(x), self.width - 1), min(int(y), self.height - 1)
 
     def small(
         self, window: tuple[int, int, int, int] | None, marks: "Mapping[str, Box | None]"
     ) -> Small:
-        """The cells, row by row: with a window of the drawing (left, top, width, height) what is
-        in it stands on a ground; `marks` are the signs of single boxes, the last over the rest."""
+        """Return the cells row by row; the part in a window of the drawing (left, top, width,
+        height) has a background. `marks` are the signs of single boxes, later ones over earlier
+        ones."""
         rows = [[self._sign(x, y, window) for x in range(self.width)] for y in range(self.height)]
         for sign, box in marks.items():
             if box is not None:
@@ -154,8 +156,8 @@ class Minimap:
 
 
 def is_wanted(drawing: tuple[int, int], window: tuple[int, int]) -> bool:
-    """Whether a window shows so little of a drawing that an overview helps, and is not too small
-    for one itself."""
+    """Return whether a window shows so little of a drawing that a minimap helps, and is large
+    enough for one."""
     width, height = window
     if width < _WINDOW_AT_LEAST[0] or height < _WINDOW_AT_LEAST[1]:
         return False
@@ -163,9 +165,8 @@ def is_wanted(drawing: tuple[int, int], window: tuple[int, int]) -> bool:
 
 
 def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tuple[int, int] | None:
-    """The cell of a window (left, top, width, height) where the frame of an overview begins, so
-    that it covers no box: in a corner, the lower right one first, or else along an edge. None where
-    every place covers one."""
+    """Return the cell of a window (left, top, width, height) where a minimap covers no box: in a
+    corner, the lower right one first, else along an edge. None if every place covers a box."""
     left, top, width, height = window
     wide, high = CORNER[0] + 2, CORNER[1] + 2
     seen = [(int(box.x) - left, int(box.y) - top, int(box.width), int(box.height)) for box in boxes]
@@ -188,20 +189,21 @@ def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tup
 
 
 def framed(small: Small) -> list[str]:
-    """The rows with a line around them."""
+    """Return the rows with a frame."""
     line = "─" * len(small[0])
     return [f"╭{line}╮", *(f"│{''.join(row)}│" for row in small), f"╰{line}╯"]
 
 
 def covered(row: list[Span], at: int, text: str, ink: int) -> list[Span]:
-    """A row with a text over its cells from `at` on, where there are lines and blanks alone."""
+    """Return a row with a text over its cells from `at` on, where there are only lines and
+    blanks."""
     before, rest = _split(row, at)
     _, after = _split(rest, len(text))
     return [*before, (text, ink), *after]
 
 
 def _split(row: list[Span], at: int) -> tuple[list[Span], list[Span]]:
-    """The first `at` cells of a row, and the others; what is cut has one cell a character."""
+    """Split a row after `at` cells; a segment that is cut has one cell per character."""
     before: list[Span] = []
     for number, (text, ink) in enumerate(row):
         wide = cell_len(text)
@@ -228,7 +230,7 @@ _MARGIN = Spacing(1, 4, 1, 4)
 
 
 class LineageMap(ScrollView, SizeAware, can_focus=True):
-    """A drawing in a window; only the cells in it are ever drawn."""
+    """A window on a drawing; only visible cells are drawn."""
 
     DEFAULT_CSS = """
     LineageMap { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
@@ -256,14 +258,14 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self._overviews: dict[tuple[int, int], Minimap] = {}
 
     def say(self, sentence: str) -> None:
-        """Show a sentence in the place of a drawing."""
+        """Show a sentence in place of a drawing."""
         self.drawing, self._said = None, sentence
         self.cursor, self._fitted = "", False
         self.virtual_size = Size(0, 0)
         self.redraw()
 
     def show(self, drawing: LineageDrawing, root: str, cursor: str) -> None:
-        """Show a drawing, the cursor on one of its boxes, or else on the root."""
+        """Show a drawing, with the cursor on one of its boxes, else on the root."""
         same = self.drawing is not None and self.root == root
         self.drawing, self.root = drawing, root
         self.cursor = cursor if cursor in drawing.boxes else root
@@ -278,25 +280,25 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self.redraw()
 
     def _spread(self) -> None:
-        """As much room as is drawn. A cell is free around a drawing, so that brackets and arrows
-        never touch the edge."""
+        """Set the scrollable size to that of the drawing, with a free cell around it, so that
+        brackets and arrows never touch the edge."""
         if self.drawing is not None:
             whole = Size(self.drawing.width + 2, self.drawing.height)
             self.virtual_size = Size(0, 0) if self._fitted else whole
 
     def hold(self, edges: frozenset[Edge]) -> None:
-        """Show these edges as a way, wherever the cursor goes; with none, that to the cursor."""
+        """Highlight these edges wherever the cursor moves; without any, the path to the cursor."""
         self._held = edges
         self._lead()
         self.redraw()
 
     @property
     def node(self) -> LineageNode | None:
-        """What is under the cursor."""
+        """Return the node under the cursor."""
         return self.drawing.hood.nodes.get(self.cursor) if self.drawing else None
 
     def move_to(self, node: str) -> None:
-        """Put the cursor on a box and bring it into view."""
+        """Move the cursor to a box and scroll it into view."""
         if self.drawing is None or node not in self.drawing.boxes:
             return
         self.cursor = node
@@ -305,13 +307,13 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw the window anew, and tell what is under the cursor."""
+        """Redraw the window, and announce the node under the cursor."""
         self._window_at = ()
         self.refresh()
         self._moved()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Render one line."""
         region = self.scrollable_content_region
         width, height = region.width, max(region.height, y + 1)
         if self.drawing is None or width < 1 or not self.is_attached:
@@ -364,7 +366,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         return styles | {ink | CURSOR: style + cursor for ink, style in styles.items()}
 
     def _offset(self) -> tuple[int, int]:
-        """The cell of the drawing at the top left; a small drawing stands in the middle."""
+        """Return the cell of the drawing at the top left; a small drawing is centred."""
         region, drawing = self.scrollable_content_region, self.drawing
         if drawing is None:
             return 0, 0
@@ -373,7 +375,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         return self.scroll_offset.x - aside, self.scroll_offset.y - above
 
     def _lead(self) -> None:
-        """The way that is shown: the one held, or that between the root and the cursor."""
+        """Return the highlighted edges: those held, or the path between the root and the cursor."""
         if self._held or self.drawing is None:
             self._way = self._held
         elif self.cursor == self.root:
@@ -395,7 +397,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             )
 
     def centre(self) -> None:
-        """Bring what is under the cursor to the middle."""
+        """Centre the window on the cursor."""
         region, seen = self._region(), self.scrollable_content_region
         if region is None:
             return
@@ -405,12 +407,12 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self.redraw()
 
     def on_resize(self) -> None:
-        """In another window the cursor stays in view."""
+        """Keep the cursor in view after a resize."""
         self._follow()
         self.redraw()
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on a box; on the box under the cursor it opens it."""
+        """Move the cursor to the clicked box; open the box that is under the cursor already."""
         if self.drawing is None:
             return
         left, top = self._offset()
@@ -426,7 +428,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             self.move_to(node)
 
     def action_move(self, way: Direction) -> None:
-        """To the next box in a direction."""
+        """Move to the next box in a direction."""
         if self.drawing is not None:
             drawing = self.drawing
             found = nearest(drawing.boxes, drawing.hood.edges, self.cursor, way)
@@ -434,7 +436,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
                 self.move_to(found)
 
     def action_pan(self, rows: int, columns: int) -> None:
-        """Move the window by half of its size, the cursor where it is."""
+        """Move the window by half its size; the cursor stays."""
         seen = self.scrollable_content_region
         self.scroll_relative(
             columns * max(seen.width // 2, 1),
@@ -444,7 +446,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         )
 
     def action_fit(self) -> None:
-        """All of the drawing in the window, each box as a sign; or as it was, at the cursor."""
+        """Fit the whole drawing into the window, each box as a sign; or restore the size at the
+        cursor."""
         drawing, seen = self.drawing, self.scrollable_content_region
         if drawing is None:
             return
@@ -458,16 +461,16 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             self.call_after_refresh(self.centre)
 
     def action_root(self) -> None:
-        """Back to the entity whose page this is."""
+        """Go back to the entity of the page."""
         self.move_to(self.root)
         self.centre()
 
     def action_centre(self) -> None:
-        """Bring what is under the cursor to the middle."""
+        """Centre the window on the cursor."""
         self.centre()
 
     def action_mark(self) -> None:
-        """Mark what is under the cursor, or take its mark off."""
+        """Mark or unmark the node under the cursor."""
         node = self.node
         if node is not None and node.state != "more":
             self.mark = "" if self.mark == node.id else node.id
@@ -475,5 +478,5 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             self.action_ask("marked")
 
     def action_ask(self, action: str) -> None:
-        """Ask for an action of the tab around the map."""
+        """Run an action of the tab around the map."""
         self.post_message(ActionRequested(action))

@@ -1,6 +1,4 @@
-"""The lineage tab: what is asked of the catalog, the filter, the map, paths, the impact list, and
-what is said about them.
-"""
+"""The lineage tab: queries, filter, map, paths, impact list, and the text on them."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -68,7 +66,7 @@ _MOST_HOPS = 20
 
 @dataclass(frozen=True, slots=True)
 class LineageQuery:
-    """Whose lineage is shown, which way and how far; of a column where one is named."""
+    """The query: the entity or column, direction, and number of hops."""
 
     urn: Urn
     extent: "Extent" = "BOTH"
@@ -77,15 +75,15 @@ class LineageQuery:
 
     @property
     def nearest(self) -> "LineageQuery":
-        """The same with a single hop."""
+        """Return the query with a single hop."""
         return replace(self, hops=1)
 
     def widened(self, hops: int) -> "LineageQuery":
-        """Return the same with so many hops more, within 1 and the most that are walked."""
+        """Return the query with more hops, from 1 to the maximum."""
         return replace(self, hops=max(1, min(_MOST_HOPS, self.hops + hops)))
 
     def turned(self, way: str) -> "LineageQuery":
-        """Return the same "upstream", "downstream" or, for any other word, both ways."""
+        """Return the query "upstream", "downstream" or, for any other word, in both directions."""
         match way:
             case "upstream":
                 return replace(self, extent="UPSTREAM")
@@ -97,7 +95,7 @@ class LineageQuery:
 
 @dataclass(slots=True)
 class LineageAnswer:
-    """The graph of a question, and of which of its nodes the details were read."""
+    """The graph of a query, and the nodes whose details were read."""
 
     graph: "nx.DiGraph"
     roots: tuple[str, ...]
@@ -105,8 +103,8 @@ class LineageAnswer:
 
 
 async def read_answer(catalog: "AsyncCatalog", question: LineageQuery) -> LineageAnswer:
-    """The graph of a question. One request a direction, and in a graph of up to a thousand nodes
-    one for a hundred of them; in a larger one `complete` asks for what is looked at."""
+    """Read the graph of a query. One request per direction, and in a graph of up to a thousand
+    nodes one per hundred nodes; in a larger graph `complete` reads what is visible."""
     graphs = await open_graphs(catalog)
     if question.column is not None:
         return await _read_columns(catalog, graphs, question)
@@ -145,7 +143,7 @@ async def _read_columns(
 async def read_missing_details(
     catalog: "AsyncCatalog", answer: LineageAnswer, nodes: Collection[str]
 ) -> None:
-    """Read the details of those nodes of which they were not read yet."""
+    """Read the details of the nodes that lack them."""
     from explorer.graph.nodes import read_details
 
     left = [node for node in nodes if node not in answer.detailed and node in answer.graph]
@@ -157,8 +155,8 @@ async def read_missing_details(
 async def read_paths(
     catalog: "AsyncCatalog", answer: LineageAnswer, source: str, target: str, *, columns: bool
 ) -> "Paths":
-    """All shortest ways of lineage between two nodes, through whatever they lead; those between
-    columns as far as the graph goes."""
+    """Return all shortest lineage paths between two nodes; those between columns as far as the
+    graph reaches."""
     from explorer.graph import Paths, shortest_paths
 
     if not columns:
@@ -173,7 +171,7 @@ async def read_paths(
 
 
 def path_edges(paths: "Paths") -> frozenset[Edge]:
-    """The edges of ways, each as data flows along it."""
+    """Return the edges of paths in the direction of the data flow."""
     steps = ((way[at], way[at + 1]) for way in paths.ways for at in range(len(way) - 1))
     turned = paths.direction == "upstream"
     return frozenset((down, up) if turned else (up, down) for up, down in steps)
@@ -182,8 +180,8 @@ def path_edges(paths: "Paths") -> frozenset[Edge]:
 def filtered_graph(
     answer: LineageAnswer, by: "Filter | None", ways: Collection[Edge], names: Mapping[str, str]
 ) -> "nx.DiGraph":
-    """The graph that is drawn: what passes the filter, what lies between stepped over, with the
-    roots and the ways that are shown whatever the filter says."""
+    """Return the graph to draw: nodes that match the filter, connected across those that do not,
+    with the roots and the shown paths in any case."""
     from explorer.graph.nodes import contracted, identity, matches
 
     graph = answer.graph
@@ -206,8 +204,8 @@ def filtered_graph(
 
 @dataclass(frozen=True, slots=True)
 class LineageView:
-    """What of an answer is looked at: which nodes are expanded by how many, what filter it passes,
-    which ways are shown in any case with the names of what they meet, and the window's size."""
+    """The view of an answer: nodes expanded by how many, the filter, the shown paths with the names
+    of their nodes, and the window's size."""
 
     expanded: Mapping[str, int]
     narrowed_by: "Filter | None"
@@ -218,7 +216,7 @@ class LineageView:
 
 @dataclass(frozen=True, slots=True)
 class LineagePicture:
-    """An answer, the part of its graph that passes, and that drawn."""
+    """An answer, its filtered graph, and the drawing of that."""
 
     answer: LineageAnswer
     graph: "nx.DiGraph"
@@ -232,8 +230,8 @@ async def make_picture(
     sight: LineageView,
     previous: LineageDrawing | None,
 ) -> LineagePicture:
-    """Draw a question's answer, `known` or asked for now; see `read_answer` for the requests. What
-    was drawn of a known answer before stays in its order."""
+    """Draw the answer of a query, `known` or read now; see `read_answer` for the requests. Nodes
+    drawn before keep their order."""
     answer = known or await read_answer(catalog, question)
     if sight.narrowed_by is not None:
         # A filter asks for owners, tags and texts of everything.
@@ -275,8 +273,8 @@ def _written(graph: "nx.DiGraph", form: str) -> bytes:
 
 
 class GraphScreen(FileScreen):
-    """Writes a graph: all of it that passes the filter, drawn or not. What a picture or a diagram
-    leaves out of a large one it says itself."""
+    """Writes a graph to a file: everything that matches the filter, drawn or not. Pictures and
+    diagrams that leave out parts of a large graph say so."""
 
     FORMS: ClassVar[tuple[str, ...]] = (".mmd", ".svg", ".dot", ".graphml", ".csv")
 
@@ -287,13 +285,13 @@ class GraphScreen(FileScreen):
         self._graph = graph
 
     def about(self) -> Text:
-        """How much is written."""
+        """Return how much is written."""
         return Text.assemble(
             said(f"Lineage of {self._called}", "bold"), f", {len(self._graph):,} in all"
         )
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
-        """Write it, beside the thread of the screen."""
+        """Write the file in a thread."""
         await asyncio.to_thread(partial(check, path, replace=replace))
         self.tell("writing …")
         data = await asyncio.to_thread(_written, self._graph, path.suffix.lower())
@@ -313,8 +311,9 @@ def tell_extent(
     cut: str | None,
     further: int = 0,
 ) -> Text:
-    """Whose lineage, how far each way, how much of it is drawn, and why it is not whole; `further`
-    is how many a hop more would show, where that was left out for lack of room."""
+    """Return the line above the drawing: the entity, hops in each direction, how much is drawn, and
+    why it is incomplete; `further` is the number that one more hop would show, if that hop was left
+    out for lack of room."""
     hops = hop_count(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
@@ -342,8 +341,8 @@ def tell_node(
     *,
     is_mark: bool,
 ) -> Text:
-    """What is known of the node under the cursor, in two lines; `names` are those of its owners by
-    URN, as far as they were read."""
+    """Return two lines on the node under the cursor; `names` has the names of its owners by URN, as
+    far as they were read."""
     if node.state == "more":
         name = owner.name if owner else ""
         does = "feed" if node.upstream else "are fed by"
@@ -355,7 +354,10 @@ def tell_node(
         said(node.name, "bold"),
         said(node.fact, "dim"),
         Text(distance(held.get("hops"))),
-        Text("not in the catalog, only named by others" if node.state == "ghost" else "", "italic"),
+        Text(
+            "not in the catalog, only referenced by others" if node.state == "ghost" else "",
+            "italic",
+        ),
         Text("SOFT-DELETED" if node.state == "removed" else "", "bold"),
         Text("deprecated" if held.get("deprecated") else "", "italic"),
         Text("◆ marked" if is_mark else "", "bold"),
@@ -372,7 +374,7 @@ def tell_node(
 
 
 def tell_impact(view: "ImpactView") -> Text:
-    """Return what a list of what depends on something shows, and why it is not whole."""
+    """Return the heading of an impact list, with the reason if it is incomplete."""
     impact = view.impact
     text = Text.assemble(said(f"what depends on {_shortened(view.name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
@@ -382,13 +384,15 @@ def tell_impact(view: "ImpactView") -> Text:
 
 
 def tell_paths(paths: "Paths", between: str, name: str) -> str:
-    """How many ways lead from one end, which `between` ("from … to") names, to the other, how far,
-    and what was not looked at."""
+    """Return how many paths lead from one end to the other, how long they are, and what was not
+    searched; `between` names the ends."""
     cut = f"; {paths.truncated}" if paths.truncated else ""
     if paths.hops is None:
         return f"No lineage path leads {between} {name}{cut}."
     many = f"{len(paths)} paths" if len(paths) > 1 else "One path"
-    return f"{many} {between} {name}, {hop_count(paths.hops)} {paths.direction}{cut}. esc forgets."
+    return (
+        f"{many} {between} {name}, {hop_count(paths.hops)} {paths.direction}{cut}. esc clears them."
+    )
 
 
 def tell_affected(one: "Affected | None", view: "ImpactView | None") -> Text:
@@ -420,13 +424,13 @@ _FACTS = 44
 
 
 class ImpactRows(Rows):
-    """Everything downstream, grouped by its type."""
+    """The impact list: everything downstream, grouped by type."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("impact")
 
     @dataclass
     class Left(Message):
-        """The reader goes back to the drawing."""
+        """Asks to go back to the drawing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -436,20 +440,20 @@ class ImpactRows(Rows):
         """What is listed."""
 
     def say(self, sentence: str) -> None:
-        """Show a sentence instead of a list."""
+        """Show a sentence instead of the list."""
         self._rows, self.view = [], None
         self.show(0, self._draw_row, empty=sentence)
 
     async def read(self, catalog: "AsyncCatalog", urn: Urn, column: str | None) -> "Impact":
-        """Ask what depends on an entity, or a column of it: see `find_impact` for the requests."""
+        """Read what depends on an entity or a column: see `find_impact` for the requests."""
         try:
             return await (await open_graphs(catalog)).impact(urn, column)
         except CatalogError:
-            self.say("What depends on it was not read; x tries again from the drawing.")
+            self.say("The impact could not be read; x in the drawing tries again.")
             raise
 
     def show_impact(self, view: "ImpactView") -> None:
-        """Show what was found."""
+        """Show the impact."""
         self.view = view
         groups = view.impact.by("type")
         self._counts = {kind: len(some) for kind, some in groups.items()}
@@ -457,17 +461,17 @@ class ImpactRows(Rows):
         for kind, some in groups.items():
             self._rows += [kind, *some]
         self.show(
-            len(self._rows), self._draw_row, cursor=1, empty="Nothing is known to be made from it."
+            len(self._rows), self._draw_row, cursor=1, empty="Nothing is known to depend on it."
         )
 
     @property
     def affected(self) -> "Affected | None":
-        """The entity under the cursor."""
+        """Return the entity under the cursor."""
         row = self._rows[self.cursor] if self.cursor < len(self._rows) else ""
         return None if isinstance(row, str) else row
 
     def action_leave(self) -> None:
-        """Back to the drawing."""
+        """Go back to the drawing."""
         self.post_message(self.Left())
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
@@ -495,12 +499,12 @@ class ImpactRows(Rows):
 
 
 _LOW, _LOWEST, _AROUND = 12, 5, 4
-_NOTHING = "No lineage is known of this one: nothing feeds it, and it feeds nothing."
+_NOTHING = "This entity has no known lineage, neither upstream nor downstream."
 
 
 class LineageTab(Vertical, View):
-    """A drawing of the neighbourhood, a line on what it shows, and one on what is under the
-    cursor; or what depends on an entity, as a list."""
+    """The lineage tab: a drawing of the neighbourhood with a line on what it shows and one on the
+    node under the cursor; or the impact list of an entity."""
 
     DEFAULT_CSS = """
     LineageTab #extent { height: auto; padding: 0 1; }
@@ -545,8 +549,8 @@ class LineageTab(Vertical, View):
         self._further = 0
 
     def compose(self) -> ComposeResult:
-        """What is shown, the drawing or the list, a line to type in, and what is under the
-        cursor."""
+        """Yield the line on what is shown, the drawing or the list, an input line, and the details
+        of the cursor."""
         yield Static("", id="extent", markup=False)
         with ContentSwitcher(initial="drawn"):
             drawn = LineageMap(self._tell)
@@ -563,7 +567,7 @@ class LineageTab(Vertical, View):
         return self.query_one(LineageMap)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Forget the drawing of another entity."""
+        """Clear the drawing of the previous entity."""
         self._turn += 1
         self._answer = None
         self._called = entity.name
@@ -586,7 +590,7 @@ class LineageTab(Vertical, View):
             await self._look()
 
     def table(self) -> "Table | None":
-        """What depends on an entity, or all that is around this one."""
+        """Return the impact list, or all nodes around this entity, for a file."""
         if self.query_one(ContentSwitcher).current == "impact":
             view = self.query_one(ImpactRows).view
             return view.table() if view is not None else None
@@ -595,7 +599,7 @@ class LineageTab(Vertical, View):
         return lineage_table(f"{self._called} lineage", self._shown)
 
     def focus_content(self) -> None:
-        """The keys move in the drawing, or in the list."""
+        """Focus the drawing or the list."""
         if self.query_one(ContentSwitcher).current == "impact":
             self.screen.set_focus(self.query_one(ImpactRows))
         else:
@@ -607,7 +611,7 @@ class LineageTab(Vertical, View):
             await self._look(cursor=cursor)
 
     async def _look(self, *, cursor: str = "") -> None:
-        """Ask what is not known yet, and draw it. What was asked for later is drawn alone."""
+        """Read what is not known yet, and draw it. Only the latest query is drawn."""
         question = self._question
         if question is None:
             return
@@ -628,7 +632,7 @@ class LineageTab(Vertical, View):
                     picture = await make_picture(catalog, question, None, sight, None)
         except CatalogError:
             if turn == self._turn:
-                self._map.say("The lineage was not read; r reads it again.")
+                self._map.say("The lineage could not be read; r tries again.")
             raise
         if turn != self._turn:
             return
@@ -646,14 +650,14 @@ class LineageTab(Vertical, View):
             self._tell()
 
     async def _read_label_names(self, catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
-        """Read what owners and domains are called; one request for a hundred not known yet."""
+        """Read the names of owners and domains; one request per hundred not known yet."""
         unknown = dict.fromkeys(one for one in urns if one not in self._label_names)
         if unknown:
             known = await catalog.summaries(Urn.parse_all(unknown))
             self._label_names |= {str(urn): entity.name for urn, entity in known.items()}
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where there are few lines, the drawing has them."""
+        """Give the drawing all lines of a low terminal."""
         self.set_class(event.size.height < _LOW, "-low")
         self.set_class(event.size.height < _LOWEST, "-lowest")
 
@@ -685,14 +689,14 @@ class LineageTab(Vertical, View):
                 self._ask_for(self._question.turned(way))
 
     def _widen(self, hops: int) -> None:
-        """Show so many hops more, counted from those shown, or about to be shown."""
+        """Show more hops, counted from those shown or about to be shown."""
         if self._is_opening:
             self._more_hops += hops
         elif self._question is not None:
             self._ask_for(self._question.widened(hops))
 
     def _ask_for(self, question: LineageQuery) -> None:
-        """Ask anew, if it is another question."""
+        """Read again if the query differs."""
         if question != self._question:
             self._question, self._answer = question, None
             self._further = 0
@@ -712,13 +716,13 @@ class LineageTab(Vertical, View):
             self.post_message(self.Opened(urn))
 
     def _expand(self) -> None:
-        """Draw more of the neighbours of what is under the cursor, or the usual ones again."""
+        """Draw more neighbours of the node under the cursor, or the usual number again."""
         node, drawing = self._map.node, self._map.drawing
         if node is None or drawing is None:
             return
         owner = node.owner or node.id
         if not unfold(self._expanded, drawing.hood, owner):
-            self._session.say(f"Nothing around {drawing.hood.nodes[owner].name} is left out.")
+            self._session.say(f"Nothing around {drawing.hood.nodes[owner].name} is hidden.")
             return
         self._look_again(cursor=owner)
 
@@ -727,7 +731,7 @@ class LineageTab(Vertical, View):
             return
         column = self._column() if self._question.column is None else None
         if column is None and self._question.column is None:
-            self._session.say("This one has no columns whose lineage could be followed.")
+            self._session.say("This entity has no columns with lineage.")
             return
         self._expanded.clear()
         self._ways = frozenset()
@@ -735,7 +739,7 @@ class LineageTab(Vertical, View):
         self._ask_for(replace(self._question, column=column))
 
     def _forget(self) -> None:
-        """Take off what was put on last: the ways and the mark, the filter, the column."""
+        """Clear what was set last: paths and mark, the filter, or the column."""
         if self._ways or self._map.mark:
             self._ways, self._map.mark = frozenset(), ""
             self._look_again()
@@ -748,18 +752,20 @@ class LineageTab(Vertical, View):
     def _tell_marked(self) -> None:
         node = self._map.node
         if node is not None and self._map.mark == node.id:
-            self._session.say(f"Marked {node.name}: p at another one shows the paths between them.")
+            self._session.say(
+                f"Marked {node.name}; p on another entity shows the paths between them."
+            )
         elif node is not None:
-            self._session.say(f"{node.name} is not marked any more.")
+            self._session.say(f"{node.name} is no longer marked.")
 
     def _ask_for_ways(self) -> None:
-        """Show the paths between what is under the cursor and the mark; with no mark somewhere
-        else, ask by name where they lead."""
+        """Show the paths between the node under the cursor and the marked one; without another
+        marked node, ask for a name."""
         node, mark = self._map.node, self._map.mark
         if node is None or node.state == "more" or self._answer is None or not self._question:
             return
         if mark and mark != node.id:
-            self._show_ways(mark, node, "from the mark to")
+            self._show_ways(mark, node, "from the marked entity to")
             return
         hood = self._map.drawing.hood.nodes if self._map.drawing else {}
         near = [
@@ -785,7 +791,7 @@ class LineageTab(Vertical, View):
 
     def _show_ways_from(self, node: LineageNode, target: str, name: str) -> None:
         if target == node.id:
-            self._session.say(f"{node.name} is where the paths begin: name another end.")
+            self._session.say(f"{node.name} is the start of the paths; choose a different end.")
         else:
             end = LineageNode(target, name)
             self._show_ways(node.id, end, f"from {node.name} to")
@@ -796,7 +802,7 @@ class LineageTab(Vertical, View):
         if answer is None:
             return
         columns = bool(question and question.column)
-        with self._session.reporting("looking for paths"):
+        with self._session.reporting("searching for paths"):
             catalog = await self._session.catalog()
             paths = await read_paths(catalog, answer, source, node.id, columns=columns)
             if question is not self._question:
@@ -886,7 +892,7 @@ class LineageTab(Vertical, View):
         self._look_again()
 
     def _tell_extent(self) -> None:
-        """The line above: whose lineage, how far, and how much of it is drawn."""
+        """Update the line above the drawing."""
         text = Text()
         if self.query_one(ContentSwitcher).current == "impact":
             text = self._impact_told
@@ -904,7 +910,7 @@ class LineageTab(Vertical, View):
         self.query_one("#extent", Static).update(text)
 
     def _tell(self) -> None:
-        """The lines below: what is under the cursor."""
+        """Update the details of the node under the cursor."""
         node = self._map.node
         told = Text()
         if self.query_one(ContentSwitcher).current == "impact":

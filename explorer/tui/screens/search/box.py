@@ -1,8 +1,8 @@
 """The search box, its text as words and a filter, and the completions below it.
 
-In the text, in any order, a word that is followed by an operator, `platform:snowflake`, begins a
-condition. Conditions, with what joins them (AND, OR, NOT, parentheses), are the filter; every other
-word is looked for. What is found has the words and passes the filter.
+In the text, in any order, a word followed by an operator, as in `platform:snowflake`, begins a
+condition. Conditions with AND, OR, NOT and parentheses are the filter; all other words are searched
+for. Results match the words and the filter.
 """
 
 import re
@@ -61,7 +61,7 @@ QueryPartKind = Literal["word", "condition", "keyword"]
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """A piece of the text between white space, or a condition as a whole."""
+    """A part of the text between white space, or a whole condition."""
 
     kind: QueryPartKind
     start: int
@@ -70,7 +70,8 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text, split. `runs` are the stretches of the text that are filter, each a whole one."""
+    """The text split into words and filter. `runs` are the stretches of the text that are filter,
+    each complete in itself."""
 
     text: str
     parts: tuple[QueryPart, ...]
@@ -80,7 +81,7 @@ class Query:
 
     @classmethod
     def split(cls, text: str, guide: FieldGuide) -> "Query":
-        """Tell the words from the filter. Whether the filter can be read is not looked at."""
+        """Split a text into words and filter, without parsing the filter."""
         parts = tuple(_parts(text, guide))
         words: list[QueryPart] = []
         runs: list[tuple[int, int]] = []
@@ -107,7 +108,7 @@ class Query:
                         text,
                         alternative.start,
                         2,
-                        "words are no alternative to a condition; write a condition for them, "
+                        "words cannot be alternatives to a condition; write them as a condition, "
                         "such as name:*orders*",
                     )
                 if part.kind == "word":
@@ -125,7 +126,7 @@ class Query:
         return cls(text, parts, said, tuple(runs), fault)
 
     def filter(self, registry: Registry) -> Filter:
-        """The filter as a whole. Raises `FilterSyntax`, its place one of the whole text."""
+        """Parse the filter. Raises `FilterSyntax` with a position in the whole text."""
         if self.fault is not None:
             raise self.fault
         found = Filter()
@@ -134,15 +135,15 @@ class Query:
         return found
 
     def chosen(self, registry: Registry) -> dict[str, tuple[str, ...]]:
-        """The values that fields must have one of: what a facet shows as taken on."""
+        """Return the values of which fields must have one: those that the facets show as chosen."""
         found: dict[str, tuple[str, ...]] = {}
         for _, criterion in self._plain(registry):
             found.setdefault(criterion.field, criterion.values)
         return found
 
     def beyond(self, field: str, registry: Registry) -> Filter:
-        """The filter that lets pass what a further value of a field would add to what is found:
-        everything else holds, and none of the values that are taken on."""
+        """Return the filter for the results that another value of a field would add: all other
+        conditions, and none of the chosen values."""
         for part, criterion in self._plain(registry):
             if criterion.field == field:
                 rest = Query.split(self._without(part), guide_to(registry)).filter(registry)
@@ -150,7 +151,7 @@ class Query:
         return self.filter(registry)
 
     def toggled(self, field: str, value: str, registry: Registry) -> str:
-        """The text with a value of a field taken on, or off where it was on."""
+        """Return the text with a value of a field added, or removed if it was there."""
         for part, criterion in self._plain(registry):
             if criterion.field != field:
                 continue
@@ -164,7 +165,7 @@ class Query:
         return self.narrowed(condition_text(Criterion(field, (value,)), registry))
 
     def narrowed(self, condition: str) -> str:
-        """The text that asks for a condition as well."""
+        """Return the text with a further condition joined by AND."""
         text = self.text.rstrip()
         if not self.runs or self.runs[-1][1] < len(text):
             return f"{text} {condition}".lstrip()
@@ -174,7 +175,7 @@ class Query:
         return f"{text} AND {condition}"
 
     def widened(self, condition: str) -> str:
-        """The text whose filter may also be met by a condition alone."""
+        """Return the text with a condition as an alternative, joined by OR."""
         written = [self.text[start:end] for start, end in self.runs]
         if len(written) > 1:
             written = [
@@ -186,11 +187,11 @@ class Query:
 
     @property
     def has_alternatives(self) -> bool:
-        """Whether the last stretch of filter has an OR outside parentheses."""
+        """Return whether the last stretch of filter has an OR outside parentheses."""
         return bool(self.runs) and self._has_or(*self.runs[-1])
 
     def run_at(self, cursor: int) -> int | None:
-        """Where the filter begins that is written at a place of the text; nothing among words."""
+        """Return the start of the filter at a position of the text; None among words."""
         before = [one for one in self.parts if one.start < cursor]
         if not before or before[-1].kind == "word":
             return None
@@ -199,8 +200,8 @@ class Query:
         )
 
     def words_at(self, cursor: int) -> tuple[int, int] | None:
-        """The words at a place, from the first of those that stand together to the end of the one
-        that is being written; nothing where none is."""
+        """Return the words at a position, from the first of adjacent words to the end of the one
+        being typed; empty if there is none."""
         at = next((n for n, one in enumerate(self.parts) if one.start < cursor <= one.end), None)
         if at is None or self.parts[at].kind == "condition":
             return None
@@ -213,13 +214,13 @@ class Query:
 
     def _read(self, start: int, end: int, registry: Registry) -> Filter:
         try:
-            # Blanks in the place of what stands before, so that places are those of the text.
+            # Blanks replace the text before it, so that positions are those of the whole text.
             return read_filter(" " * start + self.text[start:end], registry)
         except FilterSyntax as fault:
             raise FilterSyntax(self.text, fault.position, fault.length, fault.message) from None
 
     def _plain(self, registry: Registry) -> Iterator[tuple[QueryPart, Criterion]]:
-        """The conditions of one field's values that must hold whatever else does."""
+        """Return the conditions on one field that always have to hold."""
         for start, end in self.runs:
             if self._has_or(start, end):
                 continue
@@ -241,7 +242,7 @@ class Query:
         )
 
     def _without(self, part: QueryPart) -> str:
-        """The text without a condition, nor the AND that joined it."""
+        """Return the text without a condition and the AND that joined it."""
         start, end = part.start, part.end
         at = self.parts.index(part)
         before = self.parts[at - 1] if at else None
@@ -256,7 +257,7 @@ class Query:
 
 
 def condition_text(criterion: Criterion, registry: Registry) -> str:
-    """A condition as it is typed; the type of an entity by the word that people use for it."""
+    """Return a condition as it is typed, with the display word of an entity type."""
     text = write_filter(all_of(criterion), registry)
     if criterion.field == ENTITY_TYPE:
         short = text.replace(ENTITY_TYPE, "type", 1)
@@ -290,7 +291,7 @@ def _parts(text: str, guide: FieldGuide) -> Iterator[QueryPart]:
 
 
 def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
-    """Where the condition ends that begins at a place; nothing where none does."""
+    """Return the end of the condition that begins at a position; None if none does."""
     signs = _NEGATIONS.match(text, at)
     start = signs.end() if signs else at
     if "(" in text[at:start]:
@@ -314,7 +315,7 @@ def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
 
 
 def _value_end(text: str, at: int) -> int:
-    """Where the value after an operator ends, which may stand apart from it."""
+    """Return the end of the value after an operator; white space may precede the value."""
     start = at
     while start < len(text) and text[start].isspace():
         start += 1
@@ -324,7 +325,8 @@ def _value_end(text: str, at: int) -> int:
 
 
 def _word_end(text: str, at: int) -> int:
-    """Where the word at a place ends: at white space that is in no quotes and no parentheses."""
+    """Return the end of the word at a position: the next white space outside quotes and
+    parentheses."""
     depth, start = 0, at
     while at < len(text):
         char = text[at]
@@ -356,10 +358,10 @@ _SHORTEST = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchCompletion:
-    """One thing that may be typed: the `text` of the box with it, the cursor where it belongs.
+    """A completion: the resulting `text` of the box, and the position of the cursor.
 
-    One with a `urn` may be opened as well; one that `asks` is a whole search, run when taken;
-    after one that `closes` there is nothing to go on with.
+    One with a `urn` can also be opened; one that `asks` is a whole search that runs when accepted;
+    after one that `closes` no further completion follows.
     """
 
     label: str
@@ -372,8 +374,8 @@ class SearchCompletion:
 
 
 class DropDown(Widget):
-    """A few rows over what lies below the box, none of which moves for it. It never has the
-    focus: the box turns over its keys."""
+    """The list of completions, an overlay below the box. It never has the focus: the box passes
+    keys to it."""
 
     DEFAULT_CSS = """
     DropDown {
@@ -397,12 +399,12 @@ class DropDown(Widget):
 
     @property
     def chosen(self) -> SearchCompletion | None:
-        """The row chosen with the arrow keys; nothing at first."""
+        """Return the completion chosen with the arrow keys; None at first."""
         return self.offers[self.at] if 0 <= self.at < len(self.offers) else None
 
     def offer(self, offers: Sequence[SearchCompletion]) -> None:
-        """Show these instead of what was there; with none, fold up. A row chosen before stays
-        chosen where it is offered again."""
+        """Show these completions; hide the list if there are none. A chosen one stays chosen if it
+        is listed again."""
         before = self.chosen
         self.offers = tuple(offers)[:MOST_COMPLETIONS]
         self.at = self.offers.index(before) if before in self.offers else -1
@@ -411,12 +413,12 @@ class DropDown(Widget):
         self.refresh()
 
     def move(self, rows: int) -> None:
-        """Choose the next row, or the one before; before the first none is chosen."""
+        """Choose the next or the previous row; before the first none is chosen."""
         self.at = max(-1, min(self.at + rows, len(self.offers) - 1))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One offer."""
+        """Render one completion."""
         width = self.size.width
         if y >= len(self.offers):
             return Strip.blank(width, self.rich_style)
@@ -437,7 +439,7 @@ class DropDown(Widget):
         return strip.apply_style(Style.chain(style)).adjust_cell_length(width, style)
 
     def on_click(self, event: "events.Click") -> None:
-        """Take the row that was clicked."""
+        """Accept the clicked row."""
         event.stop()
         if event.y < len(self.offers):
             self.post_message(self.Taken(self.offers[event.y]))
@@ -446,8 +448,8 @@ class DropDown(Widget):
 async def completions_for(
     question: Query, cursor: int, catalog: "AsyncCatalog"
 ) -> list[SearchCompletion]:
-    """What may be typed at a place of the box: names and fields among words, and in a filter what
-    the server counts. At most two requests."""
+    """Return the completions at a position: names and fields among words, in a filter the values
+    that the server counts. At most two requests."""
     text = question.text
     words = question.words_at(cursor)
     if words is not None:
@@ -497,7 +499,7 @@ def _named(one: "Suggestion", text: str, start: int, end: int) -> SearchCompleti
 
 
 def _place(urn: Urn | None) -> str:
-    """What tells things of one name apart: the folders that are part of a dataset's name."""
+    """Return what distinguishes entities with the same name: the folders in a dataset's name."""
     return urn.parts[1].rpartition(".")[0] if urn and len(urn.parts) == 3 else ""
 
 
@@ -511,112 +513,112 @@ def _completed(one: "Completion", text: str, start: int) -> SearchCompletion:
 
 
 class BoxKeys(Protocol):
-    """What the keys of the box do, done by what is around it. Called at once and not told by
-    messages: the next key is on its way already."""
+    """The actions of the box's keys, implemented by the view around it. They are called directly
+    rather than sent as messages, because the next key may be queued already."""
 
     def enter(self) -> None:
-        """Search, or open what is chosen."""
+        """Search, or open the chosen completion."""
         ...
 
     def take(self) -> None:
-        """Take a completion."""
+        """Accept a completion."""
         ...
 
     def choose(self, rows: int) -> None:
-        """Go through the completions, or on to the results."""
+        """Move in the completions, or to the results."""
         ...
 
     def leave_box(self) -> None:
-        """Close the completions, or leave."""
+        """Close the completions, or leave the box."""
         ...
 
     def explain_syntax(self) -> None:
-        """Show what can be typed."""
+        """Show the search syntax."""
         ...
 
     def save_search(self) -> None:
-        """Keep the search under a name."""
+        """Save the search under a name."""
         ...
 
     def show_searches(self) -> None:
-        """Show the searches that are kept."""
+        """Show the saved and recent searches."""
         ...
 
     def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
-        """Look at what was pasted; says whether that was all there is to do with it."""
+        """Handle a pasted text; return whether it is handled completely."""
         ...
 
 
 class _Faults(Highlighter):
-    """Underlines what is wrong with a filter."""
+    """Underlines the fault in a filter."""
 
     def __init__(self) -> None:
         self.fault: FilterSyntax | None = None
 
     def highlight(self, text: Text) -> None:
-        """Mark the place, as long as the text is the one with the fault."""
+        """Underline the fault while the text is the one that has it."""
         if self.fault is not None and text.plain.startswith(self.fault.text):
             place = self.fault.position
             text.stylize("underline reverse", place, place + self.fault.length)
 
 
 class SearchBox(TypedLine):
-    """One line of words and conditions."""
+    """The input line for words and conditions."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("find")
 
     def __init__(self, keys: BoxKeys) -> None:
         self._faults = _Faults()
         super().__init__(
-            placeholder="a name, a word, platform:snowflake, tags:PII …   ? explains",
+            placeholder="a name, a word, platform:snowflake, tags:PII …   ? for syntax",
             highlighter=self._faults,
         )
         self.cursor_blink = False
         self._does = keys
 
     def mark(self, fault: FilterSyntax | None) -> None:
-        """Mark the place of what is wrong, or nothing."""
+        """Set the position of the fault, or none."""
         if fault is not self._faults.fault:
             self._faults.fault = fault
             self.refresh()
 
     def action_enter(self) -> None:
-        """Search, or open what is chosen."""
+        """Search, or open the chosen completion."""
         self._does.enter()
 
     def action_take(self) -> None:
-        """Take the completion."""
+        """Accept the completion."""
         self._does.take()
 
     def action_choose(self, rows: int) -> None:
-        """Through the completions, or on to the results."""
+        """Move in the completions, or to the results."""
         self._does.choose(rows)
 
     def action_leave(self) -> None:
-        """Out of the box."""
+        """Leave the box."""
         self._does.leave_box()
 
     def action_syntax(self) -> None:
-        """What can be typed."""
+        """Show the search syntax."""
         self._does.explain_syntax()
 
     def action_save(self) -> None:
-        """Keep the search under a name."""
+        """Save the search under a name."""
         self._does.save_search()
 
     def action_searches(self) -> None:
-        """The searches that are kept."""
+        """Show the saved and recent searches."""
         self._does.show_searches()
 
     def on_key(self, event: events.Key) -> None:
-        """In an empty box a question mark is a question."""
+        """Show the syntax on a question mark in an empty box."""
         if event.key == "question_mark" and not self.value:
             event.stop()
             event.prevent_default()
             self._does.explain_syntax()
 
     def _on_paste(self, event: events.Paste) -> None:
-        """One line of what was pasted goes in; a URN is gone to."""
+        """Insert a pasted text as one line; open a pasted URN."""
         event.stop()
         # Else the line as Textual would take it goes in as well.
         event.prevent_default()

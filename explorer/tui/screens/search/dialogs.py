@@ -42,7 +42,8 @@ _LABEL = 300
 
 
 class ChoiceScreen(ChooserScreen):
-    """One question with answers to choose from; `typed` takes an answer that is none of them."""
+    """A question with answers to choose from; `typed` is called with a typed answer that is not one
+    of them."""
 
     def __init__(
         self,
@@ -60,27 +61,27 @@ class ChoiceScreen(ChooserScreen):
         self._at = at
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """The answers."""
+        """Return the answers."""
         return self._choices
 
     def start_at(self) -> int:
-        """The answer given until now."""
+        """Return the current answer."""
         return self._at
 
     def nothing_found(self, typed: str) -> str:
-        """What is typed is an answer where others than those to choose are taken."""
+        """Return the hint for an empty list: whether the typed text can be the answer."""
         if self._typed_by is None:
             return super().nothing_found(typed)
-        return f"⏎ takes {in_quotes(typed, 60)}." if typed else "Type it; ⏎ takes what was typed."
+        return f"⏎ accepts {in_quotes(typed, 60)}." if typed else "Type a value; ⏎ accepts it."
 
     def on_mount(self) -> None:
-        """Say what is asked."""
+        """Show the question."""
         super().on_mount()
         self.query_one("Vertical").border_title = escape(self._title)
         self.query_one(Input).placeholder = self._hint
 
     def action_choose(self) -> None:
-        """Give the answer under the cursor, or the one that was typed."""
+        """Return the answer under the cursor, or the typed one."""
         typed = self.query_one(Input).value.strip()
         if self.current is None and typed and self._typed_by is not None:
             take = self._typed_by
@@ -91,7 +92,7 @@ class ChoiceScreen(ChooserScreen):
 
 
 class SearchesScreen(ChooserScreen):
-    """Saved searches by name, and below them those asked lately."""
+    """Saved searches by name, and below them the recent ones."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("searches")
     TITLE_SHOWN = "Searches"
@@ -113,7 +114,7 @@ class SearchesScreen(ChooserScreen):
         self._recent: dict[int, str] = {}
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Every search, the saved ones first; those alike are told apart by who they are."""
+        """Return every search, the saved ones first."""
         for one in self._kept.saved:
             name = line(one.name, _LABEL)
             by = f"  by {line(one.order, 60)}" if one.order else ""
@@ -121,7 +122,7 @@ class SearchesScreen(ChooserScreen):
             choice = ChooserEntry(
                 f"{name}   {text}{by}".rstrip(),
                 "★",
-                "Saved  (F2 rename, F8 forget)",
+                "Saved  (F2 rename, F8 remove)",
                 do=partial(self._run, one.text, one.order),
             )
             self._saved[id(choice)] = one.name
@@ -134,14 +135,14 @@ class SearchesScreen(ChooserScreen):
             yield choice
 
     def action_rename(self) -> None:
-        """Give the saved search under the cursor another name."""
+        """Rename the saved search under the cursor."""
         name = self._saved.get(id(self.current))
         if name is not None:
             self.dismiss()
             self.app.call_later(self._rename, name)
 
     def action_forget(self) -> None:
-        """Take the search under the cursor out of the list."""
+        """Remove the search under the cursor."""
         name, recent = (one.get(id(self.current), "") for one in (self._saved, self._recent))
         if name or recent:
             self.dismiss()
@@ -201,13 +202,13 @@ _SIGNS: Final[dict[How, str]] = {
 # A field of the model has that name too, and gives way where the value is a type.
 _TYPED: Final = {"_entityType": "type"}
 _HINTS: Final[dict[How, str]] = {
-    "is one of": "values with commas between: one, two",
-    "from … to": "two values with two dots between: 10..20",
+    "is one of": "values separated by commas: one, two",
+    "from … to": "two values separated by two dots: 10..20",
 }
 
 
 def condition_of(name: str, how: How, typed: str) -> str:
-    """The condition as it is typed, for a field as it is typed and a value as people say it."""
+    """Return a condition in the search syntax for a field, an operator in words, and a value."""
     if how == "is one of":
         values = ", ".join(_value(one) for one in typed.split(",") if one.strip())
         return f"{name} IN ({values})"
@@ -218,8 +219,8 @@ def condition_of(name: str, how: How, typed: str) -> str:
 
 
 class ConditionDialogs:
-    """Asks for a condition, step by step, from `ask_field` on; `done` gets the text of the box with
-    it, `refused` a sentence on a value that the field cannot have."""
+    """Asks for a condition step by step, starting with `ask_field`; `done` is called with the new
+    text of the box, `refused` with a sentence on an invalid value."""
 
     def __init__(
         self,
@@ -239,7 +240,7 @@ class ConditionDialogs:
         self._refused = refused
 
     def ask_field(self) -> None:
-        """First: which field."""
+        """Step 1: ask for the field."""
         counted = [self._guide.exactly(name) or FilterField(name) for name in self._facets]
         counted_names = {field.name for field in counted}
         rest = sorted(
@@ -247,7 +248,7 @@ class ConditionDialogs:
             key=lambda one: (not one.is_facet, self._called(one).casefold()),
         )
         choices = [self._field_choice(one) for one in (*counted, *rest)]
-        self._ask("A condition on which field?", choices)
+        self._ask("Condition: choose a field", choices)
 
     def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
@@ -260,19 +261,20 @@ class ConditionDialogs:
         return ChooserEntry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
 
     def _called(self, field: FilterField) -> str:
-        """The name of a field that people type: the shortest of its names."""
+        """Return the name of a field to show: the shortest of its names."""
         names = (field.name, *self._guide.also(field.name))
         return _TYPED.get(field.name) or min(names, key=len)
 
     def _spelled(self, field: FilterField) -> str:
-        """The name of a field for any condition, also where the one people type means another."""
+        """Return a name of a field that works in every condition, even if its shown name means
+        another field there."""
         also = self._guide.also(field.name)
         if field.name in _TYPED and also:
             return also[0]
         return spell_field(self._guide, field.name)
 
     def _ask_how(self, field: FilterField) -> None:
-        """Second: what of the field."""
+        """Step 2: ask for the operator."""
         hows = [*_ALWAYS]
         if field.nature in ("text", "urn"):
             hows.extend(_TEXTS)
@@ -285,7 +287,7 @@ class ConditionDialogs:
         self._ask(f"{line(self._called(field), 60)} …", choices)
 
     def _ask_value(self, field: FilterField, how: How) -> None:
-        """Third: which value, of those that are there or another."""
+        """Step 3: ask for the value, one of the listed ones or another."""
         name = self._spelled(field)
         if how in _VALUELESS:
             self._join(condition_of(name, how, ""))
@@ -312,7 +314,7 @@ class ConditionDialogs:
             f"{line(self._called(field), 60)} {how} …",
             choices,
             lambda typed: self._take(name, how, typed),
-            f"{hint}; or choose below" if choices else hint,
+            f"{hint}; or choose one below" if choices else hint,
         )
 
     def _take(self, name: str, how: How, typed: str) -> None:
@@ -325,22 +327,22 @@ class ConditionDialogs:
         self._join(text)
 
     def _join(self, condition: str) -> None:
-        """Last: how it goes with the conditions that are there; nothing to ask without any."""
+        """Step 4: ask how to join it with the present conditions, if there are any."""
         question = self._question
         if not question.runs:
             self._done(question.narrowed(condition))
             return
         choices = [
             ChooserEntry(
-                "this as well",
+                "AND: also require this",
                 "and",
-                aside="narrows what was found",
+                aside="narrows the results",
                 do=lambda: self._done(question.narrowed(condition)),
             ),
             ChooserEntry(
-                "this instead",
+                "OR: add an alternative",
                 "or",
-                aside="a further alternative",
+                aside="adds results that match this",
                 do=lambda: self._done(question.widened(condition)),
             ),
         ]
@@ -349,9 +351,9 @@ class ConditionDialogs:
             choices.insert(
                 1,
                 ChooserEntry(
-                    "in the last alternative only",
+                    "AND, in the last alternative only",
                     "and",
-                    aside="the others stay as they are",
+                    aside="leaves the other alternatives unchanged",
                     do=lambda: self._done(f"{end} AND {condition}"),
                 ),
             )
@@ -375,7 +377,10 @@ def _value(typed: str) -> str:
 EXAMPLES: Final = (
     (
         "Words",
-        (("orders", "names, descriptions, columns, tags …"), ('"order item"', "side by side")),
+        (
+            ("orders", "names, descriptions, columns, tags …"),
+            ('"order item"', "these words in this order"),
+        ),
     ),
     (
         "Words and conditions, in any order",
@@ -383,9 +388,9 @@ EXAMPLES: Final = (
             ("orders platform:snowflake", "the words, and on that platform"),
             ("orders platform:snowflake AND tags:PII", "AND may be left out"),
             ("tags:(PII, Finance)", "either value"),
-            ("tags:PII OR owners:team-orders", "OR binds less than AND"),
-            ("orders (tags:PII OR tags:Finance)", "parentheses keep together"),
-            ("orders NOT tags:PII", "leaves out; -tags:PII does too"),
+            ("tags:PII OR owners:team-orders", "OR binds more loosely than AND"),
+            ("orders (tags:PII OR tags:Finance)", "parentheses group conditions"),
+            ("orders NOT tags:PII", "excludes; -tags:PII does the same"),
         ),
     ),
     (
@@ -398,29 +403,29 @@ EXAMPLES: Final = (
             ("name=~FCT_ORDERS", "is, ignoring case"),
             ("rows>1000", "also  >=  <  <=,  for numbers and days"),
             ("rows:1000..50000", "from … to"),
-            ("modified>=2024-01-31", "days are written so"),
+            ("modified>=2024-01-31", "how to write days"),
             ("tags:*", "has a value"),
-            ("tags IS NULL", "has none"),
+            ("tags IS NULL", "has no value"),
             ("type IN (dataset, chart)", "is one of"),
-            ("owner:nina", "by the id or name of who owns it"),
+            ("owner:nina", "by the owner's ID or name"),
             ('owner:"Nina Weber"', "by the whole name"),
             ("is:undocumented", "also owned, unowned, deprecated"),
             ("use>100", "queries in the last 30 days"),
-            ("is:removed", "soft-deleted entities, otherwise left out"),
+            ("is:removed", "soft-deleted entities, otherwise hidden"),
         ),
     ),
 )
 
 _WIDTH = 42
 _RULE = (
-    "A word with : or another sign behind it begins a condition; every other word is looked for. "
-    'A value with blanks stands in "double quotes". A pasted URN, or the address of a page of '
-    "DataHub, opens what it names."
+    "A word followed by : or another operator begins a condition; all others are searched for. "
+    'Put a value with spaces in "double quotes". A pasted URN, or the address of a page of '
+    "DataHub, opens that entity."
 )
 
 
 class SyntaxScreen(OverlayScreen[None]):
-    """The page, scrolled by the arrow keys."""
+    """The page on the search syntax, scrolled by the arrow keys."""
 
     CSS = """
     SyntaxScreen { align: center top; background: $background 60%; }
@@ -434,7 +439,7 @@ class SyntaxScreen(OverlayScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("syntax")
 
     def compose(self) -> ComposeResult:
-        """One text."""
+        """Yield the text."""
         with VerticalScroll() as scroll:
             scroll.border_title = "Search syntax"
             scroll.border_subtitle = "esc close"
@@ -452,5 +457,5 @@ class SyntaxScreen(OverlayScreen[None]):
         return text
 
     def action_close(self) -> None:
-        """Back to the box."""
+        """Close."""
         self.dismiss()

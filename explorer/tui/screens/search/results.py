@@ -1,6 +1,5 @@
-"""The results of a search, why each matched, the line with their number, the facets beside them,
-and above them the introduction for newcomers.
-"""
+"""The results of a search, the explanation of a match, the line with their number, the facets, and
+the introduction for new users."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +58,7 @@ def match_explanation(
 ) -> list[Text]:
     """Return the lines that explain the rank of a result: order, score, the reason of both, and
     the fields that matched with their weights."""
-    score = row.score_label or "the server gives no score"
+    score = row.score_label or "the server returns no score"
     head = Text.assemble("Why ", said(row.name, "bold"), f" is number {rank:,}")
     lines = [join([head, Text(order), Text(score)])]
     if row.reason:
@@ -75,9 +74,9 @@ def match_explanation(
         lines.append(Text(f"  … {more} more fields matched", "dim"))
     if not row.matched:
         nothing = (
-            "  the server names no field that matched"
+            "  the server does not say which fields matched"
             if words
-            else "  nothing was searched for, so nothing ranks it"
+            else "  the search has no words, so results have no rank"
         )
         lines.append(Text(nothing, "dim italic"))
     return lines
@@ -321,7 +320,7 @@ class ResultRows(Rows):
             text = self._unreadable.get(index)
             if text is None:
                 return Text(" …", "dim"), Text()
-            return Text(f" {line(text, 200)}", "bold"), Text("   no URN, so not opened", "dim")
+            return Text(f" {line(text, 200)}", "bold"), Text("   no URN: cannot be opened", "dim")
         return draw_result(self.row_of(hit), self._query, width, is_marked=hit.urn in self._marked)
 
     def row_of(self, hit: "Hit") -> ResultRow:
@@ -398,7 +397,7 @@ def count_line(found: ResultCount, width: int) -> Text:
     text = Text.assemble((f"{found.total:,} {thing}", "bold"))
     if found.corrected is not None:
         typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
-        text.append(f" for {corrected}; nothing has {typed}", "bold")
+        text.append(f" for {corrected}; nothing matches {typed}", "bold")
     if found.marked:
         text.append(f" · {found.marked:,} marked: t T O D ! L", "bold")
     if found.seen is not None:
@@ -440,14 +439,14 @@ def fault_line(fault: FilterSyntax, width: int) -> Text:
     return text.append_text(where)
 
 
-SEEN: Final = "first find"
+SEEN: Final = "to search"
 """What the terminal remembers once an entity was opened: newcomers are greeted until then."""
 
 _SMALL: Final = 20
 _INTRODUCTION: Final = (
-    "This is a catalog of data. Find a table or a dashboard, see what is in it, who uses it and\n"
-    "what depends on it, and write down what nobody has described yet.",
-    "Find a table, see what is in it and who uses it, describe what nobody has described yet.",
+    "This is a catalog of data. Find a table or a dashboard, see what it contains, who uses it\n"
+    "and what depends on it, and describe what is undocumented.",
+    "Find a table, see what it contains and who uses it, describe what is undocumented.",
 )
 _SAMPLE: Final = (
     "What is here now is a sample: the warehouse of Tarnwood, a made-up shop for outdoor gear.\n"
@@ -459,12 +458,12 @@ _STEPS: Final = (
     ("F6", "folders"),
     ("⏎", "open"),
     ("A", "add your own data"),
-    ("?", "every key"),
+    ("?", "all keys"),
 )
 
 
 class Welcome(Widget):
-    """A short introduction above the results. It goes with the first key."""
+    """A short introduction above the results, removed by the first key."""
 
     DEFAULT_CSS = """
     Welcome {
@@ -480,11 +479,11 @@ class Welcome(Widget):
         self.border_title = "Welcome"
 
     def on_mount(self) -> None:
-        """In a small terminal there is one line of it."""
+        """Use one line in a small terminal."""
         self.set_class(self.screen.size.height < _SMALL, "-small")
 
     def render(self) -> RenderResult:
-        """What this is, what to press, and what is to be found."""
+        """Render the introduction."""
         steps = _packed(self.content_size.width)
         if self.screen.size.height < _SMALL:
             return steps
@@ -496,7 +495,7 @@ class Welcome(Widget):
 
 
 def _packed(width: int) -> Text:
-    """The steps, as many in a line as there is room for; none is broken."""
+    """Return the steps, as many on a line as fit; none is wrapped."""
     packed, room = Text(), width
     for key, what in _STEPS:
         step = Text.assemble((key, "bold"), f" {what}")
@@ -523,10 +522,10 @@ class _FacetItem:
 
 
 class Facets(Rows):
-    """Facets and their values. Enter, or its number, takes a value or gives it up.
+    """Facets and their values. Enter, or the number of a value, adds or removes it.
 
-    A count is the number of results that have the value; beside values that are taken, `+7`, how
-    many it would add.
+    A count is the number of results with the value; beside chosen values, `+7` is the number that
+    it would add.
     """
 
     DEFAULT_CSS = """
@@ -536,14 +535,14 @@ class Facets(Rows):
 
     @dataclass
     class Toggled(Message):
-        """A value was taken or given up."""
+        """A value was added or removed."""
 
         field: str
         value: str
 
     @dataclass
     class Left(Message):
-        """The reader goes back to the results."""
+        """Asks to go back to the results."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -557,7 +556,7 @@ class Facets(Rows):
         self._lay_out()
 
     def toggle_numbered(self, number: int) -> None:
-        """Take the value with that number, or give it up."""
+        """Add or remove the value with that number."""
         for row in self._rows:
             if row.value is not None and row.number == number:
                 self.post_message(self.Toggled(row.group.field, row.value.value))

@@ -86,7 +86,7 @@ class SearchMemory:
         from explorer.tui.widgets.dialogs import PromptScreen
 
         if not text:
-            self._session.say("Type a search first: there is nothing to save.", error=True)
+            self._session.say("Nothing to save: type a search first.", error=True)
             return
 
         def keep(name: str | None) -> None:
@@ -95,7 +95,7 @@ class SearchMemory:
                 self._do(
                     "saving the search",
                     lambda searches: searches.save(search),
-                    f"Saved as {in_quotes(name, 60)}; S lists what is saved.",
+                    f"Saved as {in_quotes(name, 60)}; S lists saved searches.",
                 )
 
         self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), keep)
@@ -114,7 +114,7 @@ class SearchMemory:
         with self._session.reporting("reading the searches"):
             kept = await self.read()
             if not (kept.saved or kept.recent):
-                self._session.say("No searches are saved yet: s in the results saves one.")
+                self._session.say("No saved searches yet; s in the results saves one.")
                 return
             self._view.app.push_screen(SearchesScreen(kept, self._run, self._rename, self._forget))
 
@@ -381,7 +381,7 @@ class SearchView(Vertical, SizeAware):
             registry = self._registry = catalog.registry
             if pasted_urn(text) is not None:
                 self._is_pending = False
-                self._tell_words(Text("⏎ goes to it"))
+                self._tell_words(Text("⏎ opens it"))
                 return
             question = Query.split(text, guide_to(registry))
             try:
@@ -427,7 +427,7 @@ class SearchView(Vertical, SizeAware):
         self._words = answer.words
         self._corrected = (question.words, page.corrected) if page.corrected else None
         if not again:
-            # What is marked is among what is seen.
+            # Marked results are among those shown.
             self.results.unmark()
         self.results.show_page(
             page,
@@ -437,7 +437,7 @@ class SearchView(Vertical, SizeAware):
             cursor=self.results.cursor if again else 0,
             empty=f"No results for {in_quotes(question.text, 60)}."
             if question.text
-            else "Nothing here yet.",
+            else "The catalog is empty.",
         )
         if self._registry is not None:
             chosen = question.chosen(self._registry)
@@ -449,7 +449,7 @@ class SearchView(Vertical, SizeAware):
         self._explain()
         opens, self._opens_first = self._opens_first, False
         if opens and self.screen.focused is self.results:
-            # Until it is open, keys come here, and are kept behind those that came before.
+            # Until it is open, keys arrive here and are kept after the earlier ones.
             self._is_leading_on = True
             self.post_message(self.LedOn(self.choose_result(0), self._take_ahead))
         else:
@@ -463,7 +463,7 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="page")
     async def _read_page(self, search: _Search, start: int) -> None:
-        with self._session.reporting("reading further results"):
+        with self._session.reporting("reading more results"):
             catalog = await self._session.catalog()
             page = await catalog.search(
                 search.words,
@@ -546,7 +546,7 @@ class SearchView(Vertical, SizeAware):
         self._is_pending = False
         self._give_up_opening()
         if self._shown is None:
-            self._tell_words(Text("✗ Nothing was read", "bold"))
+            self._tell_words(Text("✗ The search failed", "bold"))
             self.results.show(0, lambda _, __: (), empty=sentence)
         else:
             told = Text.assemble(("✗ ", "bold"), sentence)
@@ -714,7 +714,7 @@ class SearchView(Vertical, SizeAware):
             self.open(urn)
             return True
         if is_cut:
-            self._session.say(f"Only the first {LONGEST:,} characters of it were taken.")
+            self._session.say(f"The search was cut to its first {LONGEST:,} characters.")
         if self.screen.focused is self.box:
             return False
         self.focus_box()
@@ -835,7 +835,7 @@ class SearchView(Vertical, SizeAware):
         ]
         orders = list(SORT_ORDERS)
         at = orders.index(self._order) if self._order in orders else 0
-        self.app.push_screen(ChoiceScreen("In which order?", choices, at=at))
+        self.app.push_screen(ChoiceScreen("Sort by", choices, at=at))
 
     def _ask_where(self) -> None:
         from explorer.tui.widgets.dialogs import PromptScreen
@@ -845,14 +845,18 @@ class SearchView(Vertical, SizeAware):
             digits = number.removeprefix("p")
             if not digits.isdecimal() or not digits.isascii() or not int(digits[:9]):
                 if answer:
-                    self._session.say("That is no number: 120 is a result, p3 a page.", error=True)
+                    self._session.say(
+                        "Not a number: type 120 for a result, p3 for a page.", error=True
+                    )
                 return
             index = int(digits[:9]) - 1
             self.results.jump_to(index * PAGE if number.startswith("p") else index)
             self._tell()
 
         total = f"{self.results.count:,}"
-        self.app.push_screen(PromptScreen("Go to", f"a result, 1 to {total}, or a page: p2"), go)
+        self.app.push_screen(
+            PromptScreen("Go to", f"a result, 1 to {total}, or a page, such as p2"), go
+        )
 
     @work(exclusive=True, group="offers")
     async def _suggest(self, text: str, cursor: int) -> None:
@@ -870,7 +874,7 @@ class SearchView(Vertical, SizeAware):
 
     @work(exclusive=True, group="offers")
     async def _suggest_recent(self) -> None:
-        with self._session.reporting("reading the searches asked lately"):
+        with self._session.reporting("reading the recent searches"):
             kept = await self._keeper.read()
             offers = [
                 SearchCompletion(text, "recent search", text, len(text), asks=True)
