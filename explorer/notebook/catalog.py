@@ -1,4 +1,4 @@
-"""`explorer.Catalog` and `explorer.AsyncCatalog`: clients whose answers show themselves in a
+"""`explorer.Catalog` and `explorer.AsyncCatalog`: clients whose results render themselves in a
 notebook."""
 
 import asyncio
@@ -58,11 +58,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Server(Shown, ServerInfo):
-    """What a server says of itself."""
+    """The description of a server, as it reports it."""
 
     def parts(self) -> Iterator[Part]:
-        kind = "this machine's own" if self.embedded else ""
-        sample = "holds the sample" if self.sample else ""
+        kind = "the local catalog" if self.embedded else ""
+        sample = "contains the sample" if self.sample else ""
         said = (self.product, self.version, kind, sample)
         yield Title("Server", " · ".join(filter(None, said)))
         rows = [("address", Cell(self.address))]
@@ -72,7 +72,7 @@ class Server(Shown, ServerInfo):
 
 
 def shown_server(info: ServerInfo) -> Server:
-    """The same, which shows itself."""
+    """Return a server description that renders itself."""
     return Server(**values_of(info))
 
 
@@ -85,7 +85,7 @@ _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string")
 
 
 class KnownNames:
-    """URNs and what people call them; for any thread. The oldest go when there are very many."""
+    """The URNs and names read so far; thread-safe. The oldest are dropped beyond a limit."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class KnownNames:
         return len(self._names)
 
     def learn(self, names: Iterable[tuple[Urn, str]]) -> None:
-        """Add these, or renew them."""
+        """Add names, or update them."""
         with self._lock:
             for urn, name in names:
                 self._names.pop(urn, None)
@@ -104,8 +104,8 @@ class KnownNames:
                 del self._names[urn]
 
     def offered(self) -> list[str]:
-        """What may stand in `cat["…"]`: each name once, then each URN; the newest known first.
-        Nothing that a terminal would do anything but show."""
+        """Return what `cat["…"]` completes: each name once, then each URN, newest first; without
+        control characters."""
         with self._lock:
             newest = list(self._names.items())[::-1][:_MOST_OFFERED]
         keys = dict.fromkeys(name for _, name in newest)
@@ -113,14 +113,14 @@ class KnownNames:
         return [key for key in keys if key and key == line(key)]
 
     def called(self, name: str) -> list[Urn]:
-        """Those known by exactly this name."""
+        """Return the entities known by exactly this name."""
         with self._lock:
             return [urn for urn, held in self._names.items() if held == name]
 
 
 @dataclass(frozen=True, repr=False)
 class Names(ShownTable):
-    """Entities by name, as completion knows them now: iterable for their names."""
+    """Entities by name, as completion knows them now: iterates over their names."""
 
     entries: tuple[tuple[Urn, str], ...]
     total: int | None
@@ -133,7 +133,7 @@ class Names(ShownTable):
         return (name for _, name in self.entries)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each: `urn`, `name`, `type`, `platform`. No request."""
+        """Return a row for each entity: `urn`, `name`, `type`, `platform`. No request."""
         rows = [(str(urn), name, urn.entity_type, urn.platform) for urn, name in self.entries]
         return tabulated(rows, _FRAME)
 
@@ -169,21 +169,23 @@ _COMPLETION_SECONDS = 1.0
 
 
 class CatalogReader:
-    """Reads with a client what both catalogs of a notebook give, and remembers names and texts."""
+    """Implements the reading methods of both notebook catalogs with a client, and remembers names
+    and texts."""
 
     def __init__(
         self, plain: client.AsyncCatalog, blocking: "Callable[[], NotebookCatalog]"
     ) -> None:
-        """`blocking` returns the catalog that objects ask for more; it is called for each."""
+        """`blocking` returns the catalog that results use for further requests; it is called for
+        each result."""
         self._plain, self._blocking = plain, blocking
         self.known, self.seen = KnownNames(), TextsSeen()
 
     async def urn_of(self, name: str | Urn, *types: str) -> Urn:
-        """The URN of what is called so, of any entity type or of some; a URN is given back.
+        """Return the URN of the entity with a name, of any entity type or of some; a URN is
+        returned unchanged.
 
-        Names are compared without regard to case where none is quite the same. The requests of a
-        search. Raises `NotFound` where nothing is called so, `InvalidInput` naming the candidates
-        where several are.
+        Case is ignored if no name matches exactly. Costs the requests of a search. Raises
+        `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
 
         Example: `cat.urn_of("Nina Weber", "corpuser")`
         """
@@ -210,23 +212,23 @@ class CatalogReader:
             near = ", ".join(dict.fromkeys(line(held, 60) for held in list(met.values())[:3]))
             hint = f"; a search for it finds {near}" if near else ""
             what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
-            raise NotFound(f"{what} is called {shown!r}{hint}")
+            raise NotFound(f"{what} is named {shown!r}{hint}")
         listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
         more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
         raise InvalidInput(
-            f"{len(alike)} entities are called {shown!r}; give the URN of one:{listed}{more}"
+            f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}"
         )
 
     async def info(self) -> Server:
-        """What the server says of itself. One request.
+        """Return the server's description of itself. One request.
 
         Example: `cat.info()`
         """
         return shown_server(await self._plain.info())
 
     async def blame(self, urn: str | Urn) -> Blame:
-        """For each documented column, in the order of the schema, the change that gave it the
-        description it has now: what people wrote where they wrote any, else what came in.
+        """Return for each documented column, in schema order, the change that set its current
+        description: the edited one if there is one, else the ingested one.
 
         Two requests where the latest 20 versions tell it, else more, and one for the names.
 
@@ -237,8 +239,8 @@ class CatalogReader:
         return Blame.of(found, names_of(await self._plain.summaries(actors)))
 
     async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
-        """Every change of a column's description, newest first, by ingestion and by people; empty
-        where it never had one. `column` is its exact field path.
+        """Return every change of a column's description by ingestion and by people, newest first;
+        empty if it never had one. `column` is its exact field path.
 
         A request for each 20 versions of the schema and of what people wrote of it where the
         server tells its versions at once, else one for each; and one for the names.
@@ -250,9 +252,9 @@ class CatalogReader:
         return ColumnChanges(found, names_of(await self._plain.summaries(actors)))
 
     async def journal(self, words: str = "") -> JournalTable:
-        """The edits made from this machine, of every server, with what stood there before; with
-        `words` those of saves that have all of them: in a name, a text or a label, or the day as
-        in 2030-01-31. `undo_save` takes one of its `saves` back. No request.
+        """Return the edits made from this machine on every server, with the previous values; with
+        `words` only those of saves that contain all of them in a name, a text, a label, or the day
+        as in 2030-01-31. `undo_save` undoes one of its `saves`. No request.
 
         Example: `cat.journal("orders").df`
         """
@@ -268,9 +270,9 @@ class CatalogReader:
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> ChangesTable:
-        """A page of what was changed after an offset of the log, or from the first change that is
-        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
-        was written. One request, one more the first time, and one for a hundred names.
+        """Return a page of the changes after an offset of the log, or from the oldest change kept,
+        at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what was
+        written. One request, one more the first time, and one for a hundred names.
         `changes(limit=0).head` is where the log ends.
 
         Example: `cat.changes(limit=10).df`
@@ -283,7 +285,7 @@ class CatalogReader:
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> Runs:
-        """The runs of ingestion that something is left of, newest first; `include_removed` counts
+        """Return the ingestion runs with metadata left, newest first; `include_removed` counts
         belongs to soft-deleted entities too. One request.
 
         Example: `cat.runs(count=5).df`
@@ -304,8 +306,8 @@ class CatalogReader:
         superseding: str | None = None,
         measures: bool = True,
     ) -> SearchResults:
-        """A page of what matches `text`, best first or sorted, with what a line about each hit
-        needs: its rows, its use and its last change too, unless `measures` is false.
+        """Return a page of results for `text`, best first or sorted, with what each row shows: also
+        number of rows, use and last change, unless `measures` is false.
 
         `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
         `entity` names some; filters and orders may be given as text. One request, one more for
@@ -329,9 +331,9 @@ class CatalogReader:
         return answered(page, summaries, question, measured)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
-        """An entity with its aspects, all of them unless some are named, and the names of its
-        owners, tags, terms and domains. Two requests, and those of `health` where assertions or
-        incidents may be about it.
+        """Return an entity with all its aspects or those named, and the names of its owners, tags,
+        terms and domains. Two requests, and those of `health` if it may have assertions or
+        incidents.
 
         An entity of which nothing is stored is given too, and says so.
 
@@ -350,11 +352,12 @@ class CatalogReader:
         return entity
 
     async def read_named(self, name: str | Urn) -> EntityPage:
-        """Return the entity of a URN, or the only one of a name."""
+        """Return the entity of a URN, or the only one with a name."""
         return await self.entity(await self.urn_of(name))
 
     async def dataset(self, urn: str | Urn) -> EntityPage:
-        """As `entity`; raises `InvalidInput` for the URN of anything but a dataset.
+        """Return a dataset, as `entity` does; raises `InvalidInput` for the URN of another entity
+        type.
 
         Example: `cat.dataset(urn)`
         """
@@ -363,7 +366,7 @@ class CatalogReader:
     async def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
     ) -> BrowsedFolder:
-        """A page of what lies at a browse path: folders first, each opened by its name,
+        """Return a page of a browse path: folders first, each opened by its name,
         `folder["sales"]`. An unknown path is empty. One request.
 
         Example: `cat.browse("/prod/snowflake")`
@@ -373,8 +376,7 @@ class CatalogReader:
         return opened(page, entity, self._blocking())
 
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
-        """What a line about each entity needs, of any number of them. One request for a hundred;
-        may be interrupted.
+        """Return what a row about each entity shows. One request per hundred; can be interrupted.
 
         Example: `cat.summed_up(cat.search("orders").urns)`
         """
@@ -383,8 +385,8 @@ class CatalogReader:
         return found
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Rows, use and last change of the datasets among these; those of which the server says
-        nothing are left out. One request for each 25; may be interrupted.
+        """Return rows, use and last change of the datasets among these; those without any are left
+        out. One request per 25; can be interrupted.
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """
@@ -398,7 +400,7 @@ class CatalogReader:
 
 
 class _Waiting(Generic[_P, _T]):
-    """A method of a reader, to be waited for; with `what` it shows how far it is."""
+    """A blocking version of a reader's method; with `what` it shows a progress bar."""
 
     def __init__(
         self,
@@ -409,8 +411,8 @@ class _Waiting(Generic[_P, _T]):
 
     @property
     def call(self) -> "Callable[Concatenate[NotebookCatalog, _P], _T]":
-        """The method of the blocking catalog. An attribute, so that a type checker takes its type
-        from the reader's method alone, and not from the one that it overrides."""
+        """Return the method of the blocking catalog. It is an attribute, so that a type checker
+        infers its type from the reader's method and not from the overridden one."""
         method, what = self._method, self._what
 
         @wraps(method)
@@ -423,7 +425,7 @@ class _Waiting(Generic[_P, _T]):
 
 
 class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
-    """A catalog to ask with `await`, in a cell or in a program.
+    """A catalog whose methods are awaited, in a cell or in a program.
 
         cat = AsyncCatalog()
         page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
@@ -476,20 +478,21 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
 
     @cached_property
     def blocking(self) -> "NotebookCatalog":
-        """The same catalog for code that waits; it knows what this one read. No request."""
+        """Return a blocking catalog that shares the names and texts read by this one. No
+        request."""
         made = NotebookCatalog(**self._options)
         made.reader.known, made.reader.seen = self.known, self.seen
         return made
 
     async def close(self) -> None:
-        """Hang up, here and in `blocking`."""
+        """Close the connection, here and in `blocking`."""
         blocking = vars(self).get("blocking")
         if blocking is not None:
             await asyncio.to_thread(blocking.close)
         await super().close()
 
     def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
-        """As `Catalog[name]`, to be awaited: `await cat["fct_orders"]`."""
+        """As `Catalog[name]`, but awaited: `await cat["fct_orders"]`."""
         return asyncio.ensure_future(self.read_named(name))
 
     # Else Python would try to walk it, one number after another.
@@ -522,12 +525,12 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     def explore(
         self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
-        """As `Catalog.explore`; given at once, and not awaited."""
+        """As `Catalog.explore`; returns at once and is not awaited."""
         return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
 
     @property
     def stewardship(self) -> "NotebookStewardship":
-        """As `Catalog.stewardship`: what it gives waits."""
+        """As `Catalog.stewardship`: its methods block."""
         return self.blocking.stewardship
 
     async def docs(
@@ -537,7 +540,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         narrowed_by: Filter | str | None = None,
         folder: str | None = None,
     ) -> "Documentation":
-        """As `Catalog.docs`; its `diff()` and `apply()` wait."""
+        """As `Catalog.docs`; its `diff()` and `apply()` block."""
         return await asyncio.to_thread(
             self.blocking.docs, text, narrowed_by=narrowed_by, folder=folder
         )
@@ -577,7 +580,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
 
 
 class NotebookCatalog(client.Catalog):
-    """A catalog to ask from a notebook or a script.
+    """A blocking catalog for a notebook or a script.
 
         cat = Catalog()
         cat.search("orders")
@@ -585,7 +588,7 @@ class NotebookCatalog(client.Catalog):
         orders.schema.to_frame()
 
     `url`              a server; without one `CATALOG_URL` or the profile in use names it, and
-                       without these this machine's own catalog is found or started
+                       without these the local catalog is found or started
     `profile`          a server kept by name with `catalog profile add`
     `token`            what the server is shown; else the profile's, or `CATALOG_TOKEN`
     `data_dir`         where an embedded catalog lies
@@ -612,13 +615,13 @@ class NotebookCatalog(client.Catalog):
 
     def _start(self, connection: Connection) -> None:
         super()._start(connection)
-        # A weak reference: a catalog that nobody has any more ends its thread.
+        # A weak reference: a catalog ends its thread when it is garbage-collected.
         own = ref(self)
 
         def catalog() -> NotebookCatalog:
             found = own()
             if found is None:
-                raise Misuse("this client is closed; make another one")
+                raise Misuse("this client is closed; create a new one")
             return found
 
         self.reader = CatalogReader(self.core, catalog)
@@ -629,10 +632,10 @@ class NotebookCatalog(client.Catalog):
         return "Catalog(embedded, not asked yet)" if text == "Catalog('')" else text
 
     def __getitem__(self, name: str | Urn) -> EntityPage:
-        """The entity of a URN, or the only one of a name.
+        """Return the entity of a URN, or the only one with a name.
 
-        Two requests for a URN; for a name those of a search before. Raises `NotFound` where
-        nothing is called so, `InvalidInput` naming the candidates where several are.
+        Two requests for a URN; for a name those of a search before. Raises `NotFound` if no entity
+        has the name, `InvalidInput` with the candidates if several do.
         """
         return self.wait(self.reader.read_named(name))
 
@@ -650,7 +653,7 @@ class NotebookCatalog(client.Catalog):
     dataset = _Waiting(CatalogReader.dataset).call
     browse = _Waiting(CatalogReader.browse).call
     search = _Waiting(CatalogReader.search, "searching").call
-    summed_up = _Waiting(CatalogReader.summed_up, "reading their lines").call
+    summed_up = _Waiting(CatalogReader.summed_up, "reading the entries").call
     measures = _Waiting(CatalogReader.measures, "reading sizes and use").call
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -674,13 +677,13 @@ class NotebookCatalog(client.Catalog):
             return asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:
             work.close()
-            raise Misuse("this client is closed; make another one") from None
+            raise Misuse("this client is closed; create a new one") from None
 
     def explore(
         self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
-        """A widget to browse, search, read and document this catalog in the page, beginning with
-        what `text` finds, narrowed by a filter's text, and with an entity open.
+        """Return a widget to browse, search, read and document this catalog in the page, starting
+        with a search for `text`, a filter, and an open entity.
 
         Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
         is run again goes on with its drafts and, where nothing else is asked for, its search. Given
@@ -700,8 +703,8 @@ class NotebookCatalog(client.Catalog):
         narrowed_by: Filter | str | None = None,
         limit: int = 10_000,
     ) -> Names:
-        """Names and URNs of what a search finds, at most `limit`, kept for completion:
-        `cat["ord<TAB>"]`.
+        """Return names and URNs of at most `limit` search results, and remember them for
+        completion: `cat["ord<TAB>"]`.
 
         One request for 200 and two for their names; shows how far it is, and may be interrupted:
         what was read by then is kept.
@@ -733,8 +736,8 @@ class NotebookCatalog(client.Catalog):
     def columns(
         self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
     ) -> ColumnsTable:
-        """The columns of that name in all tables, or in those that a filter leaves, at most so
-        many tables: their types and what is said of them, side by side.
+        """Return the columns with a name in all tables or in those that match a filter, for at most
+        `limit` tables: their types and descriptions side by side.
 
         The name is that of a column or the end of a nested one, in any case; `*` and `?` stand for
         letters: `*_id`. One request for 200 tables and one for the columns of a hundred; shows how
@@ -746,7 +749,7 @@ class NotebookCatalog(client.Catalog):
 
     @property
     def stewardship(self) -> "NotebookStewardship":
-        """Coverage, what to document next, and changes in bulk; no request."""
+        """Return the interface for coverage, worklist, and bulk changes; no request."""
         from explorer.notebook.stewardship import NotebookStewardship
 
         return NotebookStewardship(self)
@@ -758,8 +761,8 @@ class NotebookCatalog(client.Catalog):
         narrowed_by: Filter | str | None = None,
         folder: str | None = None,
     ) -> "Documentation":
-        """What is written of the datasets that a search finds, or of those in and below a folder,
-        and of their columns: `stewardship.documentation`, to be edited as a DataFrame.
+        """Return the documentation of the datasets that a search finds, or of those in and below a
+        folder, and of their columns: `stewardship.documentation`, for editing as a DataFrame.
 
         `docs.df` is the frame, `docs.diff()` shows what its texts would change, and `docs.apply()`
         writes that. Requests of the search, and those of the datasets found.
@@ -782,7 +785,7 @@ class NotebookCatalog(client.Catalog):
         accept_removals: bool = False,
         dry_run: bool = False,
     ) -> "AddedTable":
-        """Put your own data into the catalog, as `catalog add` does: a path or URL, an engine of
+        """Add your own data to the catalog, as `catalog add` does: a path or URL, an engine of
         SQLAlchemy, a relation of DuckDB or a data frame, which need a name.
 
         With `stats` what the columns hold is measured, with `values` that of columns too that look
@@ -801,8 +804,8 @@ class NotebookCatalog(client.Catalog):
         )
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
-        """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows how
-        many were sent, and may be interrupted.
+        """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows a
+        progress bar, and can be interrupted.
 
         Example: `cat.ingest_batch([Proposal(Urn.parse(urn), "status", {"removed": False})])`
         """
@@ -815,8 +818,8 @@ class NotebookCatalog(client.Catalog):
         )
 
     def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
-        """The edited description of an entity, or of its column of that exact path, as this
-        session last read it: "" where there was none, None where it was not read. No request.
+        """Return the edited description of an entity, or of its column at an exact path, as this
+        session last read it: "" if there was none, None if it was not read. No request.
 
         Example: `cat.last_seen(urn, column="order_id")`
         """
@@ -828,7 +831,7 @@ def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable
 
 
 def _named_in(page: ChangePage) -> tuple[Urn, ...]:
-    """What was changed, and by whom, each once."""
+    """Return the URNs of the changed entities and their authors, each once."""
     actors = Urn.parse_all(one.actor for one in page)
     return tuple(dict.fromkeys((*(one.urn for one in page), *actors)))
 
@@ -863,11 +866,11 @@ def _entity(
 def _dataset(urn: str | Urn) -> Urn:
     target = Urn.parse(urn)
     if target.entity_type != "dataset":
-        raise InvalidInput(f"{target} is a {target.entity_type}, no dataset; use entity()")
+        raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
     return target
 
 
 def _see(seen: TextsSeen, entity: read.Entity) -> None:
-    # An aspect that cannot be read is told when it is looked at.
+    # An aspect that cannot be parsed is reported when it is accessed.
     with suppress(ServerFault):
         seen.see(entity)

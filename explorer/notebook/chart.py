@@ -1,4 +1,4 @@
-"""Charts: their lines and bars, drawn as text, as an SVG picture, and as plotly figures."""
+"""Charts of lines and bars, rendered as text, SVG, and Plotly figures."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The ground of a chart, and what is written and ruled on it.
+    """The colours of a chart: background, text and lines.
 
     No single colour has a contrast of 4.5 on white and on the ground of a dark notebook, so a chart
     brings its own ground.
@@ -75,7 +75,7 @@ _CONFIG = {"displaylogo": False, "typesetMath": False}
 
 
 class ShownChart(ShownTable):
-    """Something shown as a chart wherever that can be, and as a table and a text elsewhere.
+    """An object rendered as a chart where possible, else as a table and text.
 
     A live notebook draws it with plotly; an exported one, one without a kernel or one that is not
     trusted shows a picture of the same numbers; a terminal and a screen reader get text.
@@ -85,14 +85,14 @@ class ShownChart(ShownTable):
 
     @abstractmethod
     def chart(self, zone: Zone = "UTC") -> "PanelChart":
-        """What it draws, with times in UTC or in the zone of this machine."""
+        """Return its chart, with times in UTC or in local time."""
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
-        """The chart as a plotly figure, to be changed and shown as any other."""
+        """Return the chart as a Plotly figure, which can be changed and shown."""
         return draw_figure(self.chart(zone))
 
     def svg(self, zone: Zone = "UTC") -> str:
-        """The chart as the text of an SVG file."""
+        """Return the chart as the text of an SVG file."""
 
         return draw_svg(self.chart(zone))
 
@@ -130,31 +130,31 @@ class PanelChart(ShownChart):
     panels: tuple[Panel, ...]
     frame: Callable[[], "pd.DataFrame"]
     note: str = ""
-    empty: str = "nothing was measured"
+    empty: str = "no measurements"
     zone: Zone = "UTC"
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no number to draw."""
+        """Return whether there is no number to draw."""
         return not any(
             panel.bars if isinstance(panel, Bars) else any(one.values for one in panel.lines)
             for panel in self.panels
         )
 
     def chart(self, zone: Zone | None = None) -> "PanelChart":
-        """Itself, in another zone where one is named."""
+        """Return the chart, in another zone if one is given."""
         return self if zone is None else replace(self, zone=zone)
 
     def figure(self, zone: Zone | None = None) -> "go.Figure":
-        """The chart as a plotly figure, to be changed and shown as any other."""
+        """Return the chart as a Plotly figure, which can be changed and shown."""
         return super().figure(zone or self.zone)
 
     def svg(self, zone: Zone | None = None) -> str:
-        """The chart as the text of an SVG file."""
+        """Return the chart as the text of an SVG file."""
         return super().svg(zone or self.zone)
 
     def to_frame(self) -> "pd.DataFrame":
-        """The numbers it is drawn from."""
+        """Return the numbers of the chart."""
         return self.frame()
 
     def parts(self) -> Iterator[Part]:
@@ -166,13 +166,13 @@ class PanelChart(ShownChart):
         yield self.picture(listed, listed)
 
     def picture(self, instead: Sequence[Part] = (), listed: Sequence[Part] = ()) -> Picture:
-        """It as a part of something shown; `instead` is for those who see no pictures, `listed`
-        stands folded away below it."""
+        """Return the chart as a part of a page; `instead` is the text alternative, `listed` is
+        shown collapsed below it."""
         said = "; ".join(panel.title for panel in self.panels)
         return Picture(self.svg(), f"{self.title}: {said}", instead, listed)
 
     def sparklines(self) -> Iterator[Part]:
-        """Each line as a line of text: its name, its newest number, its shape."""
+        """Return each line as text: name, newest number, sparkline."""
         rows = []
         for panel in self.panels:
             if isinstance(panel, Lines):
@@ -191,20 +191,20 @@ class PanelChart(ShownChart):
 
 
 def local_time(at: datetime, zone: Zone) -> datetime:
-    """The moment as the clock in that zone shows it, without a zone."""
+    """Return a time as a naive datetime in a zone."""
     if zone not in ("UTC", "local"):
-        raise InvalidInput(f"no zone {zone!r}; it is UTC or local")
+        raise InvalidInput(f"there is no time zone {zone!r}; it is UTC or local")
     return (at.astimezone(UTC) if zone == "UTC" else at.astimezone()).replace(tzinfo=None)
 
 
 def clock(zone: Zone) -> str:
-    """The zone in words."""
+    """Return the name of the zone."""
     return "UTC" if zone == "UTC" else f"local time, {datetime.now().astimezone():%Z}"
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """The values as a line of bars from nothing to the greatest; the newest sixty. Blank where one
-    is missing."""
+    """Return the newest sixty values as a line of bars, scaled from 0 to the greatest. Missing
+    values are blank."""
     shown = values[-_MOST_LEVELS:]
     top = max((value for value in shown if value is not None), default=0)
     if top <= 0:
@@ -264,7 +264,7 @@ Place = tuple[float, float]
 
 
 def draw_svg(chart: PanelChart) -> str:
-    """The panels of a chart below each other; a sentence where it is empty."""
+    """Return the panels of a chart as SVG, one below the other; a sentence if it is empty."""
     pieces: list[str] = []
     top = _TOP
     if chart.is_empty:
@@ -286,7 +286,7 @@ def draw_svg(chart: PanelChart) -> str:
 
 
 def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], float]:
-    """The drawing of a panel, and where it ends."""
+    """Return the SVG of a panel, and its lower end."""
     pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
     span = panel.span
     top += _CAPTION
@@ -349,7 +349,7 @@ def _line(places: Sequence[Place | None], look: int) -> list[str]:
 
 
 def _thinned(places: Sequence[Place | None]) -> Sequence[Place | None]:
-    """Of many points, the first, the highest, the lowest and the last of each pixel across."""
+    """Reduce many points to the first, highest, lowest and last of each horizontal pixel."""
     if len(places) <= 2 * _WIDTH:
         return places
     kept: list[Place | None] = []
@@ -369,7 +369,7 @@ def _thinned(places: Sequence[Place | None]) -> Sequence[Place | None]:
 
 
 def _mark(x: float, y: float, look: int) -> str:
-    """A circle, square, diamond, cross, triangle or x of the size of a point."""
+    """Return an SVG path of a point: a circle, square, diamond, cross, triangle or x."""
     match look:
         case 0:
             return f"M{x - 2.4:.1f} {y:.1f}a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0 -4.8 0z"
@@ -416,7 +416,7 @@ def _bars(panel: Bars, top: float) -> tuple[list[str], float]:
 
 
 def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], float]:
-    """Bars below each other, from nothing to the right, or to the left where they are less."""
+    """Return horizontal bars, to the right of 0, or to the left for negative values."""
     values = [*(bar.value for bar in bars), panel.rule or 0.0]
     low, high = min(0.0, *values), max(0.0, *values)
     wide = _WIDTH - _NAMES - _NUMBERS
@@ -444,7 +444,7 @@ def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], floa
 
 
 def _upright(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], float]:
-    """Bars next to each other."""
+    """Return vertical bars."""
     numbers = round_numbers(min(0.0, *(bar.value for bar in bars)), max(bar.value for bar in bars))
     bottom = top + _PLOT_HEIGHT
 
@@ -514,7 +514,8 @@ _FIGURE_HEAD, _FIGURE_FOOT, _LINES_HEIGHT, _BAR_HEIGHT, _FIGURE_BETWEEN = 90, 48
 
 
 def draw_figure(chart: PanelChart) -> "go.Figure":
-    """A plotly figure with the panels of a chart below each other; times share an axis.
+    """Return a Plotly figure with the panels of a chart, one below the other, on a common time
+    axis.
 
     It has a light ground, and a dark one where the default template of plotly is dark
     (`plotly.io.templates.default = "plotly_dark"`): a kernel is not told the theme of the page.
@@ -589,8 +590,7 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
 
 
 def label(text: str, limit: int = _HOVER_LIMIT) -> str:
-    """A catalog's text for a figure: plotly reads some HTML in it, and formulas between dollars,
-    so none is left."""
+    """Return a catalog's text without HTML and formulas, which Plotly would interpret."""
     shown = line(text)
     cut = shown if len(shown) <= limit else shown[: limit - 1] + "…"
     return escape(cut, quote=False).replace("$", "&#36;")
@@ -598,7 +598,7 @@ def label(text: str, limit: int = _HOVER_LIMIT) -> str:
 
 def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -> None:
     for at, one in enumerate(panel.lines):
-        # A single line is told from that of the panel above by its colour too.
+        # A single line has another colour than the one of the panel above.
         look = (at if len(panel.lines) > 1 else row - 1) % len(COLOURS)
         figure.add_trace(_trace(one, look, chart), row=row, col=1)
         figure.data[-1].showlegend = len(panel.lines) > 1
@@ -627,7 +627,7 @@ def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -
 
 
 def _still(panel: Lines) -> list[float] | None:
-    """The range of an axis whose values hardly move; plotly finds any other."""
+    """Return an axis range for nearly constant values; None to let Plotly choose."""
     values = [value for one in panel.lines for value in one.values]
     span = panel.span
     if span is None or panel.from_nothing or (min(values), max(values)) == span:

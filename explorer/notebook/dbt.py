@@ -18,15 +18,15 @@ __all__ = ["ProjectPlanTable"]
 
 @dataclass(frozen=True, repr=False)
 class ProjectPlanTable(ShownTable, ProjectPlan):
-    """What is written into the files of a dbt project, and what is left and why; `write` writes."""
+    """The changes of a dbt project's files, and what is left out and why; `write` writes them."""
 
     @property
     def items(self) -> tuple[views.PlanItem, ...]:
-        """Return every change, and what is left, file by file."""
+        """Return every change, and what is left out, file by file."""
         return views.plan_items(self)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change and each text that is left, all of them text. No request.
+        """Return a row for each change and each text left out, all as text. No request.
 
         file, resource, column, property   where it stands
         kind                               what comes of it, such as new, changed, conflict

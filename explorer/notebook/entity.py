@@ -1,6 +1,4 @@
-"""One entity, which shows itself: its page, owners, links and relationships, and edits of it
-with undo.
-"""
+"""An entity that renders itself: its page, owners, links and relationships, and edits with undo."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,14 +47,14 @@ _MOST_KEPT = 1_000
 
 
 class TextsSeen:
-    """The edited texts of the entities last read; for any thread."""
+    """The edited descriptions of the entities read last; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._texts: dict[Urn, Mapping[str | None, str]] = {}
 
     def see(self, entity: Entity) -> None:
-        """Remember them of an entity read whole."""
+        """Remember the texts of an entity that was read completely."""
         texts: dict[str | None, str] = {None: entity.edited_description}
         texts |= {column.path.raw: column.edited or "" for column in entity.schema}
         with self._lock:
@@ -66,14 +64,15 @@ class TextsSeen:
                 del self._texts[urn]
 
     def of(self, urn: Urn, column: str | None) -> str | None:
-        """The edited text of an entity, or of its column of that exact path, as it was read last;
-        "" where there was none, None where it was not read."""
+        """Return the edited text of an entity, or of its column at an exact path, as it was read
+        last; "" if there was none, None if it was not read."""
         with self._lock:
             return self._texts.get(urn, {}).get(column)
 
 
 def edited_text(entity: Entity, column: str | None) -> str:
-    """What people wrote of it, or of its column of that exact path; "" for nothing."""
+    """Return the edited description of an entity, or of its column at an exact path; "" for
+    none."""
     if column is None:
         return entity.edited_description
     found = entity.schema.column(column)
@@ -85,12 +84,12 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UndoableEdit(Shown, records.Edit):
-    """An edit, with the catalog it was made in."""
+    """An edit with its catalog."""
 
     catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
     def undo(self, *, force: bool = False) -> "EntityPage":
-        """Take it back, and give the entity as it is afterwards, whose `edit` is the undoing.
+        """Undo the edit, and return the entity afterwards, whose `edit` is the undo.
 
         Where somebody else changed the same since, nothing is written and `Conflict` says so,
         unless with `force`. Four requests.
@@ -102,13 +101,13 @@ class UndoableEdit(Shown, records.Edit):
 
     @property
     def summary(self) -> str:
-        """What it changed, in a few words: `tags: + PII`."""
+        """Return what the edit changed, in a few words: `tags: + PII`."""
         where = f" of {FieldPath(self.column).simple}" if self.column else ""
         before, after = _held(self.before), _held(self.after)
         if not self.changed:
             return f"{self.what}{where}: nothing changed"
         if isinstance(self.before, str) or isinstance(self.after, str):
-            return f"{self.what}{where} {'changed' if after else 'taken away'}"
+            return f"{self.what}{where} {'changed' if after else 'removed'}"
         signs = [f"+ {one}" for one in after if one not in before]
         signs += [f"- {one}" for one in before if one not in after]
         return f"{self.what}{where}: {', '.join(signs)}"
@@ -120,16 +119,16 @@ class UndoableEdit(Shown, records.Edit):
             [("when", Cell(at)), ("before", _cell(self.before)), ("now", _cell(self.after))]
         )
         if self.changed:
-            yield Say(".undo() takes it back")
+            yield Say(".undo() undoes it")
 
 
 def shown_edit(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
-    """The same, showing itself."""
+    """Return an edit that renders itself."""
     return UndoableEdit(**values_of(edit), catalog=catalog)
 
 
 def _held(held: records.Held) -> tuple[str, ...]:
-    """Each thing that was held, as people read it."""
+    """Return the display names of the values before or after an edit."""
     if held is None or held == "":
         return ()
     if isinstance(held, str):
@@ -154,23 +153,23 @@ def _cell(held: records.Held) -> Cell:
 
 
 class Owners(ShownTable, tuple[Owner, ...]):
-    """Who answers for an entity, as written."""
+    """The owners of an entity, in stored order."""
 
     names: Mapping[Urn, str]
 
     def __new__(cls, owners: Iterable[Owner] = (), names: Mapping[Urn, str] | None = None) -> Self:
-        """The owners, with what people call them."""
+        """Create the table from owners and their names."""
         made = super().__new__(cls, owners)
         made.names = names or {}
         return made
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Each owner's name and role, in order."""
+        """Return each owner's name and role, in order."""
         return tuple(f"{name.text} ({role.text})" for name, _, role in map(self._row, self))
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each owner; see `explorer.frames.owners_frame`."""
+        """Return a row for each owner; see `explorer.frames.owners_frame`."""
         from explorer import frames
 
         return frames.owners_frame(self, self.names)
@@ -195,13 +194,14 @@ class LinksTable(ShownTable, tuple[Link, ...]):
     names: Mapping[Urn, str]
 
     def __new__(cls, links: Iterable[Link] = (), names: Mapping[Urn, str] | None = None) -> Self:
-        """The links, with what people call those who added them."""
+        """Create the table from links and the names of those who added them."""
         made = super().__new__(cls, links)
         made.names = names or {}
         return made
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each link: `url`, `description`, and `actor`, who added it. No request."""
+        """Return a row for each link: `url`, `description`, and `actor`, who added it. No
+        request."""
         return to_frame(links_table(self, self.names))
 
     def parts(self) -> Iterator[Part]:
@@ -211,7 +211,7 @@ class LinksTable(ShownTable, tuple[Link, ...]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Relationships(ShownTable):
-    """The edges of an entity, in the directions that were asked for."""
+    """The edges of an entity, in the requested directions."""
 
     edges: tuple[Edges, ...]
     names: Mapping[Urn, str] = field(default_factory=dict)
@@ -224,11 +224,11 @@ class Relationships(ShownTable):
 
     @property
     def total(self) -> int:
-        """How many there are, which may be more than the server gave."""
+        """Return the number of edges, which may be more than the server returned."""
         return sum(group.total for group in self.edges)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each edge; see `explorer.frames.edges_frame`."""
+        """Return a row for each edge; see `explorer.frames.edges_frame`."""
         from explorer import frames
 
         return frames.edges_frame(self.edges, self.names)
@@ -252,7 +252,7 @@ class Relationships(ShownTable):
 
 
 def role_of(owner: Owner) -> str:
-    """What an owner is called by the kind of ownership, in words: `data owner`."""
+    """Return the role of an owner in words: `data owner`."""
     return ownership(owner.type)
 
 
@@ -264,7 +264,7 @@ _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 
 @dataclass(frozen=True, repr=False)
 class EntityPage(ShownTable, read.Entity):
-    """An entity as it was read, with the catalog it came from.
+    """An entity as it was read, with its catalog.
 
     It does not change: `describe`, `add_tags`, `reload` and the like give the entity as it is
     afterwards, whose `edit` is what was just done and can `undo()` it. `names` holds what people
@@ -279,18 +279,18 @@ class EntityPage(ShownTable, read.Entity):
     edit: UndoableEdit | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        # Completion looks no further than at what is there already: `entity.schema["…"]`.
+        # Completion only follows existing attributes: `entity.schema["…"]`.
         with suppress(ServerFault):
             self.__dict__["schema"] = self._schema()
 
     @cached_property
     def schema(self) -> SchemaTable:
-        """Its columns; empty where it has none."""
+        """Return its columns; empty if it has none."""
         return self._schema()
 
     @property
     def owners(self) -> Owners:
-        """Who answers for it."""
+        """Return its owners."""
         return Owners(super().owners, self.names)
 
     @overload
@@ -321,9 +321,9 @@ class EntityPage(ShownTable, read.Entity):
         column: str | None = None,
         limit: int | None = None,
     ) -> EntityLineage | ColumnLineage:
-        """What it is made from and what is made from it, as far as `hops`, at most `limit`
-        entities a direction: a picture, a tree, a DataFrame, a networkx graph. With a `column`,
-        the columns that one is made from and those made from it: a table and a DataFrame.
+        """Return its upstream and downstream lineage up to `hops`, at most `limit` entities in each
+        direction: a picture, a tree, a DataFrame, a networkx graph. With a `column`, return the
+        columns upstream and downstream of it: a table and a DataFrame.
 
         One request a direction where the server walks, and one for a hundred entities; for a
         column the same. Raises `UnknownName` for a column that is not there.
@@ -337,8 +337,8 @@ class EntityPage(ShownTable, read.Entity):
         return read_lineage(self.catalog, self.urn, self.name, direction, hops, limit)
 
     def impact(self, column: str | None = None) -> ImpactTable:
-        """What breaks downstream, at any distance, when it or its column of that exact path
-        changes, most used first.
+        """Return everything downstream of it, or of its column at an exact path, at any distance,
+        most used first.
 
         One request for the walk where the server walks, one for a hundred entities, one for each
         of the 500 nearest datasets to count their use; with a column one more for a hundred.
@@ -349,17 +349,17 @@ class EntityPage(ShownTable, read.Entity):
         return ImpactTable.read(self.catalog, self.urn, self.name, column)
 
     def paths_to(self, urn: str | Urn) -> PathList:
-        """The shortest ways between it and another entity, along lineage either way, however far
-        apart. Two requests at most where the server walks, and one for a hundred names.
+        """Return the shortest lineage paths between it and another entity, in either direction and
+        of any length. At most two requests if the server searches paths, and one per hundred names.
 
         Example: `orders.paths_to(cat["mart_customer_360"].urn)`
         """
         return PathList.read(self.catalog, self.urn, urn)
 
     def compare(self, other: "str | Urn | EntityPage") -> SchemaComparison:
-        """Its columns beside those of another dataset, given by URN, name or as it was read: which
-        only one has, and where types, nullability, keys or descriptions differ. Two requests for a
-        URN, and those of a search before for a name.
+        """Compare its columns with those of another dataset, given by URN, name or page: columns
+        that only one has, and differences in types, nullability, keys or descriptions. Two requests
+        for a URN, and those of a search before for a name.
 
         Example: `orders.compare("int_orders_enriched").df`
         """
@@ -367,7 +367,7 @@ class EntityPage(ShownTable, read.Entity):
         return SchemaComparison(self.schema, there.schema, (self.name, there.name))
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
-        """The newest versions of an aspect: when, by whom, what changed.
+        """Return the newest versions of an aspect: when, by whom, what changed.
 
         Two requests where the server tells its versions at once; elsewhere one for each version.
         Raises `NotFound` for an aspect it lacks, `InvalidInput` for a timeseries.
@@ -377,7 +377,8 @@ class EntityPage(ShownTable, read.Entity):
         return read_history(self.catalog, self.urn, self.name, aspect, count)
 
     def diff(self, older: int = -1, newer: int = 0, aspect: str = "schemaMetadata") -> VersionDiff:
-        """What differs between two versions of an aspect; by default, what the latest changed.
+        """Return the difference between two versions of an aspect; by default, what the latest
+        changed.
 
         Versions by number: 0 is the latest, 1 the oldest, -1 the one before the latest. Two or
         three requests. Raises `NotFound` where there is no such version.
@@ -388,15 +389,15 @@ class EntityPage(ShownTable, read.Entity):
 
     @property
     def links(self) -> LinksTable:
-        """Its documentation links."""
+        """Return its documentation links."""
         return LinksTable(super().links, self.names)
 
     def relationships(
         self, direction: Direction | None = None, types: Sequence[str] | None = None
     ) -> Relationships:
-        """Its edges, in one direction or both: those it declares (OUTGOING) and those that lead to
-        it (INCOMING), of the relationships named or of all. One request a direction, and one for
-        each hundred names.
+        """Return its edges in one direction or both: those it declares (OUTGOING) and those that
+        lead to it (INCOMING), of all relationships or those named. One request for each direction,
+        and one per hundred names.
 
         Example: `orders.relationships("INCOMING")`
         """
@@ -407,8 +408,8 @@ class EntityPage(ShownTable, read.Entity):
         return Relationships(edges, {urn: entity.name for urn, entity in found.items()})
 
     def usage(self, days: int | None = 30) -> UsageChart:
-        """How it was used in the last `days`, or ever, and by whom. One request, one for a hundred
-        names, and one more to find the newest where there is nothing in that time.
+        """Return its usage and users in the last `days`, or all. One request, one per hundred
+        names, and one more to find the newest usage if there is none in that time.
 
         Example: `orders.usage(days=7).top_users`
         """
@@ -418,7 +419,7 @@ class EntityPage(ShownTable, read.Entity):
         return UsageChart(self.name, window, names, self)
 
     def profile(self, days: int | None = 30) -> ProfileChart:
-        """What profiling measured in the last `days`, or ever. Costs what `usage` costs.
+        """Return its profiles of the last `days`, or all. Costs what `usage` costs.
 
         Example: `orders.profile(days=90)`
         """
@@ -427,7 +428,8 @@ class EntityPage(ShownTable, read.Entity):
     def describe(
         self, text: str, column: str | None = None, *, force: bool = False
     ) -> "EditedEntity":
-        """Write its description, or that of the column of that exact path, and read it again.
+        """Write its description, or that of the column at an exact path, and return the entity read
+        again.
 
         The text is markdown; what ingestion says stays beside it. Where somebody else wrote since
         this entity was read, nothing is written and `TextConflict` tells both texts, unless with
@@ -442,8 +444,9 @@ class EntityPage(ShownTable, read.Entity):
         )
 
     def add_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
-        """Put tags on it, or on its column of that exact path, and read it again; those that it
-        has stay. Tags are given by name or URN, one or several. `edit.undo()` takes it back.
+        """Add tags to it, or to its column at an exact path, and return the entity read again;
+        present tags are kept. Tags are given by name or URN, one or several. `edit.undo()` undoes
+        it.
 
         Four requests, and two for each name. Raises `NotFound` where there is no such tag.
 
@@ -452,7 +455,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column))
 
     def remove_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
-        """Take tags off, as `add_tags` puts them on; those that it has not do no harm.
+        """Remove tags, given as in `add_tags`; tags that it does not have are ignored.
 
         Example: `orders = orders.remove_tags(["Tier1", "Finance"])`
         """
@@ -461,7 +464,7 @@ class EntityPage(ShownTable, read.Entity):
         )
 
     def add_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
-        """Put glossary terms on it, or on its column, as `add_tags`.
+        """Add glossary terms to it, or to its column, as `add_tags` does.
 
         Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
         """
@@ -469,7 +472,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.add_terms(self.urn, urns, column=column))
 
     def remove_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
-        """Take glossary terms off, as `remove_tags`.
+        """Remove glossary terms, as `remove_tags` does.
 
         Example: `orders = orders.remove_terms("Net revenue")`
         """
@@ -477,8 +480,8 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.remove_terms(self.urn, urns, column=column))
 
     def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EditedEntity":
-        """Give it owners, people and groups by name or URN, as `add_tags`; `ownership` is of which
-        kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type.
+        """Add owners, people and groups by name or URN, as `add_tags` does; `ownership` is the
+        ownership type, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or a URN.
 
         Example: `orders = orders.add_owners("Nina Weber", "DATA_STEWARD")`
         """
@@ -486,7 +489,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.add_owners(self.urn, urns, ownership=ownership))
 
     def remove_owners(self, owners: _Names, ownership: str | None = None) -> "EditedEntity":
-        """Take owners away, in one kind of ownership or in all.
+        """Remove owners, of one ownership type or of all.
 
         Example: `orders = orders.remove_owners("Jordan Doe")`
         """
@@ -494,7 +497,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
 
     def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EditedEntity":
-        """Put it into a domain, by name or URN, out of any other; with None out of all.
+        """Set its domain, by name or URN, replacing any other; None removes it.
 
         Where somebody else changed its domain since it was read, nothing is written and `Conflict`
         says so, unless with `force`. Requests as for `add_tags`.
@@ -506,7 +509,7 @@ class EntityPage(ShownTable, read.Entity):
         return self._edited(self.catalog.set_domain(self.urn, urn, instead_of=seen))
 
     def made_by(self, edit: records.Edit) -> "EditedEntity":
-        """The same, with the edit that made it so.
+        """Return the entity with the edit that changed it.
 
         Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
         """
@@ -514,14 +517,14 @@ class EntityPage(ShownTable, read.Entity):
         return EditedEntity(**held | {"edit": shown_edit(edit, self.catalog)})
 
     def reload(self) -> "EntityPage":
-        """The entity as it is now, with all its aspects. Two requests.
+        """Read the entity again, with all its aspects. Two requests.
 
         Example: `orders.reload()`
         """
         return self.catalog.entity(self.urn)
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row that tells of it; see `explorer.frames.entities_frame`. No request.
+        """Return one row on it; see `explorer.frames.entities_frame`. No request.
 
         Example: `orders.to_frame().T`
         """
@@ -533,7 +536,7 @@ class EntityPage(ShownTable, read.Entity):
         return self.reload().made_by(edit)
 
     def _urns(self, given: _Names, *types: str) -> list[Urn]:
-        """Those named, each by its URN or by the name of one of these types."""
+        """Return the URNs of entities given by URN or by name, of one of these types."""
         each = (given,) if isinstance(given, str | Urn) else tuple(given)
         return [self.catalog.urn_of(one, *types) for one in each]
 
@@ -550,24 +553,24 @@ class EntityPage(ShownTable, read.Entity):
         return Window(series, days, newest)
 
     def parts(self) -> Iterator[Part]:
-        """What it shows of itself, from top to bottom.
+        """Yield what it shows, from top to bottom.
 
         Example: `list(orders.parts())`
         """
         yield Title(self.name, " · ".join(self._kinds()))
         if not self.exists:
             yield Facts([("urn", Cell(str(self.urn)))])
-            yield Say("not in this catalog, or only named by others", "loud")
+            yield Say("not in this catalog, or only referenced in it", "loud")
             return
         if self.removed:
-            yield Say("removed: search and browse do not show it", "loud")
+            yield Say("soft-deleted: hidden from search and browse", "loud")
         if self.deprecation is not None:
             yield Say(f"deprecated: {self.deprecation}", "loud")
         if self.health is not None:
             yield from (Say(sentence, "loud") for sentence in self.health.sentences())
             yield from table_parts(health_table(self.health))
         if self.edit is not None:
-            yield Say(f"just edited: {self.edit.summary}; .edit.undo() takes it back")
+            yield Say(f"just edited: {self.edit.summary}; .edit.undo() undoes it")
         yield Facts(list(self._facts()))
         if self.edited_description:
             yield Prose(self.edited_description, label=f"{EDITED} description, edited")
@@ -600,6 +603,6 @@ class EntityPage(ShownTable, read.Entity):
 
 @dataclass(frozen=True, repr=False)
 class EditedEntity(EntityPage):
-    """An entity as an edit left it: `edit` is that edit."""
+    """An entity after an edit: `edit` is that edit."""
 
     edit: UndoableEdit = field(compare=False, kw_only=True)

@@ -1,6 +1,5 @@
-"""Versions of aspects, what differs between two, who wrote which description, and entries of the
-change log.
-"""
+"""Versions of aspects, their differences, the authors of descriptions, and entries of the change
+log."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -57,19 +56,19 @@ __all__ = [
 
 
 class Blame(ShownTable, dict[str, ColumnChange]):
-    """Who wrote the description of each column last, by the column's exact path."""
+    """Who described each column last, by the column's exact path."""
 
     names: ActorNames
 
     @classmethod
     def of(cls, changes: Mapping[str, ColumnChange], names: ActorNames) -> Self:
-        """The changes, with what people call those who made them."""
+        """Create the table from changes and the names of their authors."""
         made = cls(changes)
         made.names = names
         return made
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column; see `explorer.frames.column_changes_frame`. No request."""
+        """Return a row for each column; see `explorer.frames.column_changes_frame`. No request."""
         from explorer import frames
 
         return frames.column_changes_frame(self.values(), self.names)
@@ -80,18 +79,18 @@ class Blame(ShownTable, dict[str, ColumnChange]):
 
 
 class ColumnChanges(ShownTable, tuple[ColumnChange, ...]):
-    """What was written of one column, newest first."""
+    """The changes of one column's description, newest first."""
 
     names: ActorNames
 
     def __new__(cls, changes: Iterable[ColumnChange] = (), names: ActorNames | None = None) -> Self:
-        """The changes, with what people call those who made them."""
+        """Create the table from changes and the names of their authors."""
         made = super().__new__(cls, changes)
         made.names = names or {}
         return made
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change; see `explorer.frames.column_changes_frame`. No request."""
+        """Return a row for each change; see `explorer.frames.column_changes_frame`. No request."""
         from explorer import frames
 
         return frames.column_changes_frame(self, self.names)
@@ -107,13 +106,13 @@ class JournalTable(ShownTable, tuple[JournalEntry, ...]):
 
     @property
     def saves(self) -> tuple[JournalSave, ...]:
-        """The saves that they are of, the newest first, each without what is undone; a save that
-        is undone as a whole is not among them. `cat.undo_save` takes one."""
+        """Return the saves of the edits, newest first, without undone edits; a save that is undone
+        completely is left out. `cat.undo_save` accepts one."""
         records = save_records(self)
         return tuple(one.standing for one in records if one.standing is not None)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each edit, oldest first: `id`, `at`, `server`, `urn`, `column`, `what`,
+        """Return a row for each edit, oldest first: `id`, `at`, `server`, `urn`, `column`, `what`,
         `before`, `after`, `undone`, `undoes`, `save`, `proposed_by`, `approved_by`. No request."""
         return to_frame(journal_table(self, undone_in(self)))
 
@@ -126,12 +125,12 @@ class JournalTable(ShownTable, tuple[JournalEntry, ...]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ChangesTable(ShownTable, ChangePage):
-    """A page of the change log: iterable for its events, in the order of the log."""
+    """A page of the change log: iterates over its events, in log order."""
 
     names: ActorNames = field(default_factory=dict, compare=False)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change; see `explorer.frames.events_frame`. No request."""
+        """Return a row for each change; see `explorer.frames.events_frame`. No request."""
         from explorer import frames
 
         return frames.events_frame(self, self.names)
@@ -140,14 +139,14 @@ class ChangesTable(ShownTable, ChangePage):
         yield Title("Changes", f"{len(self):,} up to {self.next:,} of {self.head:,}")
         yield from table_parts(events_table("", self.changes, self.names))
         if self.truncated:
-            yield Say(f"there are more; changes({self.next}) goes on from here")
+            yield Say(f"there are more; changes({self.next}) reads on from here")
 
 
 class Runs(ShownTable, tuple[Run, ...]):
     """Runs of ingestion, newest first."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each run; see `explorer.frames.runs_frame`. No request."""
+        """Return a row for each run; see `explorer.frames.runs_frame`. No request."""
         from explorer import frames
 
         return frames.runs_frame(self)
@@ -174,9 +173,8 @@ _MAX_LINES = 40
 
 @dataclass(frozen=True, repr=False)
 class History(ShownTable):
-    """Versions of an aspect, newest first, each with what it changed: iterable for
-    `VersionStep`. `truncated` says whether there are older ones, `total` counts all where that is
-    known."""
+    """Versions of an aspect, newest first, each with what it changed: iterates over `VersionStep`.
+    `truncated` says whether there are older ones, `total` is the number of all, if known."""
 
     urn: Urn
     name: str
@@ -189,7 +187,7 @@ class History(ShownTable):
 
     @property
     def versions(self) -> tuple[Version, ...]:
-        """The versions themselves, newest first."""
+        """Return the versions, newest first."""
         return tuple(step.version for step in self.steps)
 
     def __len__(self) -> int:
@@ -199,11 +197,11 @@ class History(ShownTable):
         return iter(self.steps)
 
     def diff(self, older: int = -1, newer: int = 0) -> "VersionDiff":
-        """What differs between two of the aspect's versions; see `EntityPage.diff`."""
+        """Return the difference between two of the aspect's versions; see `EntityPage.diff`."""
         return read_diff(self.catalog, self.urn, self.name, self.aspect, older, newer)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each version, newest first. No request.
+        """Return a row for each version, newest first. No request.
 
         version   int64    as the server numbers it: 0 is the latest, 1 the oldest
         time      datetime64[ms, UTC]   when it was written, where it says so
@@ -222,7 +220,7 @@ class History(ShownTable):
         yield Title(f"{self.aspect} of {self.name}", count)
         yield from table_parts(self._table())
         if self.truncated:
-            yield Say("there are more; a greater count reads them")
+            yield Say("there are more; a larger count reads them")
 
     def _table(self) -> Table:
         return history_table("", self.steps, self.names, of_one_aspect=True)
@@ -230,7 +228,7 @@ class History(ShownTable):
 
 @dataclass(frozen=True, repr=False)
 class VersionDiff(ShownTable):
-    """What differs between two versions of an aspect, place by place: iterable for `Change`."""
+    """The difference between two versions of an aspect, value by value: iterates over `Change`."""
 
     name: str
     found: AspectDiff
@@ -238,7 +236,7 @@ class VersionDiff(ShownTable):
 
     @property
     def changes(self) -> tuple[ValueChange, ...]:
-        """Each place that differs."""
+        """Return each value that differs."""
         return self.found.changes
 
     def __len__(self) -> int:
@@ -248,7 +246,7 @@ class VersionDiff(ShownTable):
         return iter(self.found)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each place; see `explorer.frames.changes_frame`. No request."""
+        """Return a row for each place; see `explorer.frames.changes_frame`. No request."""
         from explorer import frames
 
         return frames.changes_frame(self.found)
@@ -285,18 +283,18 @@ def read_history(
 def read_diff(
     catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, older: int, newer: int
 ) -> VersionDiff:
-    """Return what differs between two versions; see `EntityPage.diff`."""
+    """Return the difference between two versions; see `EntityPage.diff`."""
     found = catalog.diff(urn, aspect, older, newer)
     return VersionDiff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
 
 
 def read_names(catalog: "NotebookCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
-    """Return the names of those who wrote. One request for a hundred."""
+    """Return the names of the authors. One request per hundred."""
     return names_of(catalog.summaries(actors_of(stamps)))
 
 
 def _when(stamp: "AuditStamp | None") -> str:
-    return moment(stamp.time, utc=True) if stamp else "not said"
+    return moment(stamp.time, utc=True) if stamp else "not known"
 
 
 def _headed(version: Version, names: ActorNames) -> str:

@@ -1,6 +1,4 @@
-"""Lineage, impact and paths between entities, which show themselves as pictures, trees and
-frames.
-"""
+"""Lineage, impact and paths between entities, rendered as pictures, trees and frames."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -55,25 +53,25 @@ _PATH_FRAME = {"way": "int64", "step": "int64"} | dict.fromkeys(
 
 @dataclass(frozen=True, repr=False)
 class PathList(ShownTable):
-    """All shortest ways between two entities: iterable, each the URNs along it."""
+    """All shortest paths between two entities: iterates over paths, each a list of URNs."""
 
     view: PathsView
 
     @classmethod
     def read(cls, catalog: "NotebookCatalog", source: Urn, target: str | Urn) -> "PathList":
-        """Read them; see `EntityPage.paths_to`."""
+        """Read the paths; see `EntityPage.paths_to`."""
         from explorer.graph import find_paths
 
         end = Urn.parse(target)
         found = with_progress(
-            catalog, lambda _: find_paths(catalog.core, source, end), "looking for ways"
+            catalog, lambda _: find_paths(catalog.core, source, end), "searching for paths"
         )
         met = dict.fromkeys((str(source), str(end), *(urn for way in found.ways for urn in way)))
         return cls(PathsView.of(found, catalog.summaries(Urn.parse_all(met))))
 
     @property
     def found(self) -> "graph.Paths":
-        """Return the ways as `explorer.graph` has them."""
+        """Return the paths as `explorer.graph` returns them."""
         return self.view.paths
 
     def __len__(self) -> int:
@@ -83,7 +81,7 @@ class PathList(ShownTable):
         return iter(self.found.ways)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each step of each way, the source being step 0. No request.
+        """Return a row for each step of each path; the source is step 0. No request.
 
         way, step                   int64
         urn, name, type, platform   string
@@ -94,7 +92,7 @@ class PathList(ShownTable):
     def parts(self) -> Iterator[Part]:
         title = f"From {self.view.source.full_name} to {self.view.target.full_name}"
         if not len(self):
-            yield Title(title, "no way along lineage")
+            yield Title(title, "no lineage path")
         else:
             yield Title(title, f"{self.view.counts}, {self.found.direction}")
             # Data flows from left to right in every drawing.
@@ -119,7 +117,7 @@ _IMPACT_FRAME = (
 
 @dataclass(frozen=True, repr=False)
 class ImpactTable(ShownTable):
-    """What is made from a table, or from one of its columns: most used first, then nearest.
+    """Everything downstream of a table or of one of its columns: most used first, then nearest.
 
     Iterable for `explorer.graph.Affected`.
     """
@@ -131,20 +129,20 @@ class ImpactTable(ShownTable):
     def read(
         cls, catalog: "NotebookCatalog", urn: Urn, name: str, column: str | None
     ) -> "ImpactTable":
-        """Read it; see `EntityPage.impact`."""
+        """Read the impact; see `EntityPage.impact`."""
         from explorer.graph import find_impact
 
         found = with_progress(
             catalog,
             lambda _: find_impact(catalog.core, urn, column),
-            f"looking at what depends on {line(name, 40)}",
+            f"reading what depends on {line(name, 40)}",
         )
         others = [urn for one in found.affected for urn in (*one.owners, one.domain) if urn]
         return cls(name, ImpactView.of(found, _read_names(catalog, others), name))
 
     @property
     def found(self) -> "graph.Impact":
-        """Return the impact as `explorer.graph` has it."""
+        """Return the impact as `explorer.graph` returns it."""
         return self.view.impact
 
     def __len__(self) -> int:
@@ -155,13 +153,13 @@ class ImpactTable(ShownTable):
 
     @property
     def truncated(self) -> str | None:
-        """Return what was not walked to, in words; None when the list is complete."""
+        """Return why the list is incomplete, in words; None if it is complete."""
         return self.found.truncated
 
     @property
     def owners(self) -> dict[str, int]:
-        """Return whom to ask: the name of each owner and how much of it is theirs, most first; ""
-        for what nobody owns."""
+        """Return the name of each owner with the number of affected entities they own, most first;
+        "" for those without an owner."""
         return {name: len(group) for _, name, group in self.view.groups("owner")}
 
     def to_frame(self) -> "pd.DataFrame":
@@ -222,14 +220,14 @@ class ImpactTable(ShownTable):
 
 
 def _named(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
-    """Return the cell of an entity's name, with its URN for those who have room."""
+    """Return the cell of an entity's name, with its URN as a detail."""
     mark = f"{entity.state}:" if entity.states else ""
     tone: Tone = "plain" if depth else "loud"
     return Cell(entity.full_name, mark, detail=urn, indent=max(depth - 1, 0), tone=tone)
 
 
 def _read_names(catalog: "NotebookCatalog", urns: Iterable[str]) -> dict[str, str]:
-    """Return what owners and domains are called, by URN. One request for a hundred."""
+    """Return the names of owners and domains by URN. One request per hundred."""
     known = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
     return {str(urn): one.name for urn, one in known.items()}
 
@@ -260,7 +258,7 @@ _EXTENTS: "Mapping[str, Extent]" = {
 
 @dataclass(frozen=True, repr=False)
 class EntityLineage(ShownTable):
-    """The entities around one, as far as was walked: iterable for their URNs, nearest first.
+    """The lineage of an entity as far as it was read: iterates over URNs, nearest first.
 
     `graph` is a networkx `DiGraph` whose edges go the way that data flows; its nodes are URNs as
     text, with `name`, `type`, `platform`, `hops` (upstream negative) and what was read of them.
@@ -275,18 +273,19 @@ class EntityLineage(ShownTable):
 
     @property
     def root(self) -> Urn:
-        """Where the walk began."""
+        """Return the entity where the lineage starts."""
         return Urn.parse(self.graph.graph["root"])
 
     @property
     def truncated(self) -> str | None:
-        """What was left out, in words; None when it is complete as far as was asked."""
+        """Return why it is incomplete, in words; None if it is complete up to the requested
+        hops."""
         attributes: str | None = self.graph.graph["truncated"]
         return attributes
 
     @cached_property
     def urns(self) -> tuple[Urn, ...]:
-        """Everything reached, nearest first, without the root."""
+        """Return the URNs of everything reached, nearest first, without the root."""
         return Urn.parse_all(self._reached)
 
     def __len__(self) -> int:
@@ -296,7 +295,7 @@ class EntityLineage(ShownTable):
         return iter(self.urns)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each entity reached, nearest first. No request.
+        """Return a row for each entity reached, nearest first. No request.
 
         urn, name, type, platform   string
         hops                        int64     how far it is; upstream negative
@@ -307,7 +306,7 @@ class EntityLineage(ShownTable):
         return tabulated([self._row(urn) for urn in self._reached], _FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
-        """A row for each edge: `upstream`, `downstream` and `relationship`. No request."""
+        """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
         rows = [
             (source, target, attributes.get("relationship") or None)
             for source, target, attributes in self.graph.edges(data=True)
@@ -315,25 +314,26 @@ class EntityLineage(ShownTable):
         return tabulated(rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string"))
 
     def paths_to(self, urn: str | Urn) -> PathList:
-        """The shortest ways between the root and another entity, along lineage either way, however
-        far apart. Two requests at most where the server walks, and one for names."""
+        """Return the shortest lineage paths between the root and another entity, in either
+        direction and of any length. At most two requests if the server searches paths, and one for
+        names."""
         return PathList.read(self.catalog, self.root, urn)
 
     def impact(self, column: str | None = None) -> ImpactTable:
-        """What breaks downstream, at any distance, when the root or its column of that exact path
-        changes. Costs what `EntityPage.impact` does."""
+        """Return everything downstream of the root, or of its column at an exact path, at any
+        distance. Costs what `EntityPage.impact` does."""
         return ImpactTable.read(self.catalog, self.root, self.name, column)
 
     def widget(self, hops: int = 1) -> "LineageWidget":
-        """The same to be walked: unfolded, narrowed, searched, and followed by column. It starts
-        `hops` far, and reads nothing again that was read here."""
+        """Return a widget to explore the lineage: expand, filter, search, and follow columns. It
+        starts with `hops`, and does not read again what was read here."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
         extent: Extent = self.graph.graph["direction"]
         return LineageWidget(self.catalog, self.root, hops=hops, direction=extent, graph=self.graph)
 
     def svg(self, most_nodes: int = _MOST_DRAWN) -> str:
-        """The picture it shows of itself, as the text of an SVG file. No request."""
+        """Return the picture as the text of an SVG file. No request."""
         from explorer.graph.pictures import to_svg
 
         return to_svg(self.graph, most_nodes=most_nodes)
@@ -402,8 +402,8 @@ class EntityLineage(ShownTable):
 
 @dataclass(frozen=True, repr=False)
 class ColumnLineage(ShownTable):
-    """The columns that one column is made from and those made from it: iterable for the URNs of
-    their schema fields, nearest first.
+    """The columns upstream and downstream of a column: iterates over the URNs of their schema
+    fields, nearest first.
 
     `graph` is a networkx `DiGraph` of columns whose edges go the way that data flows; see
     `explorer.graph.columns` for what its nodes and edges say. Charts and dashboards that say which
@@ -419,7 +419,8 @@ class ColumnLineage(ShownTable):
 
     @property
     def truncated(self) -> str | None:
-        """What was left out, in words; None when it is complete as far as was asked."""
+        """Return why it is incomplete, in words; None if it is complete up to the requested
+        hops."""
         attributes: str | None = self.graph.graph["truncated"]
         return attributes
 
@@ -442,7 +443,7 @@ class ColumnLineage(ShownTable):
         return iter(self.urns)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column reached, nearest first. No request.
+        """Return a row for each column reached, nearest first. No request.
 
         urn                          string   of the schema field; of a chart or dashboard
         table, column, path          string   column as people write it, path exact
@@ -455,8 +456,8 @@ class ColumnLineage(ShownTable):
         return tabulated([self._row(node) for node in self.urns], _COLUMN_FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
-        """A row for each edge: `upstream` and `downstream` (schema fields), `transform`, `via` (the
-        job or query) and `certainty`. No request."""
+        """Return a row for each edge: `upstream` and `downstream` (schema fields), `transform`,
+        `via` (the job or query) and `certainty`. No request."""
         rows = [
             (
                 source,
@@ -471,7 +472,8 @@ class ColumnLineage(ShownTable):
         return tabulated(rows, dict.fromkeys(names, "string"))
 
     def widget(self, hops: int = 1) -> "LineageWidget":
-        """The tables around it to be walked, with the ways of this column drawn."""
+        """Return a widget with the tables around it, in which the lineage of this column is
+        drawn."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
         made = LineageWidget(self.catalog, self.root, hops=hops)
@@ -562,7 +564,7 @@ def read_column_lineage(
     hops: int,
     limit: int | None,
 ) -> ColumnLineage:
-    """The lineage of a column; see `EntityPage.lineage`."""
+    """Read the lineage of a column; see `EntityPage.lineage`."""
     import networkx as nx
 
     from explorer.graph.columns import read_columns
@@ -597,7 +599,7 @@ def read_lineage(
     hops: int,
     limit: int | None,
 ) -> EntityLineage:
-    """Lineage around an entity, and the names of what it reaches; see `EntityPage.lineage`."""
+    """Read the lineage of an entity, with names; see `EntityPage.lineage`."""
     from explorer.graph import lineage
 
     wanted = _check(direction, hops)
@@ -606,7 +608,7 @@ def read_lineage(
         lambda _: lineage.read_lineage(
             catalog.core, urn, wanted, hops=hops, limit=limit, with_details=True
         ),
-        f"walking the lineage of {line(name, 40)}",
+        f"reading the lineage of {line(name, 40)}",
     )
     graph.graph["hops"] = hops
     others = dict.fromkeys(
@@ -623,5 +625,5 @@ def _check(direction: str, hops: int) -> "Extent":
     if wanted not in _EXTENTS:
         raise UnknownName("direction", direction, _EXTENTS)
     if hops < 1:
-        raise InvalidInput(f"hops is at least 1, not {hops}")
+        raise InvalidInput(f"hops must be at least 1, not {hops}")
     return _EXTENTS[wanted]

@@ -1,4 +1,4 @@
-"""`%catalog` and `%%describe`: a thin layer over the same objects, for those who like to type less.
+"""`%catalog` and `%%describe`: short commands for the catalog's methods.
 
 %load_ext explorer.notebook
 %catalog search orders --platform snowflake
@@ -37,7 +37,7 @@ State = Literal["saved", "unchanged", "tried", "conflict"]
 
 _WORDS: dict[State, str] = {
     "saved": "saved",
-    "unchanged": "it says so already; nothing was written",
+    "unchanged": "the text is already the same; nothing was written",
     "tried": "not saved: this was a dry run",
     "conflict": "not saved: somebody else changed it meanwhile",
 }
@@ -45,7 +45,7 @@ _WORDS: dict[State, str] = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Described(Shown):
-    """What became of a description, and what differs.
+    """The outcome of writing a description, and the difference.
 
     `before` is what the catalog held right before, `after` what was to be written. `base` is what
     this session had read, where that is something else.
@@ -69,7 +69,7 @@ class Described(Shown):
         if self.before != self.after:
             yield Difference(text_diff(self.before, self.after, context=2))
         if self.state == "conflict":
-            yield Say("write it into theirs and run again with --force to save it")
+            yield Say("merge yours into theirs and run again with --force to save")
         elif self.state != "unchanged" and self.after:
             yield Prose(self.after, label="it reads")
 
@@ -83,8 +83,8 @@ def describe(
     dry_run: bool = False,
     force: bool = False,
 ) -> Described:
-    """Write the description of an entity or of its column, by its path, exact or as people write
-    it; with `dry_run` only say what that would change.
+    """Write the description of an entity or of its column, by its path, exact or in its short form;
+    with `dry_run` only return what would change.
 
     What stands there now may be written over where it is what this session last read
     (`Catalog.last_seen`), or was never read; else the state is `conflict`, unless with `force`.
@@ -126,13 +126,13 @@ _FRAME = dict.fromkeys(("name", "place"), "string") | {"read_only": "bool", "in_
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProfilesTable(ShownTable):
-    """Each profile: its name, where its catalog is, whether it only reads, whether it is in use."""
+    """The profiles: name, address, read-only, in use."""
 
     rows: tuple[tuple[str, str, bool, bool], ...]
 
     @classmethod
     def read(cls) -> "ProfilesTable":
-        """Those there are. Reads a file, asks no server."""
+        """Return the configured profiles. Reads a file, sends no request."""
         kept = config.read_profiles()
         profiles = {config.EMBEDDED: kept.named(config.EMBEDDED), **kept.by_name}
         current = kept.current or config.EMBEDDED
@@ -150,7 +150,8 @@ class ProfilesTable(ShownTable):
         return (name for name, *_ in self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each: `name`, `place` (an address or a directory), `read_only`, `in_use`."""
+        """Return a row for each profile: `name`, `place` (an address or a directory), `read_only`,
+        `in_use`."""
         return tabulated(self.rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
@@ -168,9 +169,9 @@ class ProfilesTable(ShownTable):
 
 _VARIABLE = "cat"
 _CATALOG = """\
-The catalog, asked in a line. Each gives what it shows: `found = %catalog search orders`.
+Query the catalog in one line. Commands return what they show: `found = %catalog search orders`.
 
-  %catalog connect [URL|PROFILE]   from now on ask this one; without a name, this machine's own
+  %catalog connect [URL|PROFILE]   use this catalog from now on; without a name, the local one
   %catalog info                    what the server says of itself
   %catalog search TEXT … [--type TYPE] [--platform NAME] [--filter FILTER] [--sort ORDER]
                          [--count N]
@@ -186,36 +187,36 @@ Write a description: the cell below the line is the text, markdown.
 
   %%describe URN|NAME [COLUMN] [--dry-run] [--force] [--clear]
 
-It shows what differs. Where somebody else changed the text since this session read it, nothing is
-saved, and both changes are shown; --force saves all the same. --dry-run only shows. An empty cell
-takes a description away with --clear.
+The difference is shown. If somebody else changed the text since this session read it, nothing is
+saved and both changes are shown; --force saves anyway. --dry-run saves nothing. With --clear, an
+empty cell removes the description.
 """
 
 
 class CatalogMagics:
-    """The two commands of one shell, and the catalog they ask."""
+    """The two magics of one shell, and their catalog."""
 
     def __init__(self, shell: "InteractiveShell") -> None:
         self._shell = shell
         self._catalog: NotebookCatalog | None = None
 
     def register(self) -> None:
-        """Offer them in the shell."""
+        """Register the magics in the shell."""
         manager: Any = self._shell.magics_manager
         manager.register_function(_told(self.catalog, _CATALOG), "line", "catalog")
         manager.register_function(_told(self.describe, _DESCRIBE), "cell", "describe")
 
     def catalog(self, typed: str) -> Any:
-        """Do what the line says, and give what it shows."""
+        """Run the command of the line, and return what it shows."""
         asked = _commands().parse_args(_words(typed))
         return asked.do(self, asked)
 
     def describe(self, typed: str, text: str = "") -> Described:
-        """Write the text, and give what became of it. Raises `Conflict` after showing both."""
+        """Write the text, and return the outcome. Raises `Conflict` after showing both changes."""
         asked = _describing().parse_args(_words(typed))
         text = text.removesuffix("\n")
         if not text.strip() and not asked.clear:
-            raise InvalidInput("the cell is empty; --clear takes the description away")
+            raise InvalidInput("the cell is empty; --clear removes the description")
         urn = self._urn(asked.what)
         found = describe(
             self._asked(),
@@ -231,7 +232,7 @@ class CatalogMagics:
         return found
 
     def connect(self, asked: argparse.Namespace) -> NotebookCatalog:
-        """Ask another catalog from now on."""
+        """Use another catalog from now on."""
         if asked.server is None:
             self._catalog = NotebookCatalog()
         elif "://" in asked.server or asked.server.startswith("unix:"):
@@ -241,12 +242,12 @@ class CatalogMagics:
         return self._catalog
 
     def info(self, asked: argparse.Namespace) -> Any:
-        """What the server says of itself."""
+        """Return the server's description."""
         del asked
         return self._asked().info()
 
     def search(self, asked: argparse.Namespace) -> Any:
-        """A page of results."""
+        """Return a page of results."""
         terms = [f"platform:{shlex.quote(one)}" for one in asked.platform]
         if len(terms) > 1:
             terms = [f"({' OR '.join(terms)})"]
@@ -261,19 +262,19 @@ class CatalogMagics:
         )
 
     def open(self, asked: argparse.Namespace) -> Any:
-        """One entity."""
+        """Return an entity."""
         return self._asked().entity(self._urn(asked.what))
 
     def browse(self, asked: argparse.Namespace) -> Any:
-        """A folder."""
+        """Return a folder."""
         return self._asked().browse(asked.path, entity=asked.type)
 
     def names(self, asked: argparse.Namespace) -> Any:
-        """Names to complete from."""
+        """Return names for completion."""
         return self._asked().names(" ".join(asked.text) or "*")
 
     def profiles(self, asked: argparse.Namespace) -> Any:
-        """The servers kept by name."""
+        """Return the profiles."""
         del asked
         return ProfilesTable.read()
 
@@ -291,12 +292,12 @@ class CatalogMagics:
 
 
 class _LineParser(argparse.ArgumentParser):
-    """One that says what is wrong in a sentence, and never leaves the kernel."""
+    """An argument parser that raises its errors instead of ending the kernel."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise it."""
+        """Raise the error."""
         said = message.removeprefix("argument command: ")
-        raise InvalidInput(f"{said}; {self.prog}? tells what there is")
+        raise InvalidInput(f"{said}; {self.prog}? shows the commands")
 
 
 def _commands() -> _LineParser:
@@ -349,7 +350,7 @@ def _words(typed: str) -> list[str]:
 
 
 def _told(magic: Callable[..., Any], said: str) -> Callable[..., Any]:
-    """The magic with its help, and its own errors told without a trace."""
+    """Return the magic with its help, with catalog errors shown without a traceback."""
 
     @wraps(magic)
     def call(*given: str) -> Any:

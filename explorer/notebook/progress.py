@@ -1,4 +1,4 @@
-"""How what takes a while says so, and how it is left off.
+"""Progress bars for long work, and its interruption.
 
 Nothing is shown of what ends within a second. An interrupt (Ctrl-C, or the kernel's stop button)
 calls off the request under way; the catalog can be asked again right away.
@@ -28,7 +28,7 @@ _GRACE_SECONDS = 5.0
 
 
 class _Bar(Protocol):
-    """As much of a bar of tqdm's as is used."""
+    """The part of tqdm's interface that is used."""
 
     n: float
     total: float | None
@@ -43,7 +43,7 @@ class _Bar(Protocol):
 def each(
     items: Iterable[_T], what: str, *, total: int | Callable[[], int | None] | None = None
 ) -> Generator[_T, None, None]:
-    """The items, one after the other, with a bar beside them once they take longer than a second.
+    """Yield the items, and show a progress bar once they take longer than a second.
 
     `total` may become known, or change, while they come.
     """
@@ -64,8 +64,8 @@ def each(
 
 @contextmanager
 def steps() -> "Iterator[Callable[[str, int, int | None], None]]":
-    """What may be told what is done, how many of it and of how many; shows a bar of it once it
-    takes longer than a second."""
+    """Yield a function that takes the name of a step, its progress and its total; it shows a
+    progress bar after a second."""
     begun, bar, shown = time.monotonic(), None, ""
 
     def tell(what: str, done: int, total: int | None) -> None:
@@ -89,7 +89,7 @@ def steps() -> "Iterator[Callable[[str, int, int | None], None]]":
 def with_progress(
     waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]", what: str
 ) -> _T:
-    """What comes of the work, done on the thread of `waiting` and waited for here.
+    """Run work on the thread of `waiting`, and return its result.
 
     `work` is given what it may tell how far it is; a bar shows that, or the seconds gone by, once
     it takes longer than one. Raises what the work raised. An interrupt calls it off and waits
@@ -117,7 +117,8 @@ def with_progress(
 
 
 def counted(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
-    """The same items, telling how many were taken; their number stays known where it is."""
+    """Return the items with reports of how many were taken if their number is known; else return
+    them unchanged."""
     return _CountedItems(items, tell) if isinstance(items, Sized) else items
 
 
@@ -137,7 +138,7 @@ class _CountedItems(Generic[_T]):
 
 
 class _Running(Generic[_T]):
-    """Work under way, waited for on a thread of its own, so that another can show how far it is."""
+    """Work that runs on its own thread, so that another can show its progress."""
 
     def __init__(
         self, waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]"
@@ -152,7 +153,7 @@ class _Running(Generic[_T]):
         self._future.cancel()
 
     def begin(self) -> None:
-        """Start it."""
+        """Start the work."""
         self._future = self._executor.submit(lambda: self._waiting.wait(self._known()))
         self._executor.shutdown(wait=False)
 
@@ -163,15 +164,15 @@ class _Running(Generic[_T]):
         return await self._work(self._tell)
 
     def ended(self, seconds: float) -> bool:
-        """Whether it ends within these seconds."""
+        """Return whether the work ends within some seconds."""
         return bool(futures.wait((self._future,), seconds).done)
 
     def result(self) -> _T:
-        """What came of it."""
+        """Return the result of the work."""
         return self._future.result()
 
     def call_off(self) -> None:
-        """Have it hang up, and wait for that."""
+        """Cancel the work, and wait for its end."""
         self._called_off = True
         self._executor.shutdown(wait=False, cancel_futures=True)
         loop, task = self._at or (None, None)
@@ -198,8 +199,8 @@ def _bar(what: str) -> _Bar:
 
 
 class _Displayed:
-    """A bar in a notebook's output, which ends as an empty text: a bar that is a widget is saved as
-    one whose kernel is gone, and opens as an error."""
+    """A progress bar in a notebook's output that ends as empty text. A bar that is a widget would
+    be saved without its kernel, and open as an error."""
 
     def __init__(self, what: str) -> None:
         from IPython.display import DisplayHandle
@@ -212,7 +213,7 @@ class _Displayed:
         self._handle.display(self._told(), raw=True)
 
     def update(self, n: float = 1) -> bool:
-        """So many more are done."""
+        """Advance the bar by some items."""
         self.n += n
         if time.monotonic() - self._drawn < _TICK_SECONDS:
             return False
@@ -220,12 +221,12 @@ class _Displayed:
         return True
 
     def refresh(self) -> None:
-        """Draw how far it is."""
+        """Draw the bar."""
         self._drawn = time.monotonic()
         self._handle.update(self._told(), raw=True)
 
     def close(self) -> None:
-        """Leave nothing to be seen."""
+        """Remove the bar."""
         self._handle.update({"text/plain": ""}, raw=True)
 
     def _told(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Markdown that anybody wrote, as HTML that can do nothing but be read.
+"""Untrusted Markdown as inert HTML.
 
 Raw HTML in it stays text. Images become links, since fetching one tells its server who reads;
 links lead to pages and mail only, in a place of their own, and tell nobody where they were
@@ -65,7 +65,7 @@ _HEADINGS_BELOW = 3
 
 
 def safe_markdown(text: str | None) -> str:
-    """Markdown as HTML for a page that is trusted; "" for no text.
+    """Return Markdown as HTML that is safe in a trusted page; "" for no text.
 
     Control and bidirectional characters are taken out first, and a text longer than 20,000
     characters is cut and says so. Headings begin at the fourth level, below those of the page.
@@ -77,13 +77,14 @@ def safe_markdown(text: str | None) -> str:
 
 
 def safe_markdown_line(text: str | None) -> str:
-    """The same for a text in a table: one line, in which nothing but words is set."""
+    """Return Markdown as one line of safe HTML for a table, with inline formatting only."""
     return _cleaned(_reader().renderInline(line(text)))
 
 
 @lru_cache(maxsize=2_000)
 def plain_markdown(text: str, most: int) -> str:
-    """The words of a markdown text without its marks, on one line of at most `most` characters."""
+    """Return the words of a Markdown text without markup, on one line of at most `most`
+    characters."""
     tokens = _reader().parse(block(text[: 4 * most]))
     pieces = ("".join(_words(token)) for token in tokens)
     return line(" ".join(piece for piece in pieces if piece), most)
@@ -127,8 +128,8 @@ def _cleaner() -> nh3.Cleaner:
 
 
 def _calm(state: "StateCore") -> None:
-    """Styles at the elements themselves, since style sheets do not survive; smaller headings; and
-    links in the place of images."""
+    """Use inline styles, because front ends drop style sheets; make headings smaller; and replace
+    images by links."""
     for token in state.tokens:
         _style(token)
         if token.type in ("heading_open", "heading_close"):
@@ -142,7 +143,7 @@ def _calm(state: "StateCore") -> None:
 def _style(token: Token) -> None:
     style = _STYLES.get(token.type)
     if style:
-        # The alignment of a table's column comes last, and so counts.
+        # The alignment of a table's column comes last, and so takes effect.
         held = token.attrGet("style")
         token.attrSet("style", f"{style}{held}" if held else style)
     if token.type == "link_open":
@@ -150,7 +151,7 @@ def _style(token: Token) -> None:
 
 
 def _with_safe_links(tokens: Sequence[Token]) -> Iterable[Token]:
-    """What leads nowhere from here, or where it may not, is its text alone."""
+    """Replace links with a relative or forbidden address by their text."""
     dropped: list[bool] = []
     for token in tokens:
         if token.type == "link_open":

@@ -1,4 +1,4 @@
-"""Columns that show themselves: those of a dataset, of two side by side, and of many."""
+"""Columns that render themselves: those of a dataset, of two datasets side by side, and of many."""
 
 import re
 from collections import Counter
@@ -55,11 +55,11 @@ _ACROSS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnPage(Shown, read.Column):
-    """One column, which shows itself."""
+    """A column that renders itself."""
 
     def parts(self) -> Iterator[Part]:
         types = dict.fromkeys(one for one in (self.type, self.native_type) if one)
-        said = (*types, "key" * self.is_key, "may be null" * self.nullable)
+        said = (*types, "key" * self.is_key, "nullable" * self.nullable)
         yield Title(self.path.simple, " · ".join(filter(None, said)))
         rows = [
             (title, Cell(", ".join(urn.name for urn in urns)))
@@ -87,7 +87,7 @@ class SchemaTable(ShownTable, read.Schema):
     whole: int | None = None
 
     def __getitem__(self, path: str) -> read.Column:
-        """The column of that path, exact or as people write it. Raises `UnknownName`."""
+        """Return the column at a path, exact or in its short form. Raises `UnknownName`."""
         found = self.column(path)
         if found is not None:
             return found
@@ -107,7 +107,7 @@ class SchemaTable(ShownTable, read.Schema):
         documented: bool | None = None,
         tag: str | None = None,
     ) -> "SchemaTable":
-        """The columns that meet all that is asked, in the same order.
+        """Return the columns that match all conditions, in the same order.
 
         `text` is looked for in path and description, without regard to case; `type_name`
         is the catalog's word or the platform's, `string`; `tag` is the name of a tag.
@@ -124,11 +124,11 @@ class SchemaTable(ShownTable, read.Schema):
         return SchemaTable(self.name, found, self.orphans, self.whole or len(self.columns))
 
     def compare(self, other: "SchemaTable") -> "SchemaComparison":
-        """Where these columns and those of another dataset differ; see `EntityPage.compare`."""
+        """Compare these columns with those of another dataset; see `EntityPage.compare`."""
         return SchemaComparison(self, other, (self.name, other.name))
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column; see `explorer.frames.schema_frame`."""
+        """Return a row for each column; see `explorer.frames.schema_frame`."""
         from explorer import frames
 
         return frames.schema_frame(self)
@@ -138,11 +138,11 @@ class SchemaTable(ShownTable, read.Schema):
         headers = ("column", "type", "key", "description")
         yield from grid_parts(headers, self.columns, self._row)
         for orphan in self.orphans:
-            yield Say(f"edited, but no longer a column: {orphan.field_path}")
+            yield Say(f"edited, but no longer in the schema: {orphan.field_path}")
 
     def _count(self) -> str:
         if not self.columns:
-            return "no column is like that" if self.whole else "no columns"
+            return "no column matches" if self.whole else "no columns"
         of = f" of {self.whole:,}" if self.whole and self.whole > len(self) else ""
         return f"{len(self):,}{of} columns, {self.documented:,} documented"
 
@@ -172,7 +172,7 @@ class SchemaComparison(ShownTable):
 
     @cached_property
     def pairs(self) -> tuple[_Pair, ...]:
-        """How each column compares, and the column on either side."""
+        """Return for each column how it compares, and the column on either side."""
         left = {one.path.simple.casefold(): one for one in self.here.columns}
         right = {one.path.simple.casefold(): one for one in self.there.columns}
         found = [(_compared(left.get(key), right.get(key)), key) for key in {**left, **right}]
@@ -184,7 +184,7 @@ class SchemaComparison(ShownTable):
         return sum(kind != "same" for kind, *_ in self.pairs)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column of either dataset. No request.
+        """Return a row for each column of either dataset. No request.
 
         column                              string    its path, as people write it
         difference                          string    only here, only there, different or same
@@ -221,7 +221,7 @@ class SchemaComparison(ShownTable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnsTable(ShownTable):
-    """Columns of many datasets that have a name: iterable for (URN of the dataset, column)."""
+    """Columns with one name in many datasets: iterates over (URN of the dataset, column)."""
 
     asked: str
     found: tuple[tuple[Entity, read.Column], ...]
@@ -234,7 +234,7 @@ class ColumnsTable(ShownTable):
         return ((entity.urn, column) for entity, column in self.found)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column found, datasets in the order of the search. No request.
+        """Return a row for each column found, datasets in search order. No request.
 
         urn, table, platform   string   of the dataset
         column, path           string   as people write it, and exact
@@ -258,15 +258,15 @@ class ColumnsTable(ShownTable):
 
     def parts(self) -> Iterator[Part]:
         tables = len({entity.urn for entity, _ in self.found})
-        count = f"{len(self):,} in {tables:,} tables" if self.found else "no column is called so"
-        yield Title(f"Columns called {self.asked}", count)
+        count = f"{len(self):,} in {tables:,} tables" if self.found else "no column has this name"
+        yield Title(f"Columns named {self.asked}", count)
         if self.found:
             types = Counter(column.native_type or column.type for _, column in self.found)
             yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
         headers = ("table", "platform", "column", "type", "description")
         yield from grid_parts(headers, self.found, _found_row)
         if self.truncated:
-            yield Say("there are more tables; a greater limit reads them")
+            yield Say("there are more tables; a larger limit reads them")
 
 
 def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
@@ -283,7 +283,7 @@ def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
 def read_columns_named(
     catalog: "NotebookCatalog", name: str, narrowed_by: "Filter | str | None", limit: int
 ) -> ColumnsTable:
-    """The columns of that name in all datasets; see `Catalog.columns`."""
+    """Read the columns with a name in all datasets; see `Catalog.columns`."""
     from explorer.query import read_filter
     from explorer.query.filters import Criterion, Filter, all_of
 
@@ -328,7 +328,7 @@ def _compared(left: read.Column | None, right: read.Column | None) -> _Compariso
 
 
 def _unlike(left: read.Column | None, right: read.Column | None) -> list[str]:
-    """What of two columns is not the same; where only one is there, nothing is compared."""
+    """Return the differing attributes of two columns; empty if only one exists."""
     if left is None or right is None:
         return []
     types = _type(left) != _type(right)
@@ -354,7 +354,7 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
     sides = (
         Cell("—", tone="quiet")
         if one is None
-        else Cell(_type(one) or "", detail="" if one.nullable else "never null")
+        else Cell(_type(one) or "", detail="" if one.nullable else "not nullable")
         for one in (left, right)
     )
     return (
@@ -366,14 +366,14 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
 
 
 def shown_schema(schema: read.Schema) -> SchemaTable:
-    """The schema whose columns, too, show themselves."""
+    """Return a schema whose columns render themselves."""
     names = [one.name for one in fields(read.Column)]
     columns = (ColumnPage(*(getattr(one, name) for name in names)) for one in schema.columns)
     return SchemaTable(schema.name, tuple(columns), schema.orphans)
 
 
 def described(ingested: str | None, edited: str | None) -> Cell:
-    """A description in one cell: the edited text marked, the ingested one below it."""
+    """Return a description in one cell: the edited text marked, with the ingested one below."""
     original, written = (ingested or "").strip(), (edited or "").strip()
     if not written:
         return Cell(original, markdown=True) if original else Cell("no description", tone="quiet")

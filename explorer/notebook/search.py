@@ -1,4 +1,4 @@
-"""Search results and folders, which show themselves."""
+"""Search results and folders that render themselves."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,25 +32,26 @@ __all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "answered", "
 class BrowsedFolder(ShownTable, BrowsePage):
     """A page of a folder: the folders below it, then the entities in it.
 
-    `folder["name"]` opens what is called so on this page, a `BrowsedFolder` or an `EntityPage`.
+    `folder["name"]` opens the entry of that name on this page: a `BrowsedFolder` or an
+    `EntityPage`.
     """
 
     entity_type: str = "dataset"
     catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
 
     def __getitem__(self, name: str) -> "BrowsedFolder | EntityPage":
-        """Open a folder or an entity of this page. One request for a folder, two for an entity.
-        Raises `NotFound` where there is none of that name."""
+        """Return a folder or an entity of this page. One request for a folder, two for an entity.
+        Raises `NotFound` if there is none with that name."""
         if any(name == one.name for one in self.folders):
             return self.catalog.browse(self._path_of(name), entity=self.entity_type)
         for one in self.entities:
             if name in (one.name, str(one.urn)):
                 return self.catalog.entity(one.urn)
-        more = "; there are more, next() reads them" if self.truncated else ""
-        raise NotFound(f"{line(self.path)} holds nothing called {line(name, 100)!r} here{more}")
+        more = "; there are more; next() reads them" if self.truncated else ""
+        raise NotFound(f"{line(self.path)} has no entry named {line(name, 100)!r} here{more}")
 
     def next(self) -> "BrowsedFolder":
-        """The page after this one; empty, and nothing is asked, after the last. One request."""
+        """Return the next page; after the last an empty one without a request. One request."""
         if not self.truncated:
             return opened(
                 BrowsePage(self.path, self.end, self.here, self.total, self.entries),
@@ -60,7 +61,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
         return self.catalog.browse(self.path, entity=self.entity_type, start=self.end)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each folder and entity of this page. No request.
+        """Return a row for each folder and entity of this page. No request.
 
         name, kind   string   kind is folder, or the entity's type
         count        Int64    entities in or below a folder
@@ -72,7 +73,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
         after = f"{self.total:,} {plural(self.entity_type)} in and below it"
         if self.start:
             after += f", after the first {self.start:,}"
-        yield Title(self.path or "/", after if self.total else "nothing is filed here")
+        yield Title(self.path or "/", after if self.total else "nothing here")
         yield from table_parts(folder_table(self))
         if self.truncated:
             yield Say("there are more; .next() reads them")
@@ -86,7 +87,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
 
 
 def opened(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
-    """The page, with what it was asked for and of whom."""
+    """Return the page with its path and catalog."""
     return BrowsedFolder(**values_of(page), entity_type=entity_type, catalog=catalog)
 
 
@@ -95,7 +96,7 @@ EDITED = "✎"
 
 _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
-_NUMBERS = frozenset(("rows", "queries", "changed", "score", "of it for its use"))
+_NUMBERS = frozenset(("rows", "queries", "changed", "score", "score from use"))
 _MOST_MATCHED = 2
 # Names that a machine made up tell a reader nothing.
 _OPAQUE = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -106,7 +107,7 @@ _FACETS = dict.fromkeys(("facet", "label", "value", "name"), "string") | {"count
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a page of results answers, and of whom it was asked."""
+    """The search of a page of results, and its catalog."""
 
     catalog: "NotebookCatalog"
     entity: str | Sequence[str] | None = None
@@ -117,7 +118,7 @@ class Question:
 
     @property
     def words(self) -> str:
-        """The types and the filter text it was narrowed by, as typed; empty for none."""
+        """Return the types and the filter of the search, as typed; empty for none."""
         types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
         typed = self.narrowed_by if isinstance(self.narrowed_by, str) else ""
         said = typed or ("a filter" if self.narrowed_by else "")
@@ -126,7 +127,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Found(Shown, Hit, Mapping[str, Any]):
-    """A hit with what a line about it needs: `found["name"]`, by the columns of the DataFrame."""
+    """A result with the values of its row: `found["name"]`, by the columns of the DataFrame."""
 
     entity: Entity | None = field(default=None, compare=False)
     measures: Measures | None = field(default=None, compare=False)
@@ -155,8 +156,8 @@ class Found(Shown, Hit, Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SearchResults(ShownTable, SearchPage):
-    """A page of a search, best first: iterable for its hits, with `total` over the whole result.
-    `pd.DataFrame(results)` has the columns of `results.df`.
+    """A page of search results, best first: iterates over the hits; `total` is the number of all
+    results. `pd.DataFrame(results)` has the columns of `results.df`.
 
     `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
     change; `facets` counts the whole result by the values of its fields. A hit by its place or its
@@ -174,17 +175,17 @@ class SearchResults(ShownTable, SearchPage):
 
     @property
     def urns(self) -> tuple[Urn, ...]:
-        """The URNs of the hits, in order."""
+        """Return the URNs of the hits, in order."""
         return tuple(hit.urn for hit in self.hits)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each hit on this page; see `explorer.frames.search_frame`."""
+        """Return a row for each hit on this page; see `explorer.frames.search_frame`."""
         from explorer import frames
 
         return frames.search_frame(self, self.summaries, self.measures)
 
     def facets_to_frame(self, name: str | None = None) -> "pd.DataFrame":
-        """A row for each value of each facet, or of the one named, most frequent first. No
+        """Return a row for each value of each facet, or of one facet, most frequent first. No
         request.
 
         facet, label   string   the field to filter by, and what people call it
@@ -205,7 +206,7 @@ class SearchResults(ShownTable, SearchPage):
         return tabulated(rows, _FACETS)
 
     def next(self) -> "SearchResults":
-        """The page after this one; empty, and nothing is asked, after the last.
+        """Return the next page; after the last an empty one without a request.
 
         Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
         """
@@ -226,7 +227,7 @@ class SearchResults(ShownTable, SearchPage):
         return replace(page, start=page.end, hits=(), unreadable=(), summaries={})
 
     def all(self, limit: int | None = None) -> "SearchResults":
-        """Everything that was found rather than a page of it, at most `limit`, from the first on.
+        """Return all results, at most `limit`, from the first on.
 
         One request for 200 hits and two for their lines; shows how far it is, and may be
         interrupted.
@@ -255,7 +256,7 @@ class SearchResults(ShownTable, SearchPage):
         return replace(whole, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> "EntityPage":
-        """The entity at a place of this page, or of that name or URN on it. Two requests."""
+        """Return the entity at an index of this page, or with a name or URN on it. Two requests."""
         catalog = self._asked().catalog
         if isinstance(place, int):
             if not -len(self.hits) <= place < len(self.hits):
@@ -266,9 +267,11 @@ class SearchResults(ShownTable, SearchPage):
             return catalog.entity(found[0])
         shown = line(place, 100)
         if not found:
-            raise NotFound(f"nothing on this page is called {shown!r}")
+            raise NotFound(f"no result on this page is named {shown!r}")
         listed = "".join(f"\n  {urn}" for urn in found[:_MOST_VALUES])
-        raise InvalidInput(f"{len(found)} on this page are called {shown!r}; give a URN:{listed}")
+        raise InvalidInput(
+            f"{len(found)} results on this page are named {shown!r}; give a URN:{listed}"
+        )
 
     def _ipython_key_completions_(self) -> list[str]:
         names = [self._name_of(hit.urn) for hit in self.hits]
@@ -281,7 +284,7 @@ class SearchResults(ShownTable, SearchPage):
 
     def _asked(self) -> Question:
         if self.question is None:
-            raise InvalidInput("these results were made by hand and know no catalog to ask")
+            raise InvalidInput("these results were constructed by hand and have no catalog")
         return self.question
 
     def _title(self) -> str:
@@ -308,15 +311,15 @@ class SearchResults(ShownTable, SearchPage):
         if self.truncated:
             yield Say("there are more; .next() reads them, .all() every one")
         if any(hit.reason for hit in shown):
-            headers = ("name", "score", "of it for its use", "why", "matched, with its weight")
+            headers = ("name", "score", "score from use", "why", "matched, with its weight")
             yield Fold("why each was found", [Grid(headers, list(map(_why, found)), _NUMBERS)])
         narrowing = [text for text in map(_facet, facet_groups(self.facets)) if text]
         if narrowing:
-            yield Fold("narrow by", [Say(text) for text in narrowing])
+            yield Fold("filter by", [Say(text) for text in narrowing])
 
     def _count(self) -> str:
         if not self.total:
-            return "nothing found"
+            return "no results"
         if self.truncated or self.start:
             return f"{len(self)} of {self.total:,}" + (
                 f", after the first {self.start:,}" if self.start else ""
@@ -359,7 +362,7 @@ def answered(
     question: Question,
     measures: Mapping[Urn, Measures] | None = None,
 ) -> SearchResults:
-    """The page, with what is known of its hits and what it answers."""
+    """Return the page with the details of its hits and its search."""
     return SearchResults(
         **values_of(page), summaries=summaries, measures=measures or {}, question=question
     )

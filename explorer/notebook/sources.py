@@ -1,4 +1,4 @@
-"""Adding your own data from a notebook, and what became of it."""
+"""Adding your own data from a notebook, and the outcome."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def add_source(
     accept_removals: bool,
     dry_run: bool,
 ) -> "AddedTable":
-    """Return what reading a source into a catalog did, or would do."""
+    """Read a source into a catalog; return what changed, or in a dry run would change."""
     source = open_object(what, name, options)
     name = name or name_from(source.default_name)
     with steps() as progress:
@@ -46,14 +46,14 @@ def add_source(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AddedTable(ShownTable):
-    """What a source brought into the catalog; without `outcome` what it would bring."""
+    """The changes of a source in the catalog; without `outcome`, the planned ones."""
 
     plan: RunPlan
     outcome: RunOutcome | None = None
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each entity that is new, changed, back or gone: `effect`, `type`, `name`,
-        `urn`. No request."""
+        """Return a row for each entity that is new, changed, restored or gone: `effect`, `type`,
+        `name`, `urn`. No request."""
         return to_frame(plan_table(self.plan))
 
     def parts(self) -> Iterator[Part]:

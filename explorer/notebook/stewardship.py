@@ -1,5 +1,5 @@
-"""Caring for a catalog from a notebook: coverage, what to write next, and changes in bulk, each
-showing itself and a DataFrame when asked."""
+"""Stewardship in a notebook: coverage, worklist, and bulk changes, as tables that render themselves
+and convert to DataFrames."""
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -88,7 +88,7 @@ _REFUSED = {"position": "int64"} | dict.fromkeys(("urn", "aspect", "reason"), "s
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CoverageTable(ShownTable, stewardship.Coverage):
-    """How much is documented, over all and by what it was grouped by."""
+    """The coverage of documentation, in total and by group."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each group, least documented columns first; without groups one for all.
@@ -111,23 +111,23 @@ class CoverageTable(ShownTable, stewardship.Coverage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FeedTable(ShownTable, stewardship.ChangeFeed):
-    """What others and ingestion changed since the last visit; `mark_read()` makes the next one
-    begin after it."""
+    """The changes by others and by ingestion since the last visit; after `mark_read()` the next
+    feed starts after them."""
 
     catalog: "NotebookCatalog | None" = field(default=None, compare=False)
 
     def mark_read(self) -> None:
-        """Keep on this machine that all of it was read, for the terminal and the shell too. No
-        request. Raises `StorageFault` where it cannot be written.
+        """Record on this machine, also for the terminal and the shell, that all of it was read. No
+        request. Raises `StorageFault` if it cannot be written.
 
         Example: `cat.stewardship.feed().mark_read()`
         """
         if self.catalog is None:
-            raise InvalidInput("this feed was made by hand and knows no catalog that it is of")
+            raise InvalidInput("this feed was constructed by hand and has no catalog")
         self.catalog.stewardship.mark_read(self)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change, in the order shown. No request.
+        """Return a row for each change, in the order shown. No request.
 
         at                          datetime64[ms, UTC]   when it was stored, the last time
         actor, urn, name, column    string                who wrote it; what changed
@@ -149,7 +149,7 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
-    """How much was documented on each of the last days."""
+    """The coverage on each of the last days."""
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         note = "; ".join(views.trend_sentences(self))
@@ -178,24 +178,26 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WorklistTable(ShownTable, stewardship.Worklist):
-    """What nobody has documented, heaviest first; `widget()` is to write it."""
+    """The undocumented tables and columns, most important first; `widget()` returns an editor for
+    them."""
 
     catalog: "NotebookCatalog | None" = field(default=None, compare=False)
 
     def widget(self) -> "WorklistWidget":
-        """Return the list as a widget in which one text after the other is written and saved. No
-        request.
+        """Return the list as a widget to write and save one text after the other. No request.
 
         Example: `cat.stewardship.worklist(top=200).widget()`
         """
         from explorer.notebook.widgets.worklist import WorklistWidget
 
         if self.catalog is None:
-            raise InvalidInput("this worklist was made by hand and knows no catalog to write into")
+            raise InvalidInput(
+                "this worklist was constructed by hand and has no catalog to write to"
+            )
         return WorklistWidget(self.catalog, self)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each item listed, heaviest first. No request.
+        """Return a row for each item listed, heaviest first. No request.
 
         urn, table, platform, type   string
         column, path                 string   as people write it, and exact; missing for a table
@@ -214,7 +216,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ConceptTable(ShownTable, stewardship.Concept):
-    """All columns of a name, or with a glossary term, and the texts that they have."""
+    """All columns with one name or glossary term, and their texts."""
 
     steward: "NotebookStewardship | None" = field(default=None, compare=False)
 
@@ -222,25 +224,27 @@ class ConceptTable(ShownTable, stewardship.Concept):
         self, text: int | str, *, replaced: Iterable[int] = (), everywhere: bool = False
     ) -> "stewardship.StagedChangeset":
         """Return a staged changeset that gives the columns without a text this one: a new text, or
-        the number of one that others have. `replaced` are numbers of texts that it replaces too;
-        `everywhere` gives it to every column. Nothing is written: `cat.stewardship.review` decides.
+        the number of an existing one. `replaced` has numbers of texts that it replaces too; with
+        `everywhere` every column gets it. Nothing is written before `cat.stewardship.review`.
 
         Raises `InvalidInput` for a number that no text has, or where every column has it.
         """
         if self.steward is None:
-            raise InvalidInput("this concept was made by hand and knows no catalog to write into")
+            raise InvalidInput(
+                "this concept was constructed by hand and has no catalog to write to"
+            )
         wanted = self.variant(text).text if isinstance(text, int) else text
         chosen = self.columns if everywhere else self.having(replaced)
         staged = stewardship.stage_concept(self, wanted, [one.key for one in chosen])
         if not staged:
             raise InvalidInput(
-                "all of these columns have this text already; name texts with replaced=, or "
-                "everywhere=True"
+                "all of these columns already have this text; pass texts to replace as "
+                "replaced=, or everywhere=True"
             )
         return self.steward.stage(staged, f"One text for {self.name}")
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each column. No request.
+        """Return a row for each column. No request.
 
         variant              Int64    the number of its text, missing without one
         urn, table, platform, column (the exact path), type, text, edited, ingested   string
@@ -256,7 +260,7 @@ class ConceptTable(ShownTable, stewardship.Concept):
 
 @dataclass(frozen=True, repr=False)
 class ChangesetTable(ShownTable, stewardship.Changeset):
-    """What every line of a file, or every row of a DataFrame, would change; shown as differences.
+    """The changes that each line of a file or row of a DataFrame would make, shown as differences.
 
     `dropped` counts the rows that are in the frame no more, of which nothing is changed.
     """
@@ -264,7 +268,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
     dropped: int = 0
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each line, in the file's order, all of them text. No request.
+        """Return a row for each line, in the file's order, all of them text. No request.
 
         place, kind                 where it stands in the file, and what comes of it: see
                                     `explorer.stewardship.changeset.KINDS`
@@ -280,7 +284,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
         if self.dropped:
             yield Say(
-                f"taken out of the frame, and left as they are: {_texts(self.dropped)}",
+                f"removed from the frame, and left unchanged: {_texts(self.dropped)}",
             )
         changes = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
         yield from _difference_parts(changes, views.change_diff)
@@ -291,7 +295,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
 
 @dataclass(frozen=True, repr=False)
 class AppliedTable(ShownTable, stewardship.Applied):
-    """What became of changes that were to be written.
+    """The outcome of writing changes.
 
     `left` are those that were not to be written, such as conflicts; `later` counts the texts that
     were edited after they were shown, and are not written either.
@@ -318,7 +322,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
         counts += [f"{len(self.left):,} left out"] if self.left else []
         yield Title("Applied", " · ".join(counts))
         if self.ended_by is not None:
-            yield Say(f"it ended early: {self.ended_by}", "loud")
+            yield Say(f"stopped early: {self.ended_by}", "loud")
         if self.later:
             yield Say(
                 f"edited after diff(), and not written: {_texts(self.later)}; call diff() again",
@@ -334,7 +338,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
         ]
         yield from _difference_parts([*refused, *self.left], views.change_diff)
         if self.done:
-            yield Say("undo_save() of the catalog takes back all that was written")
+            yield Say("undo_save() of the catalog undoes everything that was written")
 
     def _rows(self) -> Iterator[tuple[str | None, ...]]:
         for failure in self.failed:
@@ -359,11 +363,11 @@ def _applied_row(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DraftingTable(ShownTable, stewardship.DraftingOutcome):
-    """What a command drafted; `changeset` holds it, to be reviewed."""
+    """The texts of a drafting command; `changeset` contains them for review."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each text that was asked for, the drafted ones first, all of them text. No
-        request.
+        """Return a row for each text that was asked for, the drafted ones first, all of them text.
+        No request.
 
         urn, table, column   what it is about; `column` missing for the table itself
         text                 what the command drafted; missing where it had none
@@ -385,11 +389,11 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
 
 
 class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
-    """The changesets that the server keeps, the newest first; `cat.stewardship.review(urn)` decides
+    """The shared changesets on the server, newest first; `cat.stewardship.review(urn)` reviews
     one."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each changeset. No request.
+        """Return a row for each changeset. No request.
 
         urn, id, title, proposed_by                string
         at                                         datetime64[ms, UTC]   when it was proposed
@@ -406,11 +410,11 @@ class ProposalsTable(ShownTable, tuple[stewardship.SharedChangeset, ...]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadTable(ShownTable, LoadReport):
-    """What became of a list of changes."""
+    """The outcome of loading a list of changes."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change that did not go in: its `position` among those given, from 0, its
-        `urn` and `aspect`, and the `reason`. No request."""
+        """Return a row for each change that was refused: its `position` among those given, from 0,
+        its `urn` and `aspect`, and the `reason`. No request."""
         rows = [(one.position, str(one.urn), one.aspect, one.reason) for one in self.refused]
         return tabulated(rows, _REFUSED)
 
@@ -422,7 +426,7 @@ class LoadTable(ShownTable, LoadReport):
 
 
 class Documentation(ShownTable, tuple[stewardship.Row, ...]):
-    """What is written of tables and their columns, a row for each, to be read or edited.
+    """The descriptions of tables and columns, a row for each, for reading or editing.
 
         docs = cat.docs("orders")
         docs.df.loc[docs.df["path"] == "id", "edited"] = "The key."
@@ -442,7 +446,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
 
     @classmethod
     def of(cls, rows: Iterable[stewardship.Row], steward: "NotebookStewardship") -> "Documentation":
-        """Return the rows, which ask `steward` for more."""
+        """Return the rows, which use `steward` for further requests."""
         made = cls(rows)
         made._steward = steward
         made._bases = {(row.urn, row.column): row.edited for row in rows}
@@ -450,7 +454,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
 
     @property
     def df(self) -> "pd.DataFrame":
-        """The rows as a DataFrame to be edited: the same one each time. See `to_frame`."""
+        """Return the rows as a DataFrame for editing, the same object each time. See `to_frame`."""
         if self._frame is None:
             self._frame = self.to_frame()
         return self._frame
@@ -474,8 +478,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         return self._compared
 
     def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
-        """Write what `diff` showed last, as one save, which `undo_save` of the catalog takes back;
-        return what became of each. Two requests for each text.
+        """Write what `diff` showed last, as one save, which `undo_save` of the catalog undoes;
+        return the outcome of each. Two requests for each text.
 
         A conflict is left out, unless with `force_conflicts`. A text that somebody changed since
         `diff` is refused, and stops nothing. What was edited after `diff` is counted, and not
@@ -511,11 +515,11 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
 
     def _asked(self) -> "NotebookStewardship":
         if self._steward is None:
-            raise InvalidInput("these rows were made by hand and know no catalog to ask")
+            raise InvalidInput("these rows were constructed by hand and have no catalog")
         return self._steward
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each table, then for each of its columns, all of them text. No request.
+        """Return a row for each table, then for each of its columns, all of them text. No request.
 
         urn, table         of the table
         column, path       of a column: as people write it, and exact; missing for the table itself
@@ -547,8 +551,9 @@ _Shows = Callable[["NotebookStewardship", _T], _S]
 def _shown(
     method: Callable[Concatenate[AsyncStewardship, _P], Coroutine[Any, Any, _T]], what: str
 ) -> "Callable[[_Shows[_T, _S]], Callable[Concatenate[NotebookStewardship, _P], _S]]":
-    """Decorate what makes of an answer the object that shows it: the method is waited for, with a
-    bar that says `what`, and has the parameters and the documentation of `method`."""
+    """Return a decorator for a function that converts a result to an object that renders itself.
+    The decorated method blocks with a progress bar named `what`, and has the parameters and the
+    documentation of `method`."""
 
     def decorate(
         show: "_Shows[_T, _S]",
@@ -567,8 +572,8 @@ def _shown(
 
 
 class NotebookStewardship(stewardship.Stewardship):
-    """`explorer.stewardship.Stewardship`, whose answers show themselves and say how far they are
-    while they are read; each may be interrupted."""
+    """`explorer.stewardship.Stewardship`, whose results render themselves. Reading shows a progress
+    bar and can be interrupted."""
 
     def __init__(self, catalog: "NotebookCatalog") -> None:
         super().__init__(catalog)
@@ -616,7 +621,7 @@ class NotebookStewardship(stewardship.Stewardship):
         return stewardship.StagedChangeset.open(path)
 
     def proposals(self) -> ProposalsTable:
-        """Return the changesets that the server keeps, the newest first; see `shared_changesets`.
+        """Return the shared changesets on the server, newest first; see `shared_changesets`.
 
         Example: `cat.stewardship.proposals().df`
         """
@@ -634,7 +639,7 @@ class NotebookStewardship(stewardship.Stewardship):
     def coverage_trend(self, found: stewardship.CoverageTrend) -> CoverageTrendChart:
         return CoverageTrendChart(**values_of(found))
 
-    @_shown(AsyncStewardship.worklist, "looking for what to document")
+    @_shown(AsyncStewardship.worklist, "searching for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found), catalog=self._shown_in)
 
@@ -697,17 +702,17 @@ def frame_entries(
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput(f"a {type(frame).__name__} is no data frame; to_frame() makes one anew")
+        raise InvalidInput(f"a {type(frame).__name__} is not a data frame; to_frame() creates one")
     path = "path" if "path" in frame.columns else "column"
     needed = ("urn", path, "edited")
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         hint = "reset_index()" if set(missing) <= set(frame.index.names) else "to_frame()"
         raise InvalidInput(
-            f"the data frame has no column named {' or '.join(missing)}; {hint} brings it back"
+            f"the data frame has no column named {' or '.join(missing)}; {hint} restores it"
         )
     if twice := [name for name in needed if list(frame.columns).count(name) > 1]:
-        raise InvalidInput(f"the data frame has several columns named {twice[0]}; leave one")
+        raise InvalidInput(f"the data frame has several columns named {twice[0]}; keep one")
     values = frame.loc[:, ~frame.columns.duplicated()].astype("object")
     values = values.where(values.notna(), None)
     exact = _exact_paths(rows) if path == "column" else {}
@@ -733,8 +738,7 @@ def frame_entries(
 
 
 def _exact_paths(rows: Iterable[stewardship.Row]) -> Mapping[tuple[str, str], str]:
-    """Return the exact path of each column by its table and the name that people call it, where
-    that is no other's."""
+    """Return the exact path of each column by its table and short name, if the name is unique."""
     found: dict[tuple[str, str], str | None] = {}
     for row in rows:
         key = row.urn, FieldPath(row.column).simple if row.column else ""
@@ -747,15 +751,15 @@ def _text_of(value: object) -> str:
 
 
 def _problem(edited: object) -> str | None:
-    """Return why what stands in the place of a text can be no description; None where it can."""
+    """Return why a value cannot be a description; None if it can."""
     if edited is None:
         return None
     if not isinstance(edited, str):
-        return f"edited is no text but a {type(edited).__name__}"
+        return f"edited must be a text, not a {type(edited).__name__}"
     try:
         edited.encode()
     except UnicodeEncodeError:
-        return "edited holds half of a character, which cannot be stored"
+        return "edited contains half of a surrogate pair, which cannot be stored"
     return None
 
 
@@ -770,8 +774,8 @@ def _wish(entry: stewardship.Entry) -> tuple[str, str, str]:
 def _difference_parts(
     changes: Sequence[stewardship.Change], lines_of: "Callable[[stewardship.Change], Diff]"
 ) -> Iterator[Part]:
-    """Yield the first changes as lines, each below its place and kind, and a sentence that counts
-    the others."""
+    """Yield the first changes as lines, each below its place and kind, and a sentence with the
+    number of others."""
     lines: list[DiffLine] = []
     for change in changes[:MOST_ROWS]:
         place = " · ".join(filter(None, views.change_place(change)))
@@ -784,7 +788,7 @@ def _difference_parts(
 
 
 def loaded(report: LoadReport) -> LoadTable:
-    """The same, showing itself."""
+    """Return a load outcome that renders itself."""
     return LoadTable(**values_of(report))
 
 

@@ -1,4 +1,4 @@
-"""How a dataset was used and what profiling measured of it, over time, showing themselves."""
+"""Usage and profiles of a dataset over time, which render themselves."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,8 +62,8 @@ _MOST_QUERIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Points of a series in the last `days`, or all; `newest_millis` is the last point's moment
-    where there is none in that time."""
+    """The points of a series in the last `days`, or all; `newest_millis` is the time of the newest
+    point if there is none in that range."""
 
     series: Timeseries
     days: int | None
@@ -71,25 +71,25 @@ class Window:
 
     @property
     def words(self) -> str:
-        """The time it covers, as people say it."""
+        """Return the time range in words."""
         if self.days is None:
             return "ever"
         return "in the last day" if self.days == 1 else f"in the last {self.days:,} days"
 
     def gaps(self, what: str) -> Iterator[Part]:
-        """What there is to say where nothing was found, or the server stopped."""
+        """Yield the remarks on missing or cut data."""
         if not self.series.values:
             yield Say(f"no {what} {self.words}")
             if self.newest_millis is not None:
                 at = moment(self.newest_millis, utc=True)
-                yield Say(f"the newest is of {at}; days=None gives all there is")
+                yield Say(f"the newest is from {at}; days=None returns all")
         elif self.series.truncated:
-            yield Say(f"the server stopped at {len(self.series.values):,} points, the newest")
+            yield Say(f"the server returned only the newest {len(self.series.values):,} points")
 
 
 @dataclass(frozen=True, repr=False)
 class UsageChart(ShownChart):
-    """How a dataset was used, window by window, oldest first.
+    """The usage of a dataset in time windows, oldest first.
 
     It shows queries and users over time and the columns used most: as a plotly figure in a live
     notebook, as a picture and a table in one that is only read, as text in a terminal.
@@ -102,27 +102,27 @@ class UsageChart(ShownChart):
 
     @cached_property
     def points(self) -> tuple[DatasetUsageStatistics, ...]:
-        """One for each window of time."""
+        """Return a point for each time window."""
         return self.window.series.usage()
 
     def __len__(self) -> int:
         return len(self.points)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each window; see `explorer.frames.usage_frame`."""
+        """Return a row for each window; see `explorer.frames.usage_frame`."""
         from explorer import frames
 
         return frames.usage_frame(self.window.series)
 
     def columns_to_frame(self) -> "pd.DataFrame":
-        """A row for each window and column; see `explorer.frames.column_usage_frame`."""
+        """Return a row for each window and column; see `explorer.frames.column_usage_frame`."""
         from explorer import frames
 
         return frames.column_usage_frame(self.window.series)
 
     @cached_property
     def top_users(self) -> "TopUsers":
-        """Who queried it in all that time, most first."""
+        """Return its users in the whole range, most queries first."""
         windows = Counter(
             used.user or used.user_email or ""
             for point in self.points
@@ -137,7 +137,7 @@ class UsageChart(ShownChart):
 
     @cached_property
     def top_queries(self) -> "TopQueries":
-        """The queries that were among the most frequent in most windows of that time."""
+        """Return the queries that were most often among the most frequent."""
         counts: Counter[str] = Counter()
         for point in self.points:
             counts.update(dict.fromkeys(point.top_sql_queries, 1))
@@ -145,23 +145,24 @@ class UsageChart(ShownChart):
         return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points))
 
     def users_to_frame(self) -> "pd.DataFrame":
-        """A row for each window and user; see `explorer.frames.user_usage_frame`."""
+        """Return a row for each window and user; see `explorer.frames.user_usage_frame`."""
         from explorer import frames
 
         return frames.user_usage_frame(self.window.series, self.names)
 
     def queries_to_frame(self) -> "pd.DataFrame":
-        """A row for each window and frequent query; see `explorer.frames.query_usage_frame`."""
+        """Return a row for each window and frequent query; see
+        `explorer.frames.query_usage_frame`."""
         from explorer import frames
 
         return frames.query_usage_frame(self.window.series)
 
     def figure(self, zone: Zone = "UTC") -> "go.Figure":
-        """Queries and users over time, as a plotly figure, in UTC or in this machine's zone."""
+        """Return queries and users over time as a Plotly figure, in UTC or in local time."""
         return self.over_time(zone).figure()
 
     def over_time(self, zone: Zone = "UTC") -> PanelChart:
-        """Queries above, users below, over the same time."""
+        """Return a chart of queries above users, over the same time."""
         at = [(point.at, point) for point in self.points]
         known = [(when, point) for when, point in at if when is not None]
         queries = with_gaps([(when, point.total_sql_queries) for when, point in known])
@@ -175,34 +176,35 @@ class UsageChart(ShownChart):
         return PanelChart(title, panels, self.to_frame, self._summed_up(zone), empty, zone)
 
     def by_column(self, most: int = _MOST_ROWS) -> PanelChart:
-        """How often each column was used in all that time, the most used first, at most so many."""
+        """Return a chart of the use of each column in the whole range, most used first, up to a
+        limit."""
         if most < 1:
-            raise InvalidInput("the number of columns to draw is 1 or more")
+            raise InvalidInput("the number of columns to draw must be at least 1")
         panel = self._columns(most)
         title = f"Use by column of {self.name}, {self.window.words}"
-        empty = f"no use of a column {self.window.words}"
+        empty = f"no use of columns {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
         return PanelChart(title, (panel,), self._uses_frame, note, empty)
 
     def by_user(self, most: int = _MOST_ROWS) -> PanelChart:
-        """How many queries each user made in all that time, the most first, at most so many."""
+        """Return a chart of queries by user in the whole range, most first, up to a limit."""
         if most < 1:
-            raise InvalidInput("the number of users to draw is 1 or more")
+            raise InvalidInput("the number of users to draw must be at least 1")
         users = self.top_users
         title = f"Use by user of {self.name}, {self.window.words}"
-        empty = f"no user is told {self.window.words}"
+        empty = f"no users recorded {self.window.words}"
         note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
         return PanelChart(title, (users.panel(most),), users.to_frame, note, empty)
 
     def controls(self) -> "UsageControls":
-        """The chart with controls beside it: the range of time, and what is measured. No request
-        until another range is chosen."""
+        """Return the chart with controls for the time range and the measure. No request until
+        another range is chosen."""
         from explorer.notebook.widgets.usage_controls import UsageControls
 
         return UsageControls(self)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
-        """What it shows: queries and users over time, the columns used most, and by whom."""
+        """Return its chart: queries and users over time, the most used columns, and the users."""
         whole = self.over_time(zone)
         if not self._uses and not self.top_users:
             return whole
@@ -271,8 +273,8 @@ class UsageChart(ShownChart):
 
 @dataclass(frozen=True, repr=False)
 class TopUsers(ShownTable):
-    """Who queried a dataset, most first: rows of who (a URN or an address), their name, how many
-    queries, and in how many windows of time."""
+    """The users of a dataset by number of queries: rows of user (a URN or an address), name, number
+    of queries, and number of time windows."""
 
     name: str
     when: str
@@ -282,11 +284,12 @@ class TopUsers(ShownTable):
         return len(self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each: `user` (a URN), `name`, `queries`, `windows`, most queries first."""
+        """Return a row for each: `user` (a URN), `name`, `queries`, `windows`, most queries
+        first."""
         return values.to_frame(self.table())
 
     def table(self) -> values.Table:
-        """All of them."""
+        """Return all of them as a table."""
         columns = (
             TableColumn("user", audience="programs", dtype="string"),
             TableColumn("name", "user", style="bold", dtype="string"),
@@ -296,7 +299,7 @@ class TopUsers(ShownTable):
         return values.Table(columns, self.rows)
 
     def panel(self, most: int) -> Bars:
-        """The first of them as bars."""
+        """Return the first of them as bars."""
         shown = self.rows[:most]
         of = f", {len(shown)} of {len(self):,} users" if len(shown) < len(self) else ""
         return Bars(f"queries by user{of}", tuple(Bar(name, count) for _, name, count, _ in shown))
@@ -308,7 +311,8 @@ class TopUsers(ShownTable):
 
 @dataclass(frozen=True, repr=False)
 class TopQueries(ShownTable):
-    """Queries that were among the most frequent, and in how many of the `windows` of time."""
+    """Queries that were among the most frequent, with the number of time windows in which they
+    were."""
 
     name: str
     when: str
@@ -319,11 +323,12 @@ class TopQueries(ShownTable):
         return len(self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each, most often among the top first: `query`, its text, and `windows`."""
+        """Return a row for each, most often among the top first: `query`, its text, and
+        `windows`."""
         return values.to_frame(self.table())
 
     def table(self) -> values.Table:
-        """All of them."""
+        """Return all of them as a table."""
         columns = (
             TableColumn("query", dtype="string"),
             TableColumn("windows", "times among the top", dtype="int64"),
@@ -337,14 +342,14 @@ class TopQueries(ShownTable):
 
 
 def users_of(window: Window) -> tuple[str, ...]:
-    """Who is named in the points of a window of `datasetUsageStatistics`, each once."""
+    """Return the users in the points of `datasetUsageStatistics`, each once."""
     users = (one.user for point in window.series.usage() for one in point.user_counts if one.user)
     return tuple(dict.fromkeys(users))
 
 
 @dataclass(frozen=True, repr=False)
 class ProfileChart(ShownChart):
-    """What profiling measured of a dataset, profile by profile, oldest first.
+    """The profiles of a dataset, oldest first.
 
     It shows rows and nulls over time and the columns of the newest profile. Charts leave profiles
     of parts of the table out where there are any of the whole, and say so.
@@ -355,32 +360,33 @@ class ProfileChart(ShownChart):
 
     @cached_property
     def points(self) -> tuple[DatasetProfile, ...]:
-        """One for each profile."""
+        """Return a point for each profile."""
         return self.window.series.profiles()
 
     def __len__(self) -> int:
         return len(self.points)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each profile; see `explorer.frames.profile_frame`."""
+        """Return a row for each profile; see `explorer.frames.profile_frame`."""
         from explorer import frames
 
         return frames.profile_frame(self.window.series)
 
     def columns_to_frame(self) -> "pd.DataFrame":
-        """A row for each profile and column; see `explorer.frames.column_profile_frame`."""
+        """Return a row for each profile and column; see `explorer.frames.column_profile_frame`."""
         from explorer import frames
 
         return frames.column_profile_frame(self.window.series)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
-        """Rows above; below, the share of nulls in those columns that have most."""
+        """Return a chart of the rows over time, with the share of nulls in the columns with most
+        nulls below it."""
         nulls = shares(self._measured, "nulls", ())
         panels = (self._rows(), *((nulls,) if nulls.lines else ()))
         return self._chart(f"Profile of {self.name}", panels, self.to_frame, zone)
 
     def sizes(self, zone: Zone = "UTC") -> PanelChart:
-        """Rows, columns and bytes over time, those that were measured."""
+        """Return a chart of rows, columns and bytes over time, as far as measured."""
         taken = self._measured.taken
         columns = with_gaps([(at, one.column_count) for at, one in taken])
         size = with_gaps([(at, one.size_in_bytes) for at, one in taken])
@@ -394,7 +400,7 @@ class ProfileChart(ShownChart):
         return self._chart(title, measured or panels[:1], self.to_frame, zone)
 
     def nulls(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
-        """The share of nulls over time, in the columns named or the six that have most.
+        """Return a chart of the share of nulls over time, of some columns or of the six with most.
 
         Columns are named by their path, whole or as people write it. Raises `UnknownName` for one
         that was not measured; so do the other charts of columns.
@@ -404,31 +410,31 @@ class ProfileChart(ShownChart):
         return self._chart(f"Nulls in {self.name}", (panel,), frame, zone)
 
     def unique(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
-        """The share of unique values over time, in the columns named or the six whose share moved
-        furthest."""
+        """Return a chart of the share of unique values over time, of some columns or of the six
+        whose share changed most."""
         panel = shares(self._measured, "unique values", columns)
         frame = partial(shares_frame, panel)
         return self._chart(f"Unique values in {self.name}", (panel,), frame, zone)
 
     def values(self, column: str, most: int = _MOST_ROWS) -> PanelChart:
-        """How often each value of a column is there, the most frequent first, at most so many, as
-        it was measured last."""
+        """Return a chart of a column's value frequencies as last measured, most frequent first, up
+        to a limit."""
         if most < 1:
-            raise InvalidInput("the number of values to draw is 1 or more")
+            raise InvalidInput("the number of values to draw must be at least 1")
         return frequencies(self._measured, column, most)
 
     def quantiles(self, column: str) -> PanelChart:
-        """The quantiles of a column as they were measured last."""
+        """Return a chart of a column's quantiles as last measured."""
         return quantiles(self._measured, column)
 
     def histogram(self, column: str) -> PanelChart:
-        """How many values of a column lie between each two boundaries, as measured last."""
+        """Return a column's histogram as last measured."""
         return histogram(self._measured, column)
 
     def drift(
         self, days: int = 7, *, since: datetime | None = None, until: datetime | None = None
     ) -> "DriftChart":
-        """What moved between two of these profiles, ranked. No request.
+        """Return the drift between two of these profiles, largest first. No request.
 
         The later is the newest, or the newest not after `until`. The earlier is the newest that is
         so many days older, or not after `since`; where none is so old, the oldest there is.
@@ -436,9 +442,9 @@ class ProfileChart(ShownChart):
         """
         for given in (since, until):
             if given is not None and given.tzinfo is None:
-                raise InvalidInput("a moment needs a time zone: datetime(…, tzinfo=UTC)")
+                raise InvalidInput("the datetime needs a time zone: datetime(…, tzinfo=UTC)")
         if days < 1:
-            raise InvalidInput("the number of days between two profiles is 1 or more")
+            raise InvalidInput("the number of days between two profiles must be at least 1")
         taken = [one for one in self._measured.taken if until is None or one[0] <= until]
         if len(taken) < 2:
             return DriftChart(self.name, None, None)
@@ -536,8 +542,8 @@ _LONGEST_RANGE = 14
 
 
 def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
-    """A share over time in the columns named; without names in those that have most nulls, or
-    whose share of unique values moved furthest."""
+    """Return a share over time of some columns; by default of those with most nulls, or whose share
+    of unique values changed most."""
     asked = list(dict.fromkeys(profiles.path_of(column) for column in columns))
     points = {path: _points(profiles, path, share) for path in asked or profiles.by_path}
     title = f"share of {share}"
@@ -552,7 +558,7 @@ def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
 
 
 def shares_frame(panel: Lines) -> "pd.DataFrame":
-    """A row for each line and measurement, at its moment: `column` and `share`, from 0 to 1."""
+    """Return a row for each line and measurement, by time: `column` and `share`, from 0 to 1."""
     import pandas as pd
 
     found = [
@@ -567,7 +573,7 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
 
 
 def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
-    """How often each value is there, the most frequent first."""
+    """Return a chart of value frequencies, most frequent first."""
     at, one = _newest(profiles, column, "distinct_value_frequencies")
     counted = sorted(one.distinct_value_frequencies or (), key=lambda each: -each.frequency)
     whole = max(one.unique_count or 0, len(counted))
@@ -578,12 +584,12 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     rows = [(each.value, each.frequency) for each in counted]
     frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
     panel = Bars("frequency", bars)
-    empty = "profiling counted no values of this column"
+    empty = "profiling recorded no values of this column"
     return PanelChart(f"Values of {one.name}", (panel,), frame, f"{of}, {_at(at)}", empty)
 
 
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
-    """The value below which each part of the values lies; those that are numbers are drawn."""
+    """Return a chart of quantiles; those that are numbers are drawn."""
     at, one = _newest(profiles, column, "quantiles")
     found = one.quantiles or ()
     bars = tuple(
@@ -594,16 +600,18 @@ def quantiles(profiles: Profiles, column: str) -> PanelChart:
 
     rows = [(measured_number(each.quantile), each.value) for each in found]
     frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
-    empty = "profiling measured no quantiles of this column"
+    empty = "profiling recorded no quantiles of this column"
     if found and not bars:
         told = ", ".join(f"{_part(each.quantile)} {each.value}" for each in found)
-        empty = f"its quantiles are no numbers: {told}"
+        empty = f"its quantiles are not numbers: {told}"
     title = f"Quantiles of {one.name}"
-    return PanelChart(title, (Bars("value below which a part lies", bars),), frame, _at(at), empty)
+    return PanelChart(
+        title, (Bars("value below which this share lies", bars),), frame, _at(at), empty
+    )
 
 
 def histogram(profiles: Profiles, column: str) -> PanelChart:
-    """How many values lie between each two boundaries."""
+    """Return a chart of the number of values between boundaries."""
     at, one = _newest(profiles, column, "histogram")
     drawn = one.histogram
     ends = [_short(text) for text in drawn.boundaries] if drawn else []
@@ -616,7 +624,7 @@ def histogram(profiles: Profiles, column: str) -> PanelChart:
 
     rows = list(zip(names, heights, strict=True))
     frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
-    empty = "profiling drew no histogram of this column"
+    empty = "profiling recorded no histogram of this column"
     panel = Bars("values in each range", bars, upright=True)
     return PanelChart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)
 
@@ -646,7 +654,7 @@ def _newest(
     column: str,
     measure: Literal["distinct_value_frequencies", "quantiles", "histogram"],
 ) -> tuple[datetime, ColumnMeasures]:
-    """The newest profile of the column that has the measure; else the newest of the column."""
+    """Return the column's newest profile with the measure, else its newest profile."""
     points = profiles.by_path[profiles.path_of(column)].points
     having = [point for point in points if getattr(point[1], measure)]
     return (having or points)[-1]
@@ -688,7 +696,7 @@ _FRAME = {"path": "string", "measure": "string", "before": "Float64", "after": "
 
 @dataclass(frozen=True, repr=False)
 class DriftChart(ShownChart):
-    """What changed between a profile and a later one: iterable, what changed furthest first.
+    """The changes between a profile and a later one: iterates over changes, largest first.
 
     `len()` is how many measures moved by the rule. Two profiles are needed; with fewer it is
     empty and says so.
@@ -700,19 +708,19 @@ class DriftChart(ShownChart):
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        """Every change, those too small to count among them, furthest first."""
+        """Return every change, including those below the threshold, largest first."""
         if self.before is None or self.after is None:
             return ()
         return moves_between(self.before[1], self.after[1])
 
     @property
     def moved(self) -> tuple[Move, ...]:
-        """The changes that count, furthest first."""
+        """Return the changes above the threshold, largest first."""
         return tuple(one for one in self.moves if one.moved)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The paths of the columns that moved, furthest first."""
+        """Return the paths of the columns that drifted, largest change first."""
         return tuple(dict.fromkeys(one.path for one in self.moved if one.path))
 
     def __len__(self) -> int:
@@ -722,7 +730,8 @@ class DriftChart(ShownChart):
         return iter(self.moved)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A row for each change, those too small to count too, furthest first. No request.
+        """Return a row for each change, including those below the threshold, largest first. No
+        request.
 
         path            string    of the column; empty for the whole table
         measure         string    nulls, distinct, mean, …; `column` for one that came or went
@@ -750,8 +759,8 @@ class DriftChart(ShownChart):
         return tabulated(rows, _FRAME)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
-        """The changes that count as bars, by how many times over the rule they are; the longest
-        stand for ten times and more."""
+        """Return the changes above the threshold as bars of their multiple of it; the longest bars
+        mean ten times or more."""
         shown = self.moved[:_MOST_SHOWN]
         bars = tuple(
             Bar(
@@ -761,7 +770,7 @@ class DriftChart(ShownChart):
             )
             for one in shown
         )
-        panel = Bars(f"{self._count()}, by how many times over the rule", bars, "times", rule=1)
+        panel = Bars(f"{self._count()}, by the multiple of the threshold", bars, "times", rule=1)
         note = self._times(zone)
         return PanelChart(
             f"Drift of {self.name}", (panel,), self.to_frame, note, self._empty(), zone

@@ -1,6 +1,5 @@
-"""Objects that show themselves: their parts, drawn as plain text and as HTML that every notebook
-front end shows.
-"""
+"""Objects that render themselves: their parts as plain text and as HTML that every notebook front
+end shows."""
 
 import re
 from abc import ABC, abstractmethod
@@ -62,12 +61,13 @@ _Item = TypeVar("_Item")
 
 
 def values_of(record: Any) -> dict[str, Any]:
-    """Return the fields of a record by name, of which a subclass that shows itself is made."""
+    """Return the fields of a record by name, to create a subclass that renders itself."""
     return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
 def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
-    """The rows under the columns of `dtypes`, pandas' names for them; None is what is missing."""
+    """Return rows as a DataFrame with the columns and pandas dtypes of `dtypes`; None is a missing
+    value."""
     import pandas as pd
 
     return pd.DataFrame(rows, columns=list(dtypes), dtype="object").astype(dict(dtypes))
@@ -77,13 +77,13 @@ _MOMENT = "%Y-%m-%d %H:%M"
 
 
 class Shown(ABC):
-    """Gives a class its `repr` and its HTML, both drawn from what `parts` gives."""
+    """A base class whose `repr` and HTML are rendered from `parts`."""
 
     __slots__ = ()
 
     @abstractmethod
     def parts(self) -> Iterable[Part]:
-        """Return what it shows of itself, from top to bottom."""
+        """Return what it shows, from top to bottom."""
 
     def __repr__(self) -> str:
         return draw_text(self.parts())
@@ -93,21 +93,21 @@ class Shown(ABC):
 
 
 class ShownTable(Shown):
-    """Something shown that is a DataFrame when asked."""
+    """A rendered object that can be converted to a DataFrame."""
 
     __slots__ = ()
 
     @abstractmethod
     def to_frame(self) -> "pd.DataFrame":
-        """The same as a DataFrame, whole however much of it is drawn."""
+        """Return all data as a DataFrame, however much is drawn."""
 
     @property
     def df(self) -> "pd.DataFrame":
-        """The same as `to_frame()`, made anew each time."""
+        """Return a new `to_frame()` each time."""
         return self.to_frame()
 
     def sortable(self, **options: Any) -> "ITable":
-        """The same as a table that sorts by its headers, filters and pages, in any notebook.
+        """Return a table that sorts by its headers, filters and pages, in any notebook.
 
         It is a widget of itables', which takes the `options` and which the extra `tables` brings;
         raises `MissingExtra` without it.
@@ -127,7 +127,7 @@ class ShownTable(Shown):
         frame = frame.assign(**{name: frame[name].dt.strftime(_MOMENT) for name in moments})
         if frame.index.dtype.kind == "M":
             frame = frame.set_axis(frame.index.map(lambda at: f"{at:{_MOMENT}}"))
-        # The name of an index would stand on a line of its own below the headers.
+        # The name of an index would be on a separate line below the headers.
         if frame.index.name is not None:
             frame = frame.reset_index()
         texts: list[str] = [*frame.select_dtypes("string").columns]
@@ -207,7 +207,7 @@ _FIRST = 28
 
 
 def draw_text(parts: Iterable[Part]) -> str:
-    """The parts below each other, no line of a table wider than 100 cells."""
+    """Render parts as text, with table lines of at most 100 cells."""
     return "\n".join(row.rstrip() for part in parts for row in _part_as_text(part))
 
 
@@ -277,8 +277,8 @@ def _table_as_text(grid: Grid) -> Iterator[str]:
 
 
 def _fitted(widths: list[int]) -> list[int]:
-    """The widths with the widest columns made narrower until all fit; the first, which says what a
-    row is about, is the last to go below 28 cells."""
+    """Return the column widths, the widest reduced until all fit; the first column, which
+    identifies a row, is the last to go below 28 cells."""
     fitted = list(widths)
     room = _WIDTH - len(_GAP) * (len(widths) - 1)
     for spared in (_FIRST, 0):
@@ -351,9 +351,9 @@ _CHANGED_WORDS = "font-weight:600;text-decoration:underline;"
 
 
 def draw_html(parts: Iterable[Part]) -> str:
-    """The parts below each other in one element."""
+    """Render parts as one HTML element."""
     inside = "".join(_drawn(part) for part in parts)
-    # marimo cuts off what is wider than its page.
+    # marimo cuts off content wider than its page.
     style = "line-height:1.45;color:inherit;background:transparent;overflow-x:auto"
     return f'<div class="{AS_WRITTEN}" style="{style}">{inside}</div>'
 
@@ -450,20 +450,21 @@ def _cell(cell: Cell) -> str:
 
 
 def _cut(text: str, style: str) -> str:
-    """On one line, however long; whole under the pointer, and taken whole by a click."""
+    """Render a text on one line, cut by CSS; the tooltip shows all of it, and a click selects
+    all."""
     inside = _span(text, "direction:ltr;unicode-bidi:isolate;")
     return f'<div title="{escape(text)}" style="{style}{_ONE_LINE}">{inside}</div>'
 
 
 def _is_short(cell: Cell) -> bool:
-    """Whether no line of it is worth breaking, such as a moment or the name of a person; a list
-    is broken after its commas."""
+    """Return whether a text is kept on one line, such as a time or a name; lists may be wrapped
+    after commas."""
     lines = (cell.text, *cell.below)
     return not cell.markdown and all(len(one) <= _SHORT and ", " not in one for one in lines)
 
 
 def _breakable(text: str) -> str:
-    """A text in which a name of several words may be broken after an underscore."""
+    """Return a text in which names may be wrapped after underscores."""
     told = escape(text)
     return told if " " in text else _WORD_END.sub(r"\1<wbr>", told)
 

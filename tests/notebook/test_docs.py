@@ -186,7 +186,7 @@ def test_what_is_no_text_is_told_and_the_rest_written(cat: Catalog, table: str, 
     shown = docs.diff()
     assert (kinds(shown)["id"], kinds(shown)["city"]) == ("unreadable", "unreadable")
     assert "no text but a float" in repr(shown)
-    assert "half of a character" in repr(shown)
+    assert "half of a surrogate pair" in repr(shown)
     assert "1 character in it cannot be seen" in repr(shown)
     docs.apply()
     assert texts(cat, table) == {"kept": "As it was.", "note": "a\x00b\r\nc\td"}
@@ -205,7 +205,7 @@ def test_only_the_columns_that_say_what_is_meant_are_needed(
     with pytest.raises(InvalidInput, match=r"reset_index\(\)"):
         docs.diff()
     docs.df = "no frame"
-    with pytest.raises(InvalidInput, match="no data frame"):
+    with pytest.raises(InvalidInput, match="not a data frame"):
         docs.diff()
     # Without the fingerprints, and by the names that people call columns.
     docs.df = whole[["edited", "column", "urn"]].reset_index(drop=True)

@@ -19,7 +19,7 @@ def test_labels_are_put_on_by_name_and_taken_back(own_cat: Any, read: Any) -> No
     assert {"PII", "Sensitive"} <= set(names(after.tags))
     assert not {"PII", "Sensitive"} & set(names(before.tags))
     for text in (repr(after), read(after).text):
-        assert "just edited: tags: + PII, + Sensitive; .edit.undo() takes it back" in text
+        assert "just edited: tags: + PII, + Sensitive; .edit.undo() undoes it" in text
     assert "+ PII" in read(after.edit).text
     assert after.edit.undo().tags == before.tags
 

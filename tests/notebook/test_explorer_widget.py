@@ -265,7 +265,7 @@ def test_trouble_is_said_in_the_explorer(explore: Any) -> None:
     assert explorer.problem == "position 7: expected '<entity>:<id>', found 'nothing'"
     hear(explorer, "open", urn="urn:li:dataset:(urn:li:dataPlatform:hive,no.such,PROD)")
     assert not explorer.problem
-    assert explorer.page["states"] == ["not in this catalog, or only named by others"]
+    assert explorer.page["states"] == ["not in this catalog, or only referenced in it"]
     for odd in (None, 7, {}, {"kind": "open"}, {"kind": "page", "start": -1}, {"kind": "tab"}):
         explorer._handle_custom_msg(odd, [])
     assert explorer.wait(WAIT_SECONDS)
@@ -290,7 +290,7 @@ def test_a_facet_some_of_whose_values_are_on_says_what_another_one_adds(explore:
 
 def test_slips_people_states_and_use(explore: Any) -> None:
     explorer = explore("custmers")
-    assert "for “customers”; nothing has “custmers”" in explorer.find["said"]
+    assert "for “customers”; nothing matches “custmers”" in explorer.find["said"]
     assert explorer.find["words"] == ["customers"]
     explorer = explore("orders")
     hear(explorer, "order", order="-use")

@@ -215,7 +215,7 @@ def test_a_page_knows_one_end_of_line_and_changes_none() -> None:
 def test_characters_that_cannot_be_seen_are_counted(table: Any, explorer: Any) -> None:
     write(explorer, "safe\u202egnp.exe\x1b")
     hear(explorer, "compare")
-    assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
+    assert explorer.editor["hidden"] == "2 characters in it are invisible"
 
 
 def test_a_draft_on_disk_is_gone_on_with_and_marked(
@@ -234,7 +234,7 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(
         assert other.page["drafts"] == [None]
         hear(other, "edit")
         assert other.typed["text"] == "half a sentence\n"
-        assert other.editor["note"].startswith("This is your draft")
+        assert other.editor["note"].startswith("This is your unsaved draft")
         cat.describe(table, "theirs")
         hear(other, "compare")
         hear(other, "save")
@@ -265,7 +265,7 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Catalog, tabl
     assert explorer.page["drafts"] == ["zip"]
     hear(explorer, "edit", path="zip")
     assert explorer.typed["text"] == "written elsewhere"
-    assert "Somebody changed the text" in explorer.editor["note"]
+    assert "Somebody else changed the text" in explorer.editor["note"]
     hear(explorer, "discard")
     explorer.close()
     assert Drafts.of(cat.identity).all() == []

@@ -185,7 +185,7 @@ def test_it_needs_no_answer_to_show_itself() -> None:
             assert explorer.wait(WAIT_SECONDS)
             assert "127.0.0.1:9" in explorer.problem
             data, _ = explorer._repr_mimebundle_()
-            assert "nothing was read yet" in data["text/plain"]
+            assert "nothing read yet" in data["text/plain"]
             assert list(explorer.results) == []
             assert len(explorer.df) == 0
         finally:

@@ -45,7 +45,7 @@ def test_a_part_of_a_history_knows_what_its_oldest_changed(entity: Any) -> None:
         "~ description: First. → Second.",
     ]
     assert "2 of 3 versions" in repr(history)
-    assert "a greater count reads them" in repr(history)
+    assert "a larger count reads them" in repr(history)
 
 
 def test_a_difference_shows_lines(entity: Any, read: Any) -> None:

@@ -127,5 +127,5 @@ def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) 
     assert "1 hop" in read(paths).text
     nowhere = orders.lineage(1).paths_to("urn:li:dataset:(urn:li:dataPlatform:hive,nowhere,PROD)")
     assert len(nowhere) == 0
-    assert "no way along lineage" in repr(nowhere)
+    assert "no lineage path" in repr(nowhere)
     assert nowhere.df.empty

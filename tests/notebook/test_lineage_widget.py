@@ -66,7 +66,7 @@ def test_it_starts_with_the_neighbours_and_counts_what_is_left_out(cat: Any, sho
     around = Graphs(cat).lineage(ORDERS, hops=1)
     drawn = boxes(widget)
     assert set(drawn) == set(around)
-    assert drawn[ORDERS]["far"] == "where it starts"
+    assert drawn[ORDERS]["far"] == "the starting entity"
     assert drawn[ORDERS]["name"] == "fct_orders"
     assert drawn[ORDERS]["words"] == "Table · snowflake"
     assert drawn[ORDERS]["text"].startswith("Orders, one row an order, web shop")

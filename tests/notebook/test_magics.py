@@ -89,7 +89,7 @@ def test_it_asks_the_catalog_it_was_connected_to(shell: Any, cat: Catalog) -> No
         ("search --count many", "invalid int"),
         ("search 'orders", "no closing quotation"),
         ("search --filter 'platform:('", "search --filter|filter|expected|value"),
-        ("open nothing_is_called_so", "nothing here is called"),
+        ("open nothing_is_called_so", "nothing here is named"),
         ("connect no-such-profile", "no profile named"),
     ],
 )

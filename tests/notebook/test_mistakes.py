@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("cat['no such table']", "NotFound: nothing here is called 'no such table'"),
+        ("cat['no such table']", "NotFound: nothing here is named 'no such table'"),
         ("cat.dataset('urn:li:tag:x')", "InvalidInput: urn:li:tag:x is a tag"),
         ("cat.search('', sorted_by='nonsense')", "FilterSyntax: "),
         ("cat.search('', narrowed_by='nonsense:1')", "FilterSyntax: unknown field “nonsense”"),

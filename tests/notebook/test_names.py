@@ -38,10 +38,10 @@ def test_a_name_that_is_unique_is_an_entity(cat: Any) -> None:
 
 
 def test_a_name_of_several_or_of_none_says_what_to_do(cat: Any) -> None:
-    with pytest.raises(InvalidInput, match="2 entities are called 'orders'") as several:
+    with pytest.raises(InvalidInput, match="2 entities are named 'orders'") as several:
         cat["orders"]
     assert "(urn:li:dataPlatform:postgres,shop.public.orders,PROD)" in str(several.value)
-    with pytest.raises(NotFound, match="nothing here is called 'no_such_thing'"):
+    with pytest.raises(NotFound, match="nothing here is named 'no_such_thing'"):
         cat["no_such_thing"]
     with pytest.raises(InvalidInput):
         cat[" "]
@@ -211,8 +211,8 @@ def test_folders_are_opened_by_name(cat: Any, read: Any) -> None:
     second = first.next()
     assert [one.name for one in second] != [one.name for one in first]
     assert len(cat.browse("/nowhere").next()) == 0
-    assert "nothing is filed here" in repr(cat.browse("/nowhere"))
-    with pytest.raises(NotFound, match="holds nothing called"):
+    assert "nothing here" in repr(cat.browse("/nowhere"))
+    with pytest.raises(NotFound, match="has no entry named"):
         folder["nothing"]
 
 

@@ -102,8 +102,8 @@ def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat: Any) -> 
 def test_a_search_without_a_result_says_so(cat: Any, read: Any) -> None:
     nothing = cat.search("zyxwvutsrq")
     assert len(nothing) == 0
-    assert repr(nothing) == "«zyxwvutsrq»  nothing found"
-    assert "nothing found" in read(nothing).text
+    assert repr(nothing) == "«zyxwvutsrq»  no results"
+    assert "no results" in read(nothing).text
     assert nothing.to_frame().empty
 
 
@@ -135,7 +135,7 @@ def test_a_schema_is_a_frame_and_can_be_narrowed(orders: Any, read: Any) -> None
     one = schema.filter("ORDER_ID", type_name=schema.columns[0].type)
     assert "order_id" in {column.path.simple for column in one}
     assert len(one.filter("no such column")) == 0
-    assert "no column is like that" in repr(one.filter("no such column"))
+    assert "no column matches" in repr(one.filter("no such column"))
 
 
 def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders: Any, read: Any) -> None:
@@ -160,7 +160,7 @@ def test_a_catalog_says_where_it_is_and_what_the_server_is(
     assert info.product == "catalog"
     for text in (repr(info), read(info).text):
         assert cat.address in text
-        assert "holds the sample" in text
+        assert "contains the sample" in text
         assert f"{info.entities:,}" in text
 
 
@@ -216,7 +216,7 @@ def test_no_usage_is_said_and_the_newest_is_named(cat: Any, read: Any) -> None:
     assert quiet.usage().figure().layout.annotations[-1].text == "no usage in the last 30 days"
     old = {"timestampMillis": 1_600_000_000_000, "totalSqlQueries": 3}
     cat.ingest(Proposal(urn, "datasetUsageStatistics", old))
-    assert "the newest is of 2020-09-13 12:26 UTC" in read(quiet.usage(days=7)).text
+    assert "the newest is from 2020-09-13 12:26 UTC" in read(quiet.usage(days=7)).text
     assert len(quiet.usage(days=None)) == 1
 
 
@@ -387,7 +387,7 @@ def test_an_entity_and_what_tells_of_changes_are_frames(cat: Any, orders: Any, r
     assert "Jordan Doe" in read(history).text
     page = cat.changes(limit=3)
     assert list(page.df["offset"]) == [one.offset for one in page]
-    assert f"changes({page.next}) goes on" in read(page).text
+    assert f"changes({page.next}) reads on" in read(page).text
     runs = cat.runs()
     assert "sample-catalog" in list(runs.df["run"])
     assert "sample-catalog" in read(runs).text
@@ -451,7 +451,7 @@ def test_columns_of_a_name_are_found_in_all_tables(cat: Any, read: Any) -> None:
     assert "postal_code" in set(cat.columns("*code").df["column"])
     # The end of a nested path is a name too.
     assert "shipping.address.city" in set(cat.columns("city").df["column"])
-    assert "no column is called so" in repr(cat.columns("xyzzy"))
+    assert "no column has this name" in repr(cat.columns("xyzzy"))
     assert cat.columns("customer_id", limit=3).truncated
     with pytest.raises(InvalidInput, match="name of a column"):
         cat.columns(" ")
@@ -475,7 +475,7 @@ def test_two_tables_are_compared_column_by_column(cat: Any, orders: Any, read: A
 def test_a_name_that_nothing_of_that_type_has_is_refused(cat: Any, orders: Any) -> None:
     assert str(cat.urn_of("Nina Weber", "corpuser")) == "urn:li:corpuser:nweber"
     assert cat.urn_of("fct_orders") == orders.urn
-    with pytest.raises(NotFound, match="no domain is called 'Nina Weber'"):
+    with pytest.raises(NotFound, match="no domain is named 'Nina Weber'"):
         orders.set_domain("Nina Weber")
 
 

@@ -221,7 +221,7 @@ def test_what_is_typed_is_on_disk_at_once_and_gone_on_with_in_another_kernel(
     # The key that accepts does not pass it by.
     hear(again, "decide", number=2, state="accepted")
     assert again.typed["text"] == "Typed, not decided."
-    assert "your draft" in again.editor["note"]
+    assert "your unsaved draft" in again.editor["note"]
     hear(again, "accept")
     assert again.changeset.items[1].edit.text == "Typed, not decided."
     assert Drafts.of_changeset(staged.id).all() == []

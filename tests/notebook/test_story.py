@@ -127,8 +127,8 @@ def test_what_is_kept_can_be_read_where_nothing_runs(name: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "cell", "shown"),
     [
-        ("find_a_table", "cat.explore(", "An explorer lives while its kernel runs"),
-        ("review_changes", "steward.review(staged)", "lives while its kernel runs"),
+        ("find_a_table", "cat.explore(", "An explorer works only while its kernel runs"),
+        ("review_changes", "steward.review(staged)", "works only while its kernel runs"),
         ("what_breaks", ".widget()", 'src="data:image/svg+xml;base64,'),
     ],
 )

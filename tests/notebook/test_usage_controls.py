@@ -84,5 +84,5 @@ def test_a_notebook_keeps_the_picture_and_marimo_gets_the_figure(controls: Any) 
 
 
 def test_a_usage_made_by_hand_has_no_controls(controls: Any) -> None:
-    with pytest.raises(InvalidInput, match="made by hand"):
+    with pytest.raises(InvalidInput, match="constructed by hand"):
         UsageChart("orders", controls.usage.window).controls()

@@ -143,7 +143,7 @@ def test_what_others_documented_leaves_the_list(cat: Catalog, table: str, widget
     cat.describe(table, "Theirs.", column="zip")
     hear(widget, "again")
     assert left(widget) == ["id", "city"]
-    assert widget.said == "Documented by others, or gone: 1."
+    assert widget.said == "Documented by others, or no longer in the catalog: 1."
     hear(widget, "move", by=1)
     assert widget.worklist_shown["title"].endswith("· city")
 
@@ -155,5 +155,5 @@ def test_a_worklist_is_read_where_no_kernel_runs(widget: Any, page: Any) -> None
     for text in (shown.text, data["text/plain"]):
         for word in ("Worklist", "3 left", "zip"):
             assert word in text
-    with pytest.raises(InvalidInput, match="knows no catalog"):
+    with pytest.raises(InvalidInput, match="has no catalog"):
         WorklistTable((), 0, 30).widget()

@@ -1,6 +1,5 @@
-"""What the widgets share: their scripts and styles, the HTML kept where no kernel runs, and
-requests to the catalog off the kernel's thread.
-"""
+"""What the widgets share: scripts and styles, the HTML shown without a kernel, and requests to the
+catalog in threads."""
 
 import asyncio
 import logging
@@ -55,17 +54,17 @@ _LONGEST_SENTENCE = 400
 
 
 class _Cancellable:
-    """Work on a client's thread that may be dropped at any time, from any thread."""
+    """Work on a client's thread that any thread can cancel at any time."""
 
     def __init__(self, lock: threading.Condition) -> None:
-        """`lock` is held by whoever calls `drop`."""
+        """Callers of `drop` hold `lock`."""
         self.dropped = False
         self._lock = lock
         self._tasks: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
     async def run(self, begin: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Return the result of the coroutine that `begin` makes. Raises `Superseded` where it was
-        dropped."""
+        """Return the result of the coroutine that `begin` creates. Raises `Superseded` if it was
+        cancelled."""
         task = asyncio.ensure_future(begin())
         with self._lock:
             self._tasks.append((asyncio.get_running_loop(), task))
@@ -76,14 +75,14 @@ class _Cancellable:
         except asyncio.CancelledError:
             task.cancel()
             if self.dropped:
-                raise Superseded("what was asked for is no longer wanted") from None
+                raise Superseded("the request was superseded") from None
             raise
         finally:
             with self._lock:
                 self._tasks.clear()
 
     def drop(self) -> None:
-        """Cancel what is under way; what begins later is cancelled at once."""
+        """Cancel the running work; work that starts later is cancelled at once."""
         self.dropped = True
         for loop, task in self._tasks:
             # A client that was closed has ended its loop, and with it the task.
@@ -92,19 +91,19 @@ class _Cancellable:
 
 
 def _guard(do: Callable[[], None], failed: Callable[[str], None]) -> None:
-    """Do something for the reader, and show what goes wrong: nothing else would."""
+    """Run a function and show its errors in the widget; nothing else would report them."""
     try:
         do()
     except CatalogError as error:
         failed(line(str(error), _LONGEST_SENTENCE))
-    # The outermost edge: what nobody foresaw would be seen nowhere else.
+    # The outermost edge: no other code would show an unexpected exception.
     except Exception as error:
         _log.debug("a callback of a widget failed", exc_info=True)
         failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
 
 
 class _Job(_Cancellable):
-    """A question of the lineage widget."""
+    """A request of the lineage widget."""
 
     def __init__(
         self,
@@ -119,8 +118,8 @@ class _Job(_Cancellable):
 
 
 class LineageRequests:
-    """Questions in a row. The thread that waits for the answers lives while there are any, so that
-    a widget that rests, or is closed, or was forgotten, holds none.
+    """A queue of requests. Its thread lives only while there are requests, so that an idle, closed
+    or garbage-collected widget holds none.
 
     `busy` is told what is being read, and "" when all is; `failed` a sentence on what went wrong.
     """
@@ -145,7 +144,7 @@ class LineageRequests:
         key: str = "",
         alone: bool = False,
     ) -> None:
-        """Read, then do something with the answer, both on the thread of this work.
+        """Read, then process the result, both on this queue's thread.
 
         A question takes the place of earlier ones of the same `key`; one that is `alone` that of
         all. What is under way then is hung up, and its answer is not looked at.
@@ -162,20 +161,20 @@ class LineageRequests:
                 self._thread.start()
 
     def end(self) -> None:
-        """Hang up whatever is asked; nothing more is."""
+        """Cancel all requests, and accept no more."""
         with self._lock:
             self._ended = True
             self._drop("", everything=True)
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until nothing is asked any more; whether it came to that in time."""
+        """Wait until there are no requests; return whether that happened in time."""
         with self._lock:
             if self._thread is threading.current_thread():
                 return False
             return self._lock.wait_for(lambda: self._thread is None, timeout_seconds)
 
     def guarded(self, do: Callable[[], None]) -> None:
-        """Do something for the reader, and show what goes wrong: nothing else would."""
+        """Run a function and show its errors in the widget; nothing else would report them."""
         _guard(do, self._failed)
 
     def _drop(self, key: str, *, everything: bool) -> None:
@@ -226,7 +225,7 @@ Kind = Literal[
 
 
 class _Question(_Cancellable):
-    """A question of the explorer; one that is `firm` is never dropped."""
+    """A request of the explorer; one that is `firm` is never cancelled."""
 
     def __init__(
         self,
@@ -244,11 +243,11 @@ class _Question(_Cancellable):
 
 
 class _Asked(NotebookCatalog):
-    """The same catalog for the length of one question, which hangs up when that is dropped."""
+    """A catalog for the duration of one request, which is cancelled with it."""
 
     def __init__(self, whole: NotebookCatalog, question: _Question) -> None:
         self.__dict__.update(vars(whole))
-        # Kept, for a catalog that nobody has any more ends its thread.
+        # Referenced here, because a garbage-collected catalog ends its thread.
         self._whole, self._question = whole, question
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
@@ -260,11 +259,12 @@ class _Asked(NotebookCatalog):
 
 
 class ExplorerRequests:
-    """A row of questions for each kind, the kinds beside each other.
+    """A queue of requests for each kind; the kinds run in parallel.
 
-    The thread of a kind lives while it has questions, so that an explorer that rests, was closed or
-    was forgotten holds none. `show` is given what is being read, and "" when all is, as "busy", and
-    a sentence on what went wrong as "problem". `lock` is held while an answer is taken.
+    The thread of a kind lives only while it has requests, so that an idle, closed or
+    garbage-collected explorer holds none. `show` is called with what is being read as "busy" (""
+    when everything is read), and with an error message as "problem". `lock` is held while a result
+    is processed.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class ExplorerRequests:
         failed: Callable[[Exception], bool] | None = None,
         in_turn: bool = False,
     ) -> None:
-        """Read, then do something with the answer, both on the thread of its kind.
+        """Read, then process the result, both on the thread of the kind.
 
         It takes the place of the questions of its kind, which are hung up and whose answers are
         not looked at; one that is asked `in_turn` waits for them, and is never hung up for a later
@@ -314,26 +314,26 @@ class ExplorerRequests:
                 thread.start()
 
     def forget(self, kind: Kind) -> None:
-        """Hang up what is asked of a kind."""
+        """Cancel the requests of a kind."""
         with self._lock:
             self._drop(kind)
 
     def end(self) -> None:
-        """Hang up whatever is asked, but not a text being saved or kept; nothing more is asked."""
+        """Cancel all requests except saves of texts and drafts, and accept no more."""
         with self._lock:
             self._ended = True
             for kind in (*self._waiting,):
                 self._drop(kind)
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until nothing is asked any more; whether it came to that in time."""
+        """Wait until there are no requests; return whether that happened in time."""
         with self._lock:
             if threading.current_thread() in self._threads.values():
                 return False
             return self._lock.wait_for(lambda: not self._threads, timeout_seconds)
 
     def guarded(self, do: Callable[[], None]) -> None:
-        """Do something for the reader, and show what goes wrong: nothing else would."""
+        """Run a function and show its errors in the widget; nothing else would report them."""
         _guard(do, partial(self._show, "problem"))
 
     def _drop(self, kind: Kind) -> None:
@@ -377,13 +377,14 @@ class ExplorerRequests:
         )
 
 
-_AGAIN = "lives while its kernel runs; run this cell again. It showed:"
+_AGAIN = "works only while its kernel runs; run this cell again. It showed:"
 _FRONTEND = Path(__file__).parent / "frontend"
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class SavedWithHtml:
-    """Of a widget: a notebook saves its HTML as an output of its own before it.
+    """A mixin for widgets whose HTML is saved in the notebook as a separate output before the
+    widget.
 
     An application that trusts a notebook shows nothing of an output but its widget, also where no
     kernel runs any more. The page hides the HTML while the widget is alive there (`hideStill` in
@@ -405,7 +406,7 @@ class SavedWithHtml:
                 "text/html": f'<div class="catalog-still-{self.still}">{html}</div>',
             }
             display(told, raw=True)  # type: ignore[no-untyped-call]
-            data["text/plain"] = "(a widget: it lives while its kernel runs)"
+            data["text/plain"] = "(a widget: it works only while its kernel runs)"
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
 
@@ -427,23 +428,23 @@ class Widget(SavedWithHtml, anywidget.AnyWidget):
 
 
 class EditorSession(Protocol):
-    """What happens behind a widget with an editor."""
+    """The logic of a widget with an editor."""
 
     @property
     def asking(self) -> ExplorerRequests:
-        """Its requests to the catalog."""
+        """Return the requests to the catalog."""
 
     @property
     def lock(self) -> "threading.RLock":
-        """Held while something changes."""
+        """Return the lock held while the state changes."""
 
     def type(self, typed: Any) -> None:
-        """Take the text of a draft as a page has it; the lock is held."""
+        """Store the text of a draft from a page; the caller holds the lock."""
 
 
 class EditorWidget(Widget):
-    """A widget with an editor in it: what is typed on one page is on all of them, and a question
-    of a page is answered by `answer`.
+    """A widget with an editor: text typed on one page appears on all of them, and `answer` handles
+    requests of a page.
 
     `_session` is what happens behind it; `parts` is what it shows where it cannot live.
     """
@@ -458,17 +459,17 @@ class EditorWidget(Widget):
     _session: EditorSession
 
     def listen(self) -> None:
-        """Hear what pages ask for and what is typed there, from now on."""
+        """Start handling requests and typed text of pages."""
         self.on_msg(lambda _widget, content, _buffers: self._heard(content))
         self.observe(lambda change: self._take_text(change["new"]), "typed")
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything asked for is there and kept; whether it was in time."""
+        """Wait until all requests are done and drafts are stored; return whether that happened in
+        time."""
         return self._session.asking.wait(timeout_seconds)
 
     def close(self) -> None:
-        """Hang up what is being read, and take the widget off the page; what is being written is
-        written."""
+        """Cancel reading and close the widget; writes under way are finished."""
         # Closing is also what ends one that was never quite made.
         session = getattr(self, "_session", None)
         if session is not None:
@@ -480,14 +481,14 @@ class EditorWidget(Widget):
         raise NotImplementedError
 
     def answer(self, content: Any) -> None:
-        """Do what a page asks for; anything else is nothing to us."""
+        """Handle a request of a page; ignore anything else."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return view.draw_text(self.parts())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The living widget, and what it shows for where it cannot live."""
+        """Return the widget, with text and HTML for front ends without a kernel."""
         made = super()._repr_mimebundle_(**kwargs)
         if made is None:
             return None
@@ -496,7 +497,7 @@ class EditorWidget(Widget):
         return {**data, "text/plain": repr(self), "text/html": html}, metadata
 
     def _take_text(self, typed: Any) -> None:
-        """What is typed on a page, each letter; all pages have it from here."""
+        """Store text typed on a page, and send it to all pages."""
         session = self._session
 
         def take() -> None:
@@ -514,13 +515,13 @@ class EditorWidget(Widget):
         self._session.asking.guarded(lambda: self.answer(content))
 
     def clears_remarks(self, content: Any) -> bool:
-        """Return whether what a page asks for takes the problem and the remark before off it."""
+        """Return whether a request clears the previous error and message."""
         del content
         return True
 
 
 def script(*names: str) -> str:
-    """The text of one module, made of the scripts of these names in their order.
+    """Return one JavaScript module, made of the named scripts in order.
 
     It is one, for nothing else of ours can be imported where it runs; and a text rather than a
     path, for a path given to a widget is watched, and the watching keeps each widget alive.
@@ -531,7 +532,7 @@ def script(*names: str) -> str:
 
 
 def stylesheet(name: str) -> str:
-    """The text of a style sheet."""
+    """Return the text of a style sheet."""
     return (_FRONTEND / name).read_text(encoding="utf-8")
 
 
@@ -581,7 +582,7 @@ WORKLIST_STYLE = REVIEW_STYLE
 
 
 def running_cell() -> str:
-    """Return which cell runs, in which notebook; "" where that is not said."""
+    """Return the ID of the running cell with its notebook; "" if unknown."""
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["READ_ONLY", "DraftEditor", "WidgetDraft", "Writing"]
 
-READ_ONLY = "Nothing is written here: the server was opened to be read only."
+READ_ONLY = "Nothing can be saved: this server is open read-only."
 
-_RESUMED = "This is your draft, not saved yet; Discard goes back to the text."
-_CHANGED = "Somebody changed the text since you began: saving shows you theirs first."
+_RESUMED = "This is your unsaved draft; Discard reverts to the saved text."
+_CHANGED = "Somebody else changed the text since you started: saving shows theirs first."
 
 Stage = Literal["writing", "comparing", "saving", "conflict"]
 _SHOWN_LINES = 2_000
@@ -35,7 +35,7 @@ _SHOWN_LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class WidgetDraft:
-    """A text on its way, of an entity or of its column at `path`.
+    """A draft of the description of an entity or of its column at `path`.
 
     `base` is the edited text that it started from and `text` what is typed; both exactly as they
     are stored. `theirs` is what somebody else saved meanwhile. `name` is what people call the
@@ -55,31 +55,31 @@ class WidgetDraft:
 
     @property
     def title(self) -> str:
-        """What the text describes, in words."""
+        """Return what the text describes, in words."""
         return f"{self.column} of {self.name}" if self.column else self.name
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to save or to lose."""
+        """Return whether the draft differs from the saved text."""
         return self.text != self.begun_with
 
     @property
     def begun_with(self) -> str:
-        """The text that the writer found."""
+        """Return the text from which the draft started."""
         return self.base if self.base.strip() else self.ingested
 
     def resumed(self, text: str, base: str) -> "WidgetDraft":
-        """A draft that was kept, to go on with; its note says so."""
+        """Return a stored draft to continue, with a note on it."""
         note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
         return replace(self, text=text, base=base, note=note)
 
     @property
     def paged(self) -> str:
-        """The text as a page holds it, which knows one end of line."""
+        """Return the text for a page, which has only one kind of line ending."""
         return _paged(self.text)
 
     def typed(self, text: str) -> "WidgetDraft":
-        """With what the page holds now; the ends of lines that are stored do not change."""
+        """Return the draft with the page's text; line endings of the stored text are kept."""
         if text == self.paged:
             return self
         found = self.begun_with
@@ -90,23 +90,23 @@ class WidgetDraft:
         return replace(self, text=text)
 
     def at(self, stage: Stage) -> "WidgetDraft":
-        """The same at another stage."""
+        """Return the draft at another stage."""
         return replace(self, stage=stage)
 
     def facing(self, theirs: str) -> "WidgetDraft":
-        """As it is when somebody else wrote meanwhile."""
+        """Return the draft in conflict with a text that somebody else saved."""
         return replace(self, theirs=theirs, stage="conflict")
 
     def with_mine(self) -> "WidgetDraft":
-        """To be saved in the place of theirs."""
+        """Return the draft set to replace their text."""
         return replace(self, base=self.theirs, theirs="", stage="saving")
 
     def with_theirs(self) -> "WidgetDraft":
-        """Theirs, to go on from."""
+        """Return a draft that continues from their text."""
         return replace(self, base=self.theirs, text=self.theirs, theirs="", stage="writing")
 
     def told(self) -> dict[str, Any]:
-        """What the page draws, but for the text and its preview."""
+        """Return what the page draws, except the text and its preview."""
         before = self.theirs if self.stage == "conflict" else self.begun_with
         compares = self.stage in ("comparing", "conflict", "saving")
         hidden = hidden_count(self.text)
@@ -119,16 +119,17 @@ class WidgetDraft:
             "ingested": marked(self.ingested) if self.ingested.strip() else [],
             "changed": self.changed,
             "diff": _difference(before, self.text) if compares else [],
-            "hidden": f"{hidden:,} characters in it cannot be seen" if hidden else "",
+            "hidden": f"{hidden:,} characters in it are invisible" if hidden else "",
         }
 
 
 def begun(entity: "Entity", path: str | None) -> WidgetDraft:
-    """The draft that a writer starts with. Raises `InvalidInput` where nothing can be written."""
+    """Return a new draft of the current description. Raises `InvalidInput` if it cannot be
+    edited."""
     place = place_of(entity.urn, path)
     if path is None:
         edited = place.text(entity.raw(place.aspect) or {}) or ""
-        # Some entities have one text only, whoever wrote it.
+        # Some entity types have a single description, both ingested and edited.
         ingested = entity.ingested_description if "ditable" in place.aspect else ""
         column = ""
     else:
@@ -141,7 +142,7 @@ def begun(entity: "Entity", path: str | None) -> WidgetDraft:
 
 
 def hindrance(urn: Urn, *, read_only: bool) -> str:
-    """Why its description cannot be written; "" where it can."""
+    """Return why its description cannot be edited; "" if it can."""
     if read_only:
         return READ_ONLY
     try:
@@ -156,9 +157,9 @@ def _paged(text: str) -> str:
 
 
 def _difference(before: str, after: str) -> list[str]:
-    """Return what differs, line by line, as `difference_lines` has it."""
+    """Return the difference line by line, in the form of `difference_lines`."""
     if before != after and block(before) == block(after):
-        return ["@only the ends of lines or hidden characters differ"]
+        return ["@only line endings or invisible characters differ"]
     found = text_diff(block(before), block(after))
     more = len(found) - _SHOWN_LINES
     shown = difference_lines(found[:_SHOWN_LINES])
@@ -174,8 +175,8 @@ class _OnLeave(Protocol):
 
 
 class DraftEditor:
-    """The drafts of a widget, one of which may be open: kept in memory and on disk, until they are
-    saved or given up. All pages show the text that is open, as it was typed last on any of them.
+    """The drafts of a widget, one of which may be open: kept in memory and on disk until they are
+    saved or discarded. All pages show the open text as last typed on any of them.
 
     Called with the lock of the widget held, or taking it.
     """
@@ -196,25 +197,26 @@ class DraftEditor:
 
     @property
     def draft(self) -> WidgetDraft | None:
-        """The draft that is open."""
+        """Return the open draft."""
         return self.drafts.get(self._open) if self._open else None
 
     def go_on_with(self, drafts: Mapping[_Place, WidgetDraft]) -> None:
-        """Take over drafts. One that is being saved elsewhere may fail there, and can then be saved
-        from here."""
+        """Take over drafts of another widget. A save that is running there may fail, and can then
+        be repeated here."""
         for draft in drafts.values():
             self._keep(draft.at("writing") if draft.stage in ("comparing", "saving") else draft)
 
     def places(self, urn: str) -> list[str | None]:
-        """Where on an entity's page drafts are kept: paths of columns, None for its own text."""
+        """Return the paths of an entity's columns with drafts, None for the entity's own
+        description."""
         held = dict.fromkeys(place for place, one in self.drafts.items() if one.changed)
         # One that is open here was either changed or is no draft.
         found = {place for place in self._found if place not in self.drafts}
         return [path for of, path in (*held, *found) if of == urn]
 
     def type(self, typed: Mapping[str, Any]) -> None:
-        """Take the text of a draft as a page has it, unless a newer one is known. Every page is
-        told the newest."""
+        """Store the text of a draft from a page, unless a newer one is known, and send the newest
+        to every page."""
         match typed:
             case {
                 "urn": str(urn),
@@ -235,32 +237,32 @@ class DraftEditor:
         self._show("typed", self._typed)
 
     def leave(self) -> None:
-        """Close the editor; what was typed is kept."""
+        """Close the editor; the draft is kept."""
         self.close()
         self._left(saved=False)
 
     def give_up(self) -> None:
-        """Close the editor, and forget what was typed."""
+        """Close the editor, and discard the draft."""
         if self._open is not None:
             self._forget(self._open)
         self.leave()
 
     def close(self) -> None:
-        """Close the editor without a word; a draft that holds nothing new is forgotten."""
+        """Close the editor without a message; an unchanged draft is deleted."""
         draft, self._open, self._opening = self.draft, None, None
         if draft is not None and not draft.changed:
             self._forget((draft.urn, draft.path))
         elif draft is not None and draft.stage == "comparing":
             self._keep(draft.at("writing"))
-        # No text that is no longer on the page stays in what a notebook may save.
+        # Remove closed texts from the state that a notebook may save.
         self._typed = {}
         self._asking.forget("preview")
         for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
             self._show(name, value)
 
     def _open_at(self, place: _Place, fresh: WidgetDraft) -> None:
-        """Open the editor, with the draft that is kept of that text, here or on disk, or with a
-        fresh one."""
+        """Open the editor with the stored draft of a text, from memory or disk, or with a new
+        one."""
         self._opening = place
 
         def then(stored: StoredDraft | None) -> None:
@@ -289,14 +291,14 @@ class DraftEditor:
         self.drafts[draft.urn, draft.path] = draft
 
     def _forget(self, place: _Place) -> None:
-        """Forget the draft of a text, in memory and on disk."""
+        """Delete the draft of a text, in memory and on disk."""
         self.drafts.pop(place, None)
         self._found.discard(place)
         self._put_away(place)
 
     def _put_away(self, place: _Place) -> None:
-        """Have the disk hold the draft that is held of a text, or none. What is typed while that is
-        written is written next, and what was written already is not written again."""
+        """Write the draft of a text to disk, or delete it there. Text typed during a write is
+        written next; unchanged text is not written again."""
 
         def write(_: object) -> None:
             draft, disk = self.drafts.get(place), self._disk()
@@ -316,7 +318,7 @@ class DraftEditor:
         raise NotImplementedError
 
     def _put_text(self) -> None:
-        """Have every page show the text that is open, whatever it showed before."""
+        """Have every page show the open text, whatever it showed before."""
         draft = self.draft
         if draft is not None:
             self._revision += 1
@@ -339,7 +341,7 @@ class DraftEditor:
 
 
 class Writing(DraftEditor):
-    """The drafts of descriptions, kept where the terminal keeps its own."""
+    """The drafts of descriptions, stored with those of the terminal."""
 
     def __init__(
         self,
@@ -352,7 +354,7 @@ class Writing(DraftEditor):
         self._catalog = catalog
 
     def look(self, urn: str) -> None:
-        """Look for drafts of an entity on disk that no other running program edits, and tell of
+        """Read the drafts of an entity from disk that no other running program edits, and announce
         them."""
 
         def read(_: object) -> set[_Place]:
@@ -367,11 +369,11 @@ class Writing(DraftEditor):
         self._asking.ask("draft", "", read, then, in_turn=True)
 
     def hindrance(self, urn: Urn) -> str:
-        """Why the description of an entity cannot be written; "" where it can."""
+        """Return why the description of an entity cannot be edited; "" if it can."""
         return hindrance(urn, read_only=self._catalog.read_only)
 
     def begin(self, entity: "Entity", path: str | None) -> None:
-        """Open the editor, with the draft that is kept of that text, here or on disk."""
+        """Open the editor with the stored draft of a text, from memory or disk."""
         why_not = self.hindrance(entity.urn)
         if why_not:
             self._show("problem", why_not)
@@ -384,7 +386,7 @@ class Writing(DraftEditor):
         self._stage("comparing")
 
     def go_on(self) -> None:
-        """Back to the text."""
+        """Go back to the text."""
         self._stage("writing")
 
     def save(self) -> None:
@@ -394,13 +396,13 @@ class Writing(DraftEditor):
             self._store(draft.at("saving"))
 
     def take_mine(self) -> None:
-        """Store the draft in the place of what somebody else wrote meanwhile."""
+        """Save the draft instead of the text that somebody else saved."""
         draft = self.draft
         if draft is not None and draft.stage == "conflict":
             self._store(draft.with_mine())
 
     def take_theirs(self) -> None:
-        """Leave what somebody else wrote, and go on from it."""
+        """Keep the text that somebody else saved, and continue from it."""
         draft = self.draft
         if draft is not None and draft.stage == "conflict":
             self._keep(draft.with_theirs())

@@ -1,4 +1,4 @@
-"""The explorer widget: a catalog browsed, searched, read and documented in a notebook's page.
+"""The explorer widget: browse, search, read and document a catalog in a notebook.
 
 It holds the search, the folders, the open entity with its tabs and the drafts, exchanges messages
 with the page, and has HTML for where it cannot live.
@@ -75,7 +75,7 @@ Told = dict[str, Any]
 
 
 def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
-    """The tabs that an entity of its type has."""
+    """Return the tabs of an entity."""
     kind = entity.entity_type
     wanted: dict[Tab, bool] = {
         "columns": bool(entity.schema.columns or entity.schema.orphans) or kind == "dataset",
@@ -87,13 +87,13 @@ def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
 
 
 def head_of(entity: "EntityPage", why_not: str) -> Told:
-    """What stands above the tabs; `why_not` says why nothing can be written."""
+    """Return the head above the tabs; `why_not` says why nothing can be edited."""
     facts = [singular(entity.kind), entity.platform, entity.urn.origin]
     states = []
     if not entity.exists:
-        states.append("not in this catalog, or only named by others")
+        states.append("not in this catalog, or only referenced in it")
     if entity.removed:
-        states.append("removed: search and browse do not show it")
+        states.append("soft-deleted: hidden from search and browse")
     if entity.deprecation is not None:
         states.append(f"deprecated: {line(entity.deprecation, _SHORT)}")
     at = entity.as_of
@@ -125,7 +125,7 @@ def read_tab(
 
 
 def overview(entity: "EntityPage") -> Told:
-    """Both descriptions, marked, and what is said of it, each name a way on."""
+    """Yield both descriptions, marked, and all facts, with names as links."""
     texts = []
     if entity.edited_description.strip():
         texts.append((f"{EDITED} edited", entity.edited_description))
@@ -166,7 +166,8 @@ def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
     of = f"{len(found):,} of " if wanted else ""
     said = f"{of}{len(schema):,} columns, {schema.documented:,} documented"
     orphans = [
-        Say(f"edited, but no longer a column: {orphan.field_path}") for orphan in schema.orphans
+        Say(f"edited, but no longer in the schema: {orphan.field_path}")
+        for orphan in schema.orphans
     ]
     return {
         "said": said if schema.columns else "no columns",
@@ -201,7 +202,7 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
 
 
 def _lineage(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
-    """A picture of what is around it, and each neighbour as a way on."""
+    """Yield a picture of the lineage, and each neighbour as a link."""
     from explorer.graph.lineage import read_lineage
 
     asked = detail.get("hops")
@@ -220,10 +221,10 @@ def _lineage(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[s
     ]
     alone = len(graph) <= 1
     cut = graph.graph.get("truncated")
-    parts = [Say("nothing is upstream or downstream of it")] if alone else []
+    parts = [Say("it has no upstream or downstream entities")] if alone else []
     parts += [Say(f"cut: {cut}")] if cut else []
     told: Told = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
-    # The drawing is made of the graph, and is not told with the rest.
+    # The drawing is made from the graph, and is not sent with the rest.
     return told if alone else {**told, "drawn": True, "graph": graph}
 
 
@@ -249,7 +250,7 @@ def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> Told:
 
 
 def _history(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
-    """The versions of one aspect, and what each changed."""
+    """Yield the versions of an aspect, and the changes of each."""
     from explorer.notebook.history import read_history
 
     declared = catalog.registry.aspects
@@ -262,7 +263,7 @@ def _history(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[s
     held.sort(key=lambda one: (_TRACKS.index(one) if one in _TRACKS else last, one))
     if not held:
         return {
-            "parts": parts_of([Say("nothing is stored of it that has versions")]),
+            "parts": parts_of([Say("it has no stored versions")]),
             "aspects": [],
         }
     asked = detail.get("aspect")
@@ -278,8 +279,8 @@ _OFFERED = 8
 
 
 class ExplorerSession:
-    """Hears what the reader wants, asks the catalog, and shows what it says. Called from any
-    thread; nothing here waits."""
+    """The logic of the explorer: handles actions, sends requests, and shows results. Its methods
+    can be called from any thread and do not block."""
 
     def __init__(
         self,
@@ -287,7 +288,7 @@ class ExplorerSession:
         show: Callable[[str, Any], None],
         opened: Callable[[str], None],
     ) -> None:
-        """`opened` is told the URN of whatever the reader opens, "" when it is closed."""
+        """`opened` is called with the URN of an opened entity, "" when it is closed."""
         self.lock = threading.RLock()
         self.catalog, self._show, self._opened = catalog, show, opened
         self.asking = ExplorerRequests(catalog, self.lock, show)
@@ -308,8 +309,8 @@ class ExplorerSession:
     # Searching.
 
     def find(self, search: Search, *, put: bool = True, offering: bool = False) -> None:
-        """Ask for something else. `put` has the page's boxes say what is asked, `offering` has it
-        complete the words as well."""
+        """Run another search. With `put` the page's inputs show it, with `offering` its words are
+        completed."""
         with self.lock:
             self.search = search
             self._put += put
@@ -334,7 +335,7 @@ class ExplorerSession:
             self._offer(search.words.strip())
 
     def tick(self, urn: str, *, on: bool) -> None:
-        """Choose a result, or no longer."""
+        """Tick or untick a result."""
         with self.lock:
             page = self.answer.page if self.answer else None
             hit = next((one for one in page or () if str(one.urn) == urn), None)
@@ -387,24 +388,24 @@ class ExplorerSession:
             "",
             lambda catalog: catalog.suggest(words, limit=_OFFERED),
             lambda found: self._show("offers", {"for": words, "rows": offers_of(found)}),
-            # What is found says the same; a completion that fails is none.
+            # The search reports the same error; a failed completion is left out.
             failed=lambda error: isinstance(error, CatalogError),
         )
 
     # Browsing.
 
     def plant(self) -> None:
-        """Read the topmost of the folders."""
+        """Read the topmost folders."""
 
         def then(entries: "tuple[FolderEntry, ...]") -> None:
             self._tree.plant(entries)
             self._show("tree", self._tree.rows())
             self.unfold(self._tree.first)
 
-        self.asking.ask("tree", "reading what there is …", types_of, then)
+        self.asking.ask("tree", "reading the catalog …", types_of, then)
 
     def unfold(self, key: str) -> None:
-        """Show what is in a folder."""
+        """Expand a folder."""
         with self.lock:
             self._read_folder(key, self._tree.unfold(key))
 
@@ -414,7 +415,7 @@ class ExplorerSession:
             self._read_folder(key, self._tree.reading(key))
 
     def fold(self, key: str) -> None:
-        """Close a folder."""
+        """Collapse a folder."""
         with self.lock:
             self._tree.fold(key)
             self._show("tree", self._tree.rows())
@@ -441,8 +442,8 @@ class ExplorerSession:
     # The entity that is open.
 
     def open(self, urn: str, tab: "Tab" = "overview") -> None:
-        """Open an entity, at a tab unless it was open already. Raises `InvalidUrn` for a text
-        that is none."""
+        """Open an entity, at a tab unless it was open already. Raises `InvalidUrn` for a text that
+        is not a URN."""
         target = Urn.parse(urn)
         with self.lock:
             again = str(target) == self.urn
@@ -458,7 +459,7 @@ class ExplorerSession:
         self._read_entity(target)
 
     def close_entity(self) -> None:
-        """Back to the results; drafts stay."""
+        """Go back to the results; drafts are kept."""
         with self.lock:
             self.urn, self.entity = "", None
             for kind in ("entity", "tab"):
@@ -470,7 +471,7 @@ class ExplorerSession:
         self._opened("")
 
     def turn(self, tab: "Tab", detail: Mapping[str, Any] | None = None) -> None:
-        """Look at a tab; `detail` is what is asked within it."""
+        """Show a tab; `detail` is the choice within it."""
         with self.lock:
             self.tab = tab
             if detail is not None:
@@ -539,11 +540,11 @@ class ExplorerSession:
         self._show("tab", told)
 
     def type(self, typed: Any) -> None:
-        """Take the text of a draft as a page has it."""
+        """Store the text of a draft from a page."""
         self.writing.type(typed)
 
     def hear_drawing(self, told: Any) -> None:
-        """What the page says of the drawing of the lineage."""
+        """Handle a message on the lineage drawing."""
         match told:
             case {"kind": "open", "urn": str(urn)}:
                 self.open(urn)
@@ -551,7 +552,7 @@ class ExplorerSession:
                 self.drawing.hear(told)
 
     def end_drawing(self) -> None:
-        """Hang up what the drawing reads, and forget it."""
+        """Cancel the requests of the drawing, and remove it."""
         with self.lock:
             drawing, self.drawing = self.drawing, None
         if drawing is not None:
@@ -566,13 +567,13 @@ class ExplorerSession:
     # Writing.
 
     def write(self, path: str | None) -> None:
-        """Write a description: a column's, or with no path the entity's own."""
+        """Open the editor for a description: a column's, or without a path the entity's own."""
         with self.lock:
             if self.entity is not None:
                 self.writing.begin(self.entity, path)
 
     def _written(self, *, saved: bool) -> None:
-        """A draft was saved, or left, or given up."""
+        """Update the page after a draft was saved, closed or discarded."""
         with self.lock:
             if self.entity is None:
                 return
@@ -624,7 +625,7 @@ class Explorer(EditorWidget):
         urn: str | Urn | None = None,
         instead_of: "Explorer | None" = None,
     ) -> None:
-        """Begin with what `text` finds, narrowed by a filter's text, and with an entity open.
+        """Start with a search for `text`, a filter, and an open entity.
 
         `instead_of` is an explorer whose place this one takes: it is closed, its drafts and, where
         nothing else is asked for, its search and entity go over.
@@ -644,24 +645,24 @@ class Explorer(EditorWidget):
 
     @property
     def results(self) -> tuple[Urn, ...]:
-        """The URNs of the results on the page, in order."""
+        """Return the URNs of the results on the page, in order."""
         answer = self._session.answer
         return answer.page.urns if answer else ()
 
     @property
     def chosen(self) -> tuple[Urn, ...]:
-        """The URNs of the results that were ticked, on whatever page."""
+        """Return the URNs of the ticked results of all pages."""
         with self._session.lock:
             return tuple(hit.urn for hit, _ in self._session.ticked.values())
 
     @property
     def entity(self) -> "EntityPage | None":
-        """The entity that is open, as it was read last; nothing while none is."""
+        """Return the open entity as it was read last; None if there is none."""
         return self._session.entity
 
     @property
     def df(self) -> "pd.DataFrame":
-        """The results that were ticked, or where none is those on the page; a row for each, see
+        """Return a row for each ticked result, or if none is ticked, for each on the page; see
         `explorer.frames.search_frame`. No request."""
         from explorer import frames
         from explorer.client.records import SearchPage
@@ -677,7 +678,7 @@ class Explorer(EditorWidget):
         return frames.search_frame(SearchPage(words, 0, len(hits), hits), known, measures)
 
     def search(self, text: str = "", *, narrowed_by: str = "") -> None:
-        """Search for something else; the boxes on the page say so."""
+        """Run another search, and show it in the inputs of the page."""
         self._session.find(Search(text, narrowed_by))
 
     def open_entity(self, urn: str | Urn) -> None:
@@ -685,25 +686,25 @@ class Explorer(EditorWidget):
         self._session.open(str(urn))
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything asked for is there; whether it was in time."""
+        """Wait until all requests are done; return whether that happened in time."""
         there = super().wait(timeout_seconds)
         drawing = self._session.drawing
         return there and (drawing is None or drawing.wait(timeout_seconds))
 
     def close(self) -> None:
-        """Hang up what is being read, and take the widget off the page."""
+        """Cancel reading, and close the widget."""
         session = getattr(self, "_session", None)
         if session is not None:
             session.end_drawing()
         super().close()
 
     def hand_over(self) -> ExplorerSession:
-        """Close it, and give what it knew to one that takes its place."""
+        """Close it, and return its state for its replacement."""
         self.close()
         return self._session
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, for where it cannot live: what was found, and what is open."""
+        """Yield the results and the open entity, for front ends without a kernel."""
         session = self._session
         with session.lock:
             entity, answer = session.entity, session.answer
@@ -711,13 +712,13 @@ class Explorer(EditorWidget):
         if answer is not None:
             yield from answer.page.parts()
         else:
-            yield Say("nothing was read yet")
+            yield Say("nothing read yet")
         if entity is not None:
             yield Fold("open", list(entity.parts()))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The living widget, and what it shows for where it cannot live."""
-        # A notebook saves what is there now. One that is slow to read is shown all the same.
+        """Return the widget, with text and HTML for front ends without a kernel."""
+        # A notebook saves the present state. A slow page is shown later all the same.
         self.wait(_FIRST_SECONDS)
         return super()._repr_mimebundle_(**kwargs)
 
@@ -749,12 +750,12 @@ class Explorer(EditorWidget):
         return search, opened, "overview"
 
     def clears_remarks(self, content: Any) -> bool:
-        """Return whether this takes the problem and the remark before off the page; a step in the
-        drawing does not."""
+        """Return whether an action clears the previous error and message; a step in the drawing
+        does not."""
         return not (isinstance(content, dict) and content.get("kind") == "drawing")
 
     def answer(self, content: Any) -> None:
-        """Do what a page asks for."""
+        """Handle a request of a page."""
         session = self._session
         match content:
             case {"kind": "drawing", "told": told}:
@@ -794,7 +795,7 @@ class Explorer(EditorWidget):
                     self._write(session, content)
 
     def _write(self, session: ExplorerSession, content: Any) -> None:
-        """What the page asks of the editor."""
+        """Handle a request to the editor."""
         writing = session.writing
         match content:
             case {"kind": "draft"}:
@@ -825,7 +826,7 @@ def explore(
     narrowed_by: str = "",
     urn: "str | Urn | None" = None,
 ) -> Explorer:
-    """An explorer of a catalog.
+    """Return an explorer of a catalog.
 
     Where the front end says which cell runs, the explorer that the cell made before is closed, and
     this one takes over its drafts, and its search and entity unless others are asked for.

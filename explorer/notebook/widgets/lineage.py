@@ -1,4 +1,4 @@
-"""The lineage widget: what an entity is made from and what it feeds, walked in a notebook."""
+"""The lineage widget: upstream and downstream entities, explored in a notebook."""
 
 import base64
 import threading
@@ -42,7 +42,8 @@ _MOST_PICTURED = 60
 
 
 def as_html(graph: "nx.DiGraph", said: str) -> str:
-    """The lineage as a picture under a sentence, in elements that survive in any notebook."""
+    """Return the lineage as a picture below a sentence, in HTML that every notebook front end
+    keeps."""
     root = graph.graph["root"]
     svg = to_svg(graph, most_nodes=_MOST_PICTURED)
     encoded = base64.b64encode(svg.encode()).decode()
@@ -78,7 +79,7 @@ def _row(entity: LineageEntity) -> str:
 
 
 def _listed(graph: "nx.DiGraph") -> Iterator[str]:
-    """In a few words what an alternative text says; the tree says it all."""
+    """Return a short text alternative; the tree has all of it."""
     hops = [far for _, far in graph.nodes.data("hops") if far]
     yield f"{sum(far < 0 for far in hops):,} upstream"
     yield f"{sum(far > 0 for far in hops):,} downstream"
@@ -91,7 +92,8 @@ _SHOWN = ("picture", "said", "busy", "problem", "selected")
 
 
 class LineageWidget(Widget):
-    """The lineage around an entity, drawn: unfolded, narrowed, searched and followed by column.
+    """A drawing of the lineage around an entity, which can be expanded, filtered, searched and
+    followed by column.
 
         widget = LineageWidget(cat, "urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
         widget
@@ -144,22 +146,22 @@ class LineageWidget(Widget):
 
     @property
     def graph(self) -> "nx.DiGraph":
-        """Everything read so far, as a graph of its own: see `explorer.graph.lineage`."""
+        """Return a copy of everything read so far: see `explorer.graph.lineage`."""
         return self._scene.copied()
 
     @property
     def root(self) -> str:
-        """The URN that everything is seen from."""
+        """Return the URN of the root."""
         return self._scene.root
 
     def on_select(self, call: Callable[[str], None]) -> Callable[[str], None]:
-        """Have a function called with the URN of whatever the reader goes to; it may be used as a
-        decorator. It is called on a thread of the kernel's, and what it raises is shown."""
+        """Register a function that is called with the URN of each selected entity; can be used as a
+        decorator. It runs on a thread of the kernel, and its errors are shown."""
         self._listeners.append(call)
         return call
 
     def unfold(self, urn: str | Urn, side: "Flow") -> None:
-        """Draw the neighbours of an entity on a side, read where they are not known."""
+        """Draw the neighbours of an entity on one side, after reading them if needed."""
         node = str(urn)
         known = self._scene.knows(node, side)
 
@@ -181,7 +183,7 @@ class LineageWidget(Widget):
         self._work.ask(said, read, then)
 
     def fold(self, urn: str | Urn, side: "Flow") -> None:
-        """No longer draw what hangs on an entity on a side."""
+        """Hide what is connected only through an entity on one side."""
 
         def then() -> None:
             if self.selected in self._scene.fold(str(urn), side):
@@ -190,24 +192,24 @@ class LineageWidget(Widget):
         self._change(then)
 
     def turn_to(self, urn: str | Urn) -> None:
-        """See the lineage from another entity, drawn anew around it."""
+        """Redraw the lineage around another entity."""
         root = str(Urn.parse(urn))
         self._scene.leave(root)
         self._read(root)
 
     def reach(self, hops: int | None = None, direction: "Extent | None" = None) -> None:
-        """Draw so many hops, or another direction, around the same entity."""
+        """Change the number of hops or the direction."""
         self._scene.set_reach(hops, direction)
         self._read(self._scene.root)
 
     def narrow(self, *, without: Mapping[str, "list[str]"]) -> None:
-        """Leave out entities by `type` and `platform`, each a list of the words on the boxes; the
-        ways over what is left out are drawn dashed. An empty list takes the filter off."""
+        """Leave out entities by `type` and `platform`, each a list of the words on the boxes; paths
+        over hidden entities are dashed. An empty list clears the filter."""
 
         self._change(partial(self._scene.narrow, without))
 
     def follow_column(self, urn: str | Urn, column: str) -> None:
-        """Draw what a column is made from and what it feeds."""
+        """Draw the upstream and downstream columns of a column."""
         node = str(urn)
         about = f"column {line(column, _COLUMN)} of {self._scene.name(node)}"
         _, extent = self._scene.reach
@@ -223,7 +225,7 @@ class LineageWidget(Widget):
         self._ask_columns(about, lambda catalog: read_between(catalog, tables, source, target))
 
     def forget_columns(self) -> None:
-        """Draw tables alone again."""
+        """Draw only tables again."""
 
         def then() -> None:
             self._scene.follow(DrawnColumns())
@@ -232,11 +234,11 @@ class LineageWidget(Widget):
         self._change(then, key="columns")
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything asked for is drawn; whether it was in time."""
+        """Wait until all requests are drawn; return whether that happened in time."""
         return self._work.wait(timeout_seconds)
 
     def close(self) -> None:
-        """Hang up what is being read, and take the widget off the page."""
+        """Cancel reading, and close the widget."""
         # Closing is also what ends one that was never quite made.
         work = getattr(self, "_work", None)
         if work is not None:
@@ -250,8 +252,8 @@ class LineageWidget(Widget):
         return as_tree(drawing.graph, self.said)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The living widget, and a picture and a tree for where it cannot live."""
-        # A notebook saves what is there now. One that is slow to read is shown all the same.
+        """Return the widget, with a picture and a tree for front ends without a kernel."""
+        # A notebook saves the present state. A slow lineage is shown later all the same.
         self._drawn.wait(_FIRST_SECONDS)
         made = super()._repr_mimebundle_(**kwargs)
         if made is None:
@@ -264,7 +266,7 @@ class LineageWidget(Widget):
         return {**data, **more}, metadata
 
     def _heard_from_page(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """What the page asks for; anything else is nothing to us."""
+        """Handle a request of the page; ignore anything else."""
         match content:
             case {"view": str(view), "seq": int(seq)}:
                 self.send({"kind": "heard", "view": view, "seq": seq})
@@ -299,7 +301,7 @@ class LineageWidget(Widget):
                 self._work.guarded(self._send_graphml)
 
     def _went_to(self, change: Any) -> None:
-        """What the reader went to: those who listen are told, and its neighbours are counted."""
+        """Notify listeners of the selected entity, and count its neighbours."""
         urn = change["new"]
         if not urn:
             return
@@ -324,7 +326,7 @@ class LineageWidget(Widget):
     def _read(self, root: str) -> None:
         hops, extent = self._scene.reach
 
-        # One hop more than is drawn, so that what is left out can be counted.
+        # One hop more than is drawn, so that hidden neighbours can be counted.
         async def read(catalog: "AsyncCatalog") -> "nx.DiGraph":
             return await read_lineage(catalog, root, extent, hops=hops + 1, limit=_MOST_READ)
 
@@ -356,7 +358,7 @@ class LineageWidget(Widget):
         self._work.ask("reading names …", read, then)
 
     def _change(self, do: Callable[[], None], key: str = "") -> None:
-        """Change what is looked at, and draw it, off the kernel's thread."""
+        """Change the view and draw it, off the kernel's thread."""
 
         def then(_: None) -> None:
             do()
@@ -380,7 +382,7 @@ class LineageWidget(Widget):
             self._scene.offer(found)
             self._redraw()
             if not found.paths:
-                self.problem = f"no columns are known of {name}"
+                self.problem = f"no columns are known for {name}"
 
         self._work.ask(
             f"reading the columns of {name} …",
@@ -394,12 +396,12 @@ class LineageWidget(Widget):
             any_drawn = self._scene.follow(DrawnColumns(found, about))
             self._redraw()
             if not any_drawn:
-                self.problem = f"no lineage is known of {about}"
+                self.problem = f"no lineage is known for {about}"
 
         self._work.ask(f"reading {about} …", read, then, key="columns")
 
     def _send_graphml(self) -> None:
-        """Everything read, as a file for other programs; made off the kernel's thread."""
+        """Send everything read as GraphML; it is built off the kernel's thread."""
 
         def then(_: None) -> None:
             self.send({"kind": "graphml", "text": to_graphml(self.graph)})
@@ -418,8 +420,8 @@ class LineageWidget(Widget):
 
 
 class EmbeddedLineage(LineageWidget):
-    """The same as a part of another widget, which shows it and carries its messages; it has no
-    model on the page of its own."""
+    """A lineage drawing inside another widget, which shows it and carries its messages; it has no
+    model of its own on the page."""
 
     def __init__(
         self,
@@ -430,23 +432,23 @@ class EmbeddedLineage(LineageWidget):
         changed: Callable[[dict[str, Any]], None],
         message: Callable[[Any], None],
     ) -> None:
-        """`changed` is told all that is shown whenever some of it changes, `message` what goes to
-        the page besides."""
+        """`changed` is called with the whole state when a part of it changes, `message` with other
+        messages to the page."""
         self._changed, self._message = changed, message
         super().__init__(catalog, urn, graph=graph)
         self.observe(lambda _: self._tell(), _SHOWN)
         self._tell()
 
     def open(self) -> None:
-        """Nothing: the other widget is on the page."""
+        """Do nothing: the other widget is on the page."""
 
     def send(self, content: Any, buffers: Any = None) -> None:
-        """Have the other widget send it."""
+        """Send a message through the other widget."""
         del buffers
         self._message(content)
 
     def hear(self, told: Any) -> None:
-        """What the page says of this part."""
+        """Handle a message of the page for this part."""
         match told:
             case {"kind": "selected", "urn": str(urn)}:
                 self.selected = urn

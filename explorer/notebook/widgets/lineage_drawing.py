@@ -55,7 +55,7 @@ SIDES: tuple[Flow, Flow] = ("UPSTREAM", "DOWNSTREAM")
 
 
 class KnownLineage:
-    """The graph of everything read, and of which of its nodes which neighbours are known.
+    """The graph of everything read, with the nodes and sides whose neighbours are known.
 
     A node has in `hops` how far it is from the root, negative upstream; nothing where it is neither
     made from the root nor what the root is made from.
@@ -68,16 +68,16 @@ class KnownLineage:
 
     @property
     def root(self) -> str:
-        """The entity that everything is seen from."""
+        """Return the root entity."""
         return str(self.graph.graph["root"])
 
     def turn_to(self, root: str) -> None:
-        """See everything from another entity."""
+        """Set another root."""
         self.graph.graph["root"] = root
         self._measure()
 
     def absorb(self, read: "nx.DiGraph", extent: "Extent", hops: int) -> None:
-        """Take an answer in: a graph walked `hops` far from its own root."""
+        """Add a graph that was read up to `hops` from its root."""
         cut = read.graph.get("truncated")
         self.graph.graph["truncated"] = cut or self.graph.graph["truncated"]
         for node, attributes in read.nodes(data=True):
@@ -91,11 +91,11 @@ class KnownLineage:
         self._measure()
 
     def knows(self, node: str, side: Flow) -> bool:
-        """Whether all neighbours of a node on a side were read."""
+        """Return whether all neighbours of a node on one side were read."""
         return (node, side) in self._known
 
     def without_details(self, nodes: Iterable[str]) -> list[str]:
-        """Which of them nothing is known of but what their URN says."""
+        """Return the nodes of which only the URN is known."""
         return [node for node in nodes if node in self.graph and node not in self.detailed]
 
     def _measure(self) -> None:
@@ -115,7 +115,7 @@ class KnownLineage:
 
 
 def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
-    """The neighbours of a node on a side, as the graph has them."""
+    """Return the neighbours of a node on one side, in graph order."""
     found: Iterable[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
     return found
 
@@ -142,21 +142,21 @@ def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[s
 
 
 def hidden(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> int:
-    """How many neighbours of a node on a side are known and not drawn."""
+    """Return how many known neighbours of a node on one side are not drawn."""
     return sum(1 for one in near(graph, node, side) if one not in drawn)
 
 
 def unfolded(
     graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow, most: int
 ) -> list[str]:
-    """What is drawn besides when a node is unfolded on a side, while fewer than `most` are."""
+    """Return the additional nodes when a node is expanded on one side, up to `most` in all."""
     left = [one for one in near(graph, node, side) if one not in drawn]
     return left[: max(min(NEIGHBOURS_UNFOLDED, most - len(drawn)), 0)]
 
 
 def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> set[str]:
-    """What is no longer drawn when a node is folded on a side: what hangs on the root by it alone,
-    on that side. Never the root, nor the node itself."""
+    """Return the nodes hidden when a node is collapsed on one side: those connected to the root
+    only through it. Never the root or the node itself."""
     inside = set(drawn) - {node}
     beside: Flow = "DOWNSTREAM" if side == "UPSTREAM" else "UPSTREAM"
     root = graph.graph["root"]
@@ -166,7 +166,7 @@ def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -
 
 
 def _joined(graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]) -> set[str]:
-    """Return everything of `inside` that is connected with one of the starts, whichever way."""
+    """Return the nodes of `inside` that are connected to one of the starts, in any direction."""
     joined = graph.subgraph(inside).to_undirected(as_view=True)
     found: set[str] = set()
     for start in starts:
@@ -181,7 +181,8 @@ MOST_PORTS = 12
 
 @dataclass(frozen=True, slots=True)
 class ColumnLink:
-    """Data flows from a column to another; an end without a column is an entity as a whole."""
+    """A link between columns in the direction of the data flow; an end without a column is a whole
+    entity."""
 
     source: str
     source_column: str
@@ -251,7 +252,8 @@ async def read_names(catalog: "AsyncCatalog", urn: str) -> ColumnChoices:
 async def read_from(
     catalog: "AsyncCatalog", urn: str, column: str, extent: "Extent", hops: int
 ) -> "nx.DiGraph":
-    """What a column is made from and what it feeds. Costs what `read_columns` does, each way."""
+    """Read the upstream and downstream columns of a column. Costs what `read_columns` does, in each
+    direction."""
     if extent != "BOTH":
         return await read_columns(catalog, urn, column, extent, hops=hops)
     upper, lower = await asyncio.gather(
@@ -264,8 +266,8 @@ async def read_from(
 async def read_between(
     catalog: "AsyncCatalog", tables: "nx.DiGraph", source: str, target: str
 ) -> "nx.DiGraph":
-    """The columns that flow along one edge between tables. Where one end is a job, those of the
-    tables that it joins are among them. One request."""
+    """Read the column lineage of one edge between tables. If one end is a job, that of the tables
+    it connects is included. One request."""
     near = {source, target}
     if tables.nodes[source].get("type") == "dataJob":
         near.update(tables.pred[source])
@@ -299,8 +301,8 @@ _STATES: Mapping[State, str] = {"plain": "", "removed": "removed", "ghost": "not
 
 @dataclass(frozen=True, slots=True)
 class ShownLineage:
-    """What of an answer is looked at: the entities unfolded so far, the types and platforms that
-    are switched off, and lineage of columns where it was asked for."""
+    """The view of the lineage: expanded entities, hidden types and platforms, and column lineage if
+    it is shown."""
 
     nodes: Collection[str]
     without: frozenset[tuple[str, str]] = frozenset()
@@ -309,7 +311,7 @@ class ShownLineage:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """The graph that is drawn, its layout, and both as the page is told of them."""
+    """The drawn graph, its layout, and both in the form for the page."""
 
     graph: "nx.DiGraph"
     layout: Layout[str]
@@ -317,20 +319,20 @@ class DrawnGraph:
 
 
 def facts(attributes: Mapping[str, Any]) -> tuple[str, str]:
-    """The type and the platform of a node, in words; both may be empty."""
+    """Return the type and the platform of a node, in words; both may be empty."""
     kind = singular(str(attributes.get("kind") or attributes.get("type") or ""))
     return line(kind, _NAME), line(str(attributes.get("platform") or ""), _NAME)
 
 
 def words(attributes: Mapping[str, Any]) -> str:
-    """What is written under a node's name."""
+    """Return the text below a node's name."""
     deprecated = "deprecated" if attributes.get("deprecated") is True else ""
     told = (*facts(attributes), _STATES[state(attributes)], deprecated)
     return _sound(" · ".join(word for word in told if word))
 
 
 def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
-    """Lay out what is looked at; what was drawn before stays in its order. Pure."""
+    """Lay out the view; nodes drawn before keep their order. Pure."""
     inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
     passing = {
         node for node, attributes in inside.nodes(data=True) if _passes(attributes, shown.without)
@@ -400,7 +402,7 @@ def _rows(columns: Sequence[str]) -> Sequence[str]:
 
 
 def _port(box: Box, columns: Sequence[str], column: str) -> float:
-    """How far down the line of a column meets its box."""
+    """Return the vertical position where the line of a column meets its box."""
     if not column or column not in columns:
         return box.y + min(box.height, 40) / 2
     at = min(columns.index(column), MOST_PORTS - 1)
@@ -429,7 +431,7 @@ def _box(
         "state": state(attributes),
         "sign": _SIGNS[state(attributes)],
         "words": words(attributes),
-        "far": "where it starts" if node == held.root else distance(far),
+        "far": "the starting entity" if node == held.root else distance(far),
         "text": _sound(plain_markdown(attributes.get("description") or "", _TEXT)),
         "hops": far,
         "colour": COLOURS.get(str(attributes.get("type")), _OTHER),
@@ -456,7 +458,7 @@ def _box(
 
 
 def _sound(text: str) -> str:
-    """Without halves of characters, which no message can carry."""
+    """Return the text without lone surrogates, which a message cannot encode."""
     return text.encode(errors="replace").decode()
 
 
@@ -488,7 +490,7 @@ def _links(
 
 
 def _curve(points: Sequence[Point]) -> str:
-    """The line through the points, curved from layer to layer, with an open tip at its end."""
+    """Return the path through the points, curved from layer to layer, with an open arrow head."""
     (x, y), *rest = points
     drawn = [f"M{x:.1f} {y:.1f}"]
     towards = 1.0
@@ -530,18 +532,18 @@ class LineageWidgetState:
 
     @property
     def root(self) -> str:
-        """The URN that everything is seen from."""
+        """Return the URN of the root."""
         with self._lock:
             return self._held.root
 
     @property
     def drawing(self) -> DrawnGraph | None:
-        """What was drawn last."""
+        """Return the last drawing."""
         return self._drawing
 
     @property
     def reach(self) -> "tuple[int, Extent]":
-        """How many hops are drawn, and which way."""
+        """Return the number of hops and the direction drawn."""
         with self._lock:
             return self._hops, self._extent
 
@@ -552,23 +554,23 @@ class LineageWidgetState:
             return self._drawing.graph if self._drawing else self._held.graph
 
     def copied(self) -> "nx.DiGraph":
-        """Everything read so far."""
+        """Return a copy of everything read so far."""
         with self._lock:
             return self._held.graph.copy()
 
     def name(self, urn: str) -> str:
-        """What an entity is called in a sentence."""
+        """Return the name of an entity for messages."""
         with self._lock:
             attributes = self._held.graph.nodes.get(urn) or identity(urn)
         return label(urn, attributes, _SHORT)
 
     def knows(self, urn: str, *sides: Flow) -> bool:
-        """Whether all neighbours of an entity on these sides were read."""
+        """Return whether all neighbours of an entity on these sides were read."""
         with self._lock:
             return all(self._held.knows(urn, side) for side in sides)
 
     def holds(self, urn: str) -> bool:
-        """Whether an entity is in what was read."""
+        """Return whether an entity was read."""
         with self._lock:
             return urn in self._held.graph
 
@@ -579,24 +581,24 @@ class LineageWidgetState:
         return min(2 * max(hops, default=1) + 1, MOST_HOPS)
 
     def set_reach(self, hops: int | None, extent: "Extent | None") -> None:
-        """Draw so many hops, or another direction, from the next answer on."""
+        """Set the number of hops or the direction for the next drawing."""
         with self._lock:
             self._hops = self._hops if hops is None else _far_enough(hops)
             self._extent = extent or self._extent
 
     def leave(self, urn: str) -> None:
-        """Remember where it started until now, if it is to start elsewhere."""
+        """Remember the present root before another one is set."""
         with self._lock:
             if urn != self._held.root:
                 self._back.append(self._held.root)
 
     def returning(self) -> str | None:
-        """Where it started before; each is told once."""
+        """Return the previous root, and remove it from the list."""
         with self._lock:
             return self._back.pop() if self._back else None
 
     def take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
-        """An answer, walked `hops` far from what is to be the root; drawn anew around it."""
+        """Replace the root by that of a graph that was read up to `hops`."""
         with self._lock:
             self._held.absorb(found, extent, hops)
             self._hold(root)
@@ -608,12 +610,13 @@ class LineageWidgetState:
                 self._drawing = None
 
     def add(self, found: "nx.DiGraph", extent: "Extent") -> None:
-        """An answer on the neighbours of one entity."""
+        """Add the neighbours of one entity."""
         with self._lock:
             self._held.absorb(found, extent, 1)
 
     def unfold(self, node: str, side: Flow) -> str:
-        """Draw the neighbours of an entity on a side. A sentence where there is no room for all."""
+        """Draw the neighbours of an entity on one side. Return a sentence if there is no room for
+        all."""
         with self._lock:
             graph = self._held.graph
             more = unfolded(graph, self._nodes, node, side, self._most)
@@ -621,17 +624,17 @@ class LineageWidgetState:
             self._nodes.update(dict.fromkeys(more))
             if left == len(more) or len(self._nodes) < self._most:
                 return ""
-            return f"{self._most:,} are drawn; «Show more» makes room for others"
+            return f"{self._most:,} are drawn; “Show more” draws more"
 
     def fold(self, node: str, side: Flow) -> set[str]:
-        """No longer draw what hangs on an entity on a side; that is what is given."""
+        """Hide the nodes that depend on an entity on one side, and return them."""
         with self._lock:
             gone = folded(self._held.graph, self._nodes, node, side)
             self._nodes = {one: None for one in self._nodes if one not in gone}
             return gone
 
     def widen(self) -> None:
-        """Make room for more, and draw what was read and had none: nearest first."""
+        """Raise the limit, and draw more of what was read, nearest first."""
         with self._lock:
             self._most += MAX_DRAWN
             graph = self._held.graph
@@ -649,7 +652,7 @@ class LineageWidgetState:
             )
 
     def follow(self, columns: DrawnColumns) -> bool:
-        """Draw lineage of columns; whether there is any between what is drawn."""
+        """Draw column lineage; return whether there is any between the drawn entities."""
         with self._lock:
             self._columns = columns
             return bool(columns.links(self._nodes))
@@ -660,12 +663,12 @@ class LineageWidgetState:
             self._names = names
 
     def bare(self) -> "nx.DiGraph":
-        """What is drawn and nothing is known of but what its URN says, as a graph of its own."""
+        """Return the drawn nodes of which only the URN is known, as a graph."""
         with self._lock:
             return self._held.graph.subgraph(self._held.without_details(self._nodes)).copy()
 
     def describe(self, told: "nx.DiGraph") -> None:
-        """Names and states that were read."""
+        """Add names and states that were read."""
         with self._lock:
             for node, attributes in told.nodes(data=True):
                 # How far it is may have changed meanwhile.
@@ -674,17 +677,17 @@ class LineageWidgetState:
             self._held.detailed.update(told)
 
     def know(self, nodes: "list[str]") -> None:
-        """Names and states of these need not be read."""
+        """Record that names and states of these need not be read."""
         with self._lock:
             self._held.detailed.update(nodes)
 
     def drawn(self) -> tuple[str, dict[str, Any]]:
-        """Lay out what is looked at: a sentence on it, and what the page is told."""
+        """Lay out the view; return a sentence on it, and the state for the page."""
         with self._lock:
             self._hold(self._held.root)
         shown = ShownLineage(self._nodes, self._without, self._columns)
         before = self._drawing
-        # Only who draws changes what is held: it is read here without holding others up.
+        # Only the drawing thread changes the graph, so it is read here without the lock.
         drawing = draw(self._held, shown, before.layout if before else None)
         with self._lock:
             self._drawing = drawing
@@ -713,7 +716,7 @@ class LineageWidgetState:
         return " · ".join(parts)
 
     def _hold(self, root: str) -> None:
-        """Have the root in the graph, even where nothing was read of it."""
+        """Ensure that the root is in the graph, even if nothing was read of it."""
         if root not in self._held.graph:
             self._held.graph.add_node(root, **identity(root), hops=0)
 
@@ -721,4 +724,4 @@ class LineageWidgetState:
 def _far_enough(hops: int) -> int:
     if 1 <= hops <= MOST_HOPS:
         return hops
-    raise InvalidInput(f"lineage is drawn 1 to {MOST_HOPS} hops far, not {hops}")
+    raise InvalidInput(f"hops must be from 1 to {MOST_HOPS}, not {hops}")

@@ -1,4 +1,4 @@
-"""What a page draws, as plain data: texts, and trees of the few elements that it may make.
+"""What a page draws, as plain data: texts, and trees of the allowed elements.
 
 The page makes elements from these and sets their text; it is never given HTML.
 """
@@ -40,13 +40,13 @@ _LINE = 600
 
 
 def marked(text: str | None) -> list[Node]:
-    """Markdown as a tree: each node a text, or an element's name, the address of a link or "", and
-    what is inside."""
+    """Return Markdown as a tree: each node a text, or an element's name, the address of a link or
+    "", and what is inside."""
     return _read(safe_markdown(text))
 
 
 def marked_line(text: str, most: int) -> list[Node]:
-    """The same for the first `most` characters of a text, on one line."""
+    """Return the first `most` characters of Markdown as a tree, on one line."""
     return _read(safe_markdown_line(line(text, most)))
 
 
@@ -58,7 +58,7 @@ def _read(page: str) -> list[Node]:
 
 
 class _Tree(HTMLParser):
-    """HTML that was made safe, as a tree."""
+    """Builds a tree from sanitized HTML."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -92,7 +92,7 @@ def difference_lines(diff: Diff) -> list[str]:
 
 
 def parts_of(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    """The parts of a view, in the form that the page draws."""
+    """Return the parts of a view in the form that the page draws."""
     return [_part(part) for part in with_names(parts, {})]
 
 

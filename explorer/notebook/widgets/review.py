@@ -1,6 +1,5 @@
-"""The review of a staged changeset in a notebook's page: what was proposed is accepted, changed or
-refused, and then written. What is decided is in the changeset's file at once.
-"""
+"""The review of a staged changeset in a notebook: edits are accepted, changed or refused, and then
+written. Decisions are stored in the changeset's file at once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -48,20 +47,20 @@ _NOTE = 600
 _MOST_LINES = 2_000
 _TOLD_SECONDS = 0.1
 _HAND_OVER_SECONDS = 2.0
-_ALL_DECIDED = "Everything is decided; what was accepted can be written."
-_UNDER_WAY = "It is being written; wait until that is done."
-_OWN_TEXT = "A text of yours for this is not decided yet: it is open below."
+_ALL_DECIDED = "Everything is decided; the accepted changes can be written."
+_UNDER_WAY = "The changes are being written; wait until that is done."
+_OWN_TEXT = "Your edited text for this change is not decided yet: it is open below."
 
 
 class ReviewDrafts(DraftEditor):
-    """The texts that are typed for staged edits and not decided."""
+    """The typed, undecided texts of staged edits."""
 
     def __init__(self, session: "ReviewSession", asking: ExplorerRequests) -> None:
         super().__init__(asking, session.show, session.left)
         self._session = session
 
     def look(self) -> None:
-        """Look for texts on disk that no other running program edits, and tell of them."""
+        """Read the texts on disk that no other running program edits, and announce them."""
 
         def read(_: object) -> "set[tuple[str, str | None]]":
             return {(one.draft.urn, one.draft.path) for one in self._disk().all() if not one.open}
@@ -73,7 +72,7 @@ class ReviewDrafts(DraftEditor):
         self._asking.ask("draft", "", read, then, in_turn=True)
 
     def is_kept(self, item: "ReviewItem") -> bool:
-        """Return whether a text is typed for an edit that nobody has decided."""
+        """Return whether there is a typed text for an undecided edit."""
         edit = item.edit
         return edit.what == "description" and edit.column in self.places(edit.urn)
 
@@ -90,12 +89,12 @@ class ReviewDrafts(DraftEditor):
         self._open_at((edit.urn, edit.column), fresh)
 
     def accept(self) -> None:
-        """Accept the text that is open as it stands."""
+        """Accept the open text."""
         if self.draft is not None:
             self._session.decide_text(self.draft, "accepted")
 
     def leave(self) -> None:
-        """Close the editor; what was typed is the text of the edit, undecided."""
+        """Close the editor; the typed text stays the text of the edit, undecided."""
         draft = self.draft
         if draft is not None and draft.changed:
             self._session.decide_text(draft, "open")
@@ -103,13 +102,13 @@ class ReviewDrafts(DraftEditor):
             super().leave()
 
     def give_up(self) -> None:
-        """Close the editor, and forget what was typed."""
+        """Close the editor, and discard the typed text."""
         if self._open is not None:
             self._forget(self._open)
         super().leave()
 
     def decided(self, draft: WidgetDraft) -> None:
-        """Forget a text that is in the changeset by now. One that was typed further on another page
+        """Delete a text that is now in the changeset. One that was changed on another page
         meanwhile stays open."""
         place = (draft.urn, draft.path)
         now = self.drafts.get(place)
@@ -126,8 +125,8 @@ class ReviewDrafts(DraftEditor):
 
 
 class ReviewSession:
-    """Hears what the reader decides, notes it in the file, and shows it. Called from any thread;
-    nothing here waits."""
+    """The logic of the review: records decisions in the file, and shows them. Its methods can be
+    called from any thread and do not block."""
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class ReviewSession:
         return [one for one in self.changeset.items if self.only in ("", one.state)]
 
     def item(self, number: int | None = None) -> "ReviewItem | None":
-        """Return the edit of a number, or the one that is open."""
+        """Return the edit with a number, or the one shown."""
         wanted = self.number if number is None else number
         return next((one for one in self.changeset.items if one.number == wanted), None)
 
@@ -187,7 +186,7 @@ class ReviewSession:
             self.show("item", self._told_item())
 
     def look_at(self, number: int) -> None:
-        """Show an edit; what is typed for another stays kept."""
+        """Show an edit; text typed for another is kept."""
         with self.lock:
             if number != self.number and self.drafts.draft is not None:
                 self.drafts.close()
@@ -195,7 +194,7 @@ class ReviewSession:
             self.draw()
 
     def move(self, by: int) -> None:
-        """Show the edit so many places further down the list, or up."""
+        """Show the edit some places down or up the list."""
         with self.lock:
             numbers = [one.number for one in self.items()]
             if numbers:
@@ -221,7 +220,7 @@ class ReviewSession:
                 self.drafts.begin(item)
 
     def decide(self, number: int, state: Decision) -> None:
-        """Note a decision, and go on to the next edit that is open."""
+        """Record a decision, and go to the next undecided edit."""
         with self.lock:
             item = self._to_decide(number)
             if item is None:
@@ -234,14 +233,14 @@ class ReviewSession:
             self._note(item, state)
 
     def decide_text(self, draft: WidgetDraft, state: Decision) -> None:
-        """Note a decision of an edit with the text that was typed for it."""
+        """Record a decision on an edit with its typed text."""
         places = {(one.edit.urn, one.edit.column): one for one in self.changeset.items}
         item = places.get((draft.urn, draft.path))
         if item is not None and self._to_decide(item.number) is not None:
             self._note(item, state, draft)
 
     def accept_all(self, count: int) -> None:
-        """Accept everything that is open, where it is as much as the reader was told."""
+        """Accept all undecided edits if their number is still the one shown to the reader."""
         with self.lock:
             if self._progress:
                 raise InvalidInput(_UNDER_WAY)
@@ -251,7 +250,9 @@ class ReviewSession:
                 self.changeset.read_again()
                 now = len(self.changeset.of("open"))
                 if now != count:
-                    raise InvalidInput(f"by now {now:,} are open, and not {count:,}; look again")
+                    raise InvalidInput(
+                        f"meanwhile {now:,} are undecided, not {count:,}; check the list again"
+                    )
                 return self.changeset.decide_open("accepted", self._user)
 
             def then(done: int) -> None:
@@ -261,7 +262,7 @@ class ReviewSession:
             self._ask_file(note, then)
 
     def apply(self, count: int) -> None:
-        """Write what was accepted, where it is as much as the reader was told."""
+        """Write the accepted edits if their number is still the one shown to the reader."""
         with self.lock:
             if self._progress:
                 raise InvalidInput(_UNDER_WAY)
@@ -282,7 +283,9 @@ class ReviewSession:
             self.changeset.read_again()
             now = len(self.changeset.of("accepted"))
             if now != count:
-                raise InvalidInput(f"by now {now:,} are accepted, and not {count:,}; look again")
+                raise InvalidInput(
+                    f"meanwhile {now:,} are accepted, not {count:,}; check the list again"
+                )
             return catalog.wait(apply_staged(catalog.core, self.changeset, tell))
 
         def failed(_: Exception) -> bool:
@@ -294,15 +297,15 @@ class ReviewSession:
         self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
 
     def read_again(self) -> None:
-        """Take in what other programs noted in the file, and colleagues on the server."""
+        """Read the decisions of other programs from the file, and of colleagues from the server."""
         self._ask_file(lambda _: self.changeset.read_again(), lambda _: self._sync())
 
     def type(self, typed: Any) -> None:
-        """Take the text of a draft as a page has it."""
+        """Store the text of a draft from a page."""
         self.drafts.type(typed)
 
     def left(self, *, saved: bool) -> None:
-        """The editor was left, or texts that were typed before were found."""
+        """Update the page after the editor was closed, or earlier texts were found."""
         del saved
         self.draw()
 
@@ -312,7 +315,7 @@ class ReviewSession:
         def note(_: object) -> None:
             self.changeset.read_again()
             now = self.item(number)
-            # Whoever accepts an edit has seen what somebody else wrote there meanwhile.
+            # Accepting an edit confirms having seen what somebody else wrote meanwhile.
             before = now.theirs if now is not None and state == "accepted" else None
             self.changeset.decide(number, state, self._user, text=text, before=before)
 
@@ -333,7 +336,7 @@ class ReviewSession:
             raise InvalidInput(self._why_undecided)
 
     def _sync(self) -> None:
-        """Exchange with the server what was decided; once the exchange under way is done."""
+        """Sync the decisions with the server, after the sync that is running."""
         with self.lock:
             self._is_sync_due = self._is_syncing and bool(self._server)
             if self._is_syncing or not self._server:
@@ -354,7 +357,7 @@ class ReviewSession:
 
         def failed(error: Exception) -> bool:
             go_on()
-            # Without a network the heading says what is not sent.
+            # Without a connection the heading shows how many decisions are not sent.
             return isinstance(error, Unreachable)
 
         def go_on() -> None:
@@ -382,12 +385,12 @@ class ReviewSession:
         self.show("progress", {})
         self.draw()
         if outcome.ended_by is not None:
-            left = f"{outcome.applied:,} written, {outcome.untried:,} still to be written"
+            left = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
             self.show("problem", line(f"{left}: {outcome.ended_by}", _CELL))
             return
         written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
-        refused = f"; {outcome.failed:,} not, the reason stands below" if outcome.failed else ""
-        undo = " undo_save() of the catalog takes it back." if outcome.applied else ""
+        refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
+        undo = " undo_save() of the catalog undoes it." if outcome.applied else ""
         self.show("said", f"Written: {written}{refused}.{undo}")
 
     def _tell_progress(self, done: int, total: int) -> None:
@@ -395,7 +398,7 @@ class ReviewSession:
         self.show("progress", self._progress)
 
     def _to_decide(self, number: int) -> "ReviewItem | None":
-        """Return the edit of a number where it may be decided; else say why not."""
+        """Return the edit with a number if it can be decided; else show why not."""
         item = self.item(number)
         if item is None or item.state == "applied":
             return None
@@ -470,7 +473,7 @@ class ReviewSession:
 
 
 class ReviewWidget(EditorWidget):
-    """Decide what was proposed, and write what was accepted, by mouse or keys.
+    """A widget to decide proposed edits and write the accepted ones, by mouse or keys.
 
         review = cat.stewardship.review(changeset)
         review
@@ -505,7 +508,7 @@ class ReviewWidget(EditorWidget):
         self.listen()
         if instead_of is not None:
             before = instead_of.hand_over()
-            # What is typed there is written to disk before it is looked for here.
+            # Text typed there is written to disk before it is read here.
             before.asking.wait(_HAND_OVER_SECONDS)
             with before.lock:
                 if before.changeset.id == changeset.id:
@@ -515,7 +518,7 @@ class ReviewWidget(EditorWidget):
 
     @property
     def changeset(self) -> "StagedChangeset":
-        """What is decided; it says the states as they are in the file."""
+        """Return the changeset, with the states as they are in the file."""
         return self._session.changeset
 
     @property
@@ -532,12 +535,12 @@ class ReviewWidget(EditorWidget):
         self._session.read_again()
 
     def hand_over(self) -> ReviewSession:
-        """Close it, and give what it knew to one that takes its place."""
+        """Close it, and return its state for its replacement."""
         self.close()
         return self._session
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, for where it cannot live."""
+        """Yield what it shows, for front ends without a kernel."""
         with self._session.lock:
             changeset, item = self._session.changeset, self._session.item()
         words = (first, changeset.title, " · ".join(views.review_counts(changeset)))
@@ -551,7 +554,7 @@ class ReviewWidget(EditorWidget):
         setattr(self, name, value)
 
     def answer(self, content: Any) -> None:
-        """Do what a page asks for."""
+        """Handle a request of a page."""
         session = self._session
         match content:
             case {"kind": "show", "number": int(number)}:
@@ -579,7 +582,7 @@ class ReviewWidget(EditorWidget):
                     self._write(session, content)
 
     def _write(self, session: ReviewSession, content: Any) -> None:
-        """What the page asks of the editor."""
+        """Handle a request to the editor."""
         match content:
             case {"kind": "draft"}:
                 session.drafts.type(content)

@@ -117,12 +117,12 @@ class Tree:
         node.has_more = bool(page.entries) and node.read < page.total
         node.note = page.note if node.below and not node.has_more else ""
         if not node.below:
-            node.note = "nothing in it"
+            node.note = "empty"
 
     def fail(self, key: str, why: str) -> None:
-        """Say on a folder why a page of it could not be read."""
+        """Show on a folder why a page of it could not be read."""
         if key in self._nodes:
-            self._nodes[key].note = f"{line(why, 200)} — unfold it again to try again"
+            self._nodes[key].note = f"{line(why, 200)} — expand it again to retry"
             self._nodes[key].is_open = self._nodes[key].below is not None
 
     def name(self, key: str) -> str:
@@ -185,7 +185,7 @@ _SHORT = 200
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search: words, a filter as people type it, the taken values of facets by field, a sort
+    """A search: words, a filter as people type it, the chosen values of facets by field, a sort
     order, and the start of the page."""
 
     words: str = ""
@@ -195,7 +195,7 @@ class Search:
     start: int = 0
 
     def toggled(self, name: str, value: str) -> "Search":
-        """Return the search with a value of a facet taken, or given up where it was taken."""
+        """Return the search with a value of a facet added, or removed if it was chosen."""
         before = self.chosen.get(name, ())
         after = tuple(one for one in before if one != value)
         if len(after) == len(before):
@@ -253,7 +253,7 @@ class SearchAnswer:
     def _sentence(self) -> str:
         page, search = self.page, self.search
         if not page.total:
-            hint = "; take a condition off, or try fewer words"
+            hint = "; remove a condition, or try fewer words"
             return f"No results{hint if search.chosen or search.filter or search.words else ''}"
         parts = [f"{page.total:,} {'result' if page.total == 1 else 'results'}"]
         if page.total > len(page):
@@ -262,7 +262,7 @@ class SearchAnswer:
             parts.append(f"the server stops at {self.limit:,}")
         if page.corrected:
             typed, corrected = in_quotes(search.words, _SHORT), in_quotes(page.corrected, _SHORT)
-            parts.append(f"for {corrected}; nothing has {typed}")
+            parts.append(f"for {corrected}; nothing matches {typed}")
         return " · ".join(parts)
 
     def _label(self, name: str, value: str) -> str:
@@ -314,7 +314,7 @@ def _shown_label(label: str) -> str:
 
 
 def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
-    """Search. One request, one for each hundred hits, one for each facet that has taken values, and
+    """Search. One request, one for each hundred hits, one for each facet with chosen values, and
     one for the names of URNs among the facets. Rows and use are read later, by `measured`."""
     words = search.words.strip() or "*"
     page = catalog.search(

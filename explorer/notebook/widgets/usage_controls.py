@@ -1,4 +1,4 @@
-"""The use of a dataset, with controls for its range and measure beside the chart."""
+"""The usage chart of a dataset with controls for range and measure."""
 
 import logging
 import threading
@@ -38,7 +38,7 @@ _LONGEST_SENTENCE = 300
 
 
 class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
-    """The use of a dataset; a range and a measure are chosen beside the chart.
+    """A usage chart whose range and measure can be chosen.
 
         controls = cat["fct_orders"].usage().controls()
         controls
@@ -50,9 +50,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, usage: "UsageChart") -> None:
-        """Begin with what was read; nothing is asked before a range is chosen."""
+        """Start with the usage read; no request is sent before a range is chosen."""
         if usage.entity is None:
-            raise InvalidInput("this usage was made by hand and knows no catalog to ask")
+            raise InvalidInput("this usage was constructed by hand and has no catalog")
         self._usage, self._entity = usage, usage.entity
         self._lock = threading.Condition()
         self._asked, self._there = 0, 0
@@ -83,11 +83,11 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def usage(self) -> "UsageChart":
-        """What is shown."""
+        """Return the usage shown."""
         return self._usage
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the chart is that of the range chosen; whether it was in time."""
+        """Wait until the chart shows the chosen range; return whether that happened in time."""
         with self._lock:
             return self._lock.wait_for(lambda: self._there == self._asked, timeout_seconds)
 
@@ -106,7 +106,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
             found = self._entity.usage(days)
         except CatalogError as error:
             said = line(str(error), _LONGEST_SENTENCE)
-        # The outermost edge: what nobody foresaw would be seen nowhere else.
+        # The outermost edge: no other code would show an unexpected exception.
         except Exception as error:
             _log.debug("the usage could not be read", exc_info=True)
             said = line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE)
@@ -131,7 +131,8 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         return repr(self._shown())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The controls and the chart, and the chart for where no kernel runs."""
+        """Return the controls and the chart, and the chart alone for front ends without a
+        kernel."""
         made = super()._repr_mimebundle_(**kwargs)
         return {**made, "text/plain": repr(self), "text/html": self._shown()._repr_html_()}
 

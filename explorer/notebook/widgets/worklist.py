@@ -1,6 +1,4 @@
-"""The worklist in a notebook's page: what nobody has documented is written, saved, and the next one
-opens.
-"""
+"""The worklist in a notebook: write and save undocumented descriptions, one after the other."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -31,7 +29,7 @@ __all__ = ["WorklistWidget"]
 
 _ROWS = 100
 _CELL = 300
-_NOTHING_LEFT = "Nothing of this list is left to be written."
+_NOTHING_LEFT = "Nothing on this list is left to document."
 _EMPTY = "Write a text first."
 
 
@@ -39,7 +37,7 @@ class QueueWriting(Writing):
     """The editor of a worklist."""
 
     def save_now(self) -> None:
-        """Store the text that is open, where there was none before; else compare the two first."""
+        """Save the open text if there was none before; else show the difference first."""
         draft = self.draft
         if draft is None or draft.stage == "saving":
             return
@@ -52,8 +50,8 @@ class QueueWriting(Writing):
 
 
 class WorklistSession:
-    """Hears what the reader writes, saves it, and opens the next. Called from any thread; nothing
-    here waits."""
+    """The logic of the worklist: saves descriptions and opens the next. Its methods can be called
+    from any thread and do not block."""
 
     def __init__(
         self,
@@ -71,19 +69,19 @@ class WorklistSession:
         self._saving: Key | None = None
 
     def draw(self) -> None:
-        """Show what is left, and what is under the cursor."""
+        """Show the remaining items, and the current one."""
         with self.lock:
             self.show("worklist", self._told())
 
     def look_at(self, key: "Key") -> None:
-        """Show an item; what is typed for another stays kept."""
+        """Show an item; text typed for another is kept."""
         with self.lock:
             self.writing.close()
             self.key = key
             self.draw()
 
     def move(self, by: int) -> None:
-        """Show the item so many places further down, or up."""
+        """Show the item some places down or up."""
         with self.lock:
             keys = [item.key for item in self.queue.worklist.items]
             if keys:
@@ -91,8 +89,7 @@ class WorklistSession:
                 self.look_at(keys[min(max(at, 0), len(keys) - 1)])
 
     def write(self) -> None:
-        """Open the editor for the item that is shown, as its text is now: the requests of an
-        entity."""
+        """Open the editor for the shown item with its current text: the requests of an entity."""
         with self.lock:
             key = self.key
             if key is None:
@@ -108,7 +105,7 @@ class WorklistSession:
         self.asking.ask("entity", said, lambda catalog: catalog.entity(urn), then)
 
     def save(self) -> None:
-        """Save the text that is open; the next one opens when that is done."""
+        """Save the open text, then open the next one."""
         self._saving = self.key
         self.writing.save_now()
 
@@ -118,12 +115,12 @@ class WorklistSession:
         self.writing.save()
 
     def save_mine(self) -> None:
-        """Save the text in the place of what somebody else wrote meanwhile."""
+        """Save the text instead of the one that somebody else saved."""
         self._saving = self.key
         self.writing.take_mine()
 
     def skip(self) -> None:
-        """Go on to the next; what was typed is kept."""
+        """Go to the next item; the draft is kept."""
         with self.lock:
             if self.key is not None:
                 self._passed.add(self.key)
@@ -131,7 +128,7 @@ class WorklistSession:
                 self._go_on(self.key)
 
     def look_again(self) -> None:
-        """Take out what others wrote meanwhile: one request for a hundred tables."""
+        """Remove what others documented meanwhile: one request per hundred tables."""
         keys = [item.key for item in self.queue.worklist.items]
 
         def read(catalog: "NotebookCatalog") -> "list[Key]":
@@ -140,18 +137,21 @@ class WorklistSession:
         def then(gone: "list[Key]") -> None:
             count = self.queue.drop(gone)
             self.show(
-                "said", f"Documented by others, or gone: {count:,}." if count else "As it was."
+                "said",
+                f"Documented by others, or no longer in the catalog: {count:,}."
+                if count
+                else "No changes.",
             )
             self.draw()
 
-        self.asking.ask("tab", "looking what others wrote …", read, then)
+        self.asking.ask("tab", "checking for changes by others …", read, then)
 
     def type(self, typed: Any) -> None:
-        """Take the text of a draft as a page has it."""
+        """Store the text of a draft from a page."""
         self.writing.type(typed)
 
     def left(self, *, saved: bool) -> None:
-        """The editor was left, or its text is saved."""
+        """Update the page after the editor was closed or its text saved."""
         key = self._saving
         if not saved or key is None:
             self.draw()
@@ -199,7 +199,7 @@ class WorklistSession:
 
 
 class WorklistWidget(EditorWidget):
-    """Write what nobody has documented, one after the other, by mouse or keys.
+    """A widget to write undocumented descriptions one after the other, by mouse or keys.
 
         cat.stewardship.worklist(text="orders", top=200).widget()
 
@@ -216,7 +216,7 @@ class WorklistWidget(EditorWidget):
     worklist_shown = traitlets.Dict().tag(sync=True)
 
     def __init__(self, catalog: "NotebookCatalog", worklist: "Worklist") -> None:
-        """Begin with the heaviest; nothing is asked before something is written."""
+        """Start with the most important item; no request is sent before something is written."""
         super().__init__()
         self._session = WorklistSession(catalog, worklist, self._show)
         self.listen()
@@ -224,11 +224,11 @@ class WorklistWidget(EditorWidget):
 
     @property
     def worklist(self) -> "Worklist":
-        """What is left, in its order."""
+        """Return the remaining items, in order."""
         return self._session.queue.worklist
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield what it shows, for where it cannot live."""
+        """Yield what it shows, for front ends without a kernel."""
         yield Title("Worklist", "  ".join(filter(None, (first, self._session.queue.progress))))
         yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
 
@@ -236,7 +236,7 @@ class WorklistWidget(EditorWidget):
         setattr(self, "worklist_shown" if name == "worklist" else name, value)
 
     def answer(self, content: Any) -> None:
-        """Do what a page asks for."""
+        """Handle a request of a page."""
         session = self._session
         items = session.queue.worklist.items
         match content:
@@ -255,7 +255,7 @@ class WorklistWidget(EditorWidget):
                     self._write(session, content)
 
     def _write(self, session: WorklistSession, content: Any) -> None:
-        """What the page asks of the editor."""
+        """Handle a request to the editor."""
         match content:
             case {"kind": "draft"}:
                 session.writing.type(content)

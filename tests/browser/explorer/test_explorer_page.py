@@ -190,11 +190,11 @@ def test_results_show_what_matched_and_are_walked_with_the_arrows(show: Any) -> 
 
 def test_facets_are_pressed_and_taken_off(show: Any) -> None:
     widget = show()
-    widget.page.get_by_role("button", name="Narrow", exact=True).click()
+    widget.page.get_by_role("button", name="Filter", exact=True).click()
     widget.page.get_by_role("button", name="Hive 3").click()
     taken = [{"field": "platform", "value": "hive", "label": "Hive"}]
     widget.set(find=found(chosen=taken))
-    widget.page.get_by_role("button", name="take off Hive").click()
+    widget.page.get_by_role("button", name="remove Hive").click()
     toggle = {"kind": "toggle", "field": "platform", "value": "hive"}
     assert asked(widget, "toggle") == [toggle, toggle]
 
@@ -346,8 +346,13 @@ def test_a_kernel_that_does_not_answer_is_told_until_it_does(show: Any) -> None:
 
 
 def test_where_nothing_can_be_written_there_is_no_way_to(show: Any) -> None:
-    widget = show(page=head(why_not="Nothing is written here."), tab=columns(column("id", "")))
-    assert widget.page.get_by_text("Nothing is written here.").is_visible()
+    widget = show(
+        page=head(why_not="Nothing can be saved: this server is open read-only."),
+        tab=columns(column("id", "")),
+    )
+    assert widget.page.get_by_text(
+        "Nothing can be saved: this server is open read-only."
+    ).is_visible()
     assert widget.page.get_by_role("button", name="edit").count() == 0
 
 

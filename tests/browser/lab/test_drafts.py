@@ -80,7 +80,7 @@ def test_no_text_is_lost_to_a_reload_a_second_view_or_a_kernel_that_ends(
     expect(opened.get_by_text("1 draft is kept here, not saved")).to_be_visible()
     opened.get_by_role("button", name="Go on writing").click()
     expect(first).to_have_value(f"{text}!")
-    expect(opened.get_by_text("This is your draft, not saved yet")).to_be_visible()
+    expect(opened.get_by_text("This is your unsaved draft")).to_be_visible()
     book.picture("drafts-resumed")
 
     # One that is killed is told too, although nothing but its silence tells.

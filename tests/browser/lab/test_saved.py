@@ -71,7 +71,7 @@ def test_the_saved_picture_shows_where_no_kernel_runs(
     book.run()
     page = book.page
     picture = page.locator(".jp-OutputArea-output img[alt^='Lineage of fct_orders']")
-    table = page.get_by_text("An explorer lives while its kernel runs")
+    table = page.get_by_text("An explorer works only while its kernel runs")
     expect(page.locator(".catalog-lineage .cx-node.cx-root")).to_be_visible()
     expect(page.locator(".catalog-explorer")).to_be_visible()
     # Beside the living widget there is nothing else to be seen of it.
@@ -93,7 +93,7 @@ def test_the_saved_picture_shows_where_no_kernel_runs(
     away.route(lambda url: url.startswith("http"), lambda route: route.abort())
     away.goto(made.as_uri())
     expect(away.locator("img[alt^='Lineage of fct_orders']")).to_be_visible()
-    expect(away.get_by_text("An explorer lives while its kernel runs")).to_be_visible()
+    expect(away.get_by_text("An explorer works only while its kernel runs")).to_be_visible()
     away.close()
     # The application says on its console that the widgets are gone, and nothing else went wrong.
     told = "widget model not found"

@@ -264,7 +264,7 @@ def test_columns_are_chosen_and_drawn_into_the_boxes(show: Any) -> None:
     assert sorted(page.page.locator(".cx-port").all_text_contents()) == ["id", "id", "root_id"]
     page.picture("lineage-columns")
     page.page.get_by_label("Follow a column").select_option("other")
-    page.page.get_by_role("button", name="No longer show columns").click()
+    page.page.get_by_role("button", name="Hide the columns").click()
     assert page.sent == [
         {"kind": "column", "urn": table("root"), "column": "other"},
         {"kind": "tables"},

@@ -160,7 +160,7 @@ def test_no_single_letter_writes_into_the_catalog(show: Any) -> None:
     assert widget.sent == []
     press(widget, "Control+s")
     question = widget.page.get_by_role("alert").filter(has_text="Write 1 change")
-    assert "Undo takes all of them back at once" in question.inner_text()
+    assert "A single undo takes all of them back" in question.inner_text()
     press(widget, "a", "x", "y", "Escape")
     assert widget.sent == []
     assert question.count() == 0
@@ -172,8 +172,8 @@ def test_accepting_all_and_writing_name_how_many(show: Any) -> None:
     widget = show(review=told(typed=1))
     at_row(widget)
     press(widget, "A")
-    question = widget.page.get_by_role("alert").filter(has_text="Accept all 2 that are open")
-    assert "not decided (1) is not in them" in question.inner_text()
+    question = widget.page.get_by_role("alert").filter(has_text="Accept all 2 undecided changes")
+    assert "undecided texts (1) are not included" in question.inner_text()
     press(widget, "Enter")
     widget.page.get_by_role("button", name="Write 1 accepted …").click()
     widget.page.get_by_role("button", name="Write 1 change").click()

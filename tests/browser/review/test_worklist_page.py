@@ -93,12 +93,16 @@ def test_an_item_is_opened_written_and_saved_by_keys_alone(show: Any) -> None:
 
 
 def test_what_is_read_only_opens_no_editor(show: Any) -> None:
-    widget = show(worklist_shown=told(why_not="Nothing is written here."))
+    widget = show(
+        worklist_shown=told(why_not="Nothing can be saved: this server is open read-only.")
+    )
     widget.page.locator('[data-f="row 0"]').focus()
     widget.page.keyboard.press("e")
     assert widget.sent == []
     assert widget.page.get_by_role("button", name="Write …").is_disabled()
-    assert widget.page.get_by_text("Nothing is written here.").is_visible()
+    assert widget.page.get_by_text(
+        "Nothing can be saved: this server is open read-only."
+    ).is_visible()
 
 
 def test_hostile_texts_make_no_elements(show: Any) -> None:

@@ -142,9 +142,9 @@ function watchKernel(model, el, tell) {
   };
 }
 
-// What a reader is told of a kernel that is not there.
+// The messages for a kernel that does not answer.
 const AWAY = {
   "": "",
-  gone: "The kernel of this widget is gone: what it shows is old, and nothing pressed here does anything. Run its cell again to go on.",
+  gone: "The kernel of this widget is gone: its content is old, and its controls do nothing. Run its cell again to continue.",
   late: "The kernel has not answered for a while: it is busy, or gone.",
 };

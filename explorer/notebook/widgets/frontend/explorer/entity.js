@@ -7,7 +7,7 @@ const TABS = {
 function addEntity(shell) {
   const { model, own, redraw, root, say } = shell;
   const head = make("div", { class: "cx-head" });
-  const tabs = make("div", { class: "cx-tabs", role: "tablist", "aria-label": "What to see of it", on: { keydown: tabsKey } });
+  const tabs = make("div", { class: "cx-tabs", role: "tablist", "aria-label": "Tabs", on: { keydown: tabsKey } });
   const panel = make("div", { class: "cx-panel", role: "tabpanel", id: `${own}-panel`, tabindex: "0" });
   let seen = null, left = "";
 

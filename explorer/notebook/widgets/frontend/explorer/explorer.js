@@ -17,7 +17,7 @@ function render({ model, el }) {
   const { back, box, desk, facets, tree } = shell;
 
   const sides = ["browse", "narrow"].map((one) => make("button", {
-    type: "button", "aria-pressed": String(one === side), text: { browse: "Browse", narrow: "Narrow" }[one],
+    type: "button", "aria-pressed": String(one === side), text: { browse: "Browse", narrow: "Filter" }[one],
     on: { click: () => { side = one; drawSide(); } },
   }));
 
@@ -34,7 +34,7 @@ function render({ model, el }) {
     shell.fault, shell.chips, shell.results, shell.pager);
   const frame = make("div", { class: "cx-frame" },
     make("div", { class: "cx-bar" }, make("div", { class: "cx-searching" }, box, shell.offers), shell.filter),
-    make("nav", { class: "cx-side", "aria-label": "Browse and narrow" }, make("div", { class: "cx-group" }, sides), tree, facets),
+    make("nav", { class: "cx-side", "aria-label": "Browse and filter" }, make("div", { class: "cx-group" }, sides), tree, facets),
     found,
     make("section", { class: "cx-page", "aria-label": "What is open" }, shell.head, shell.tabs, shell.panel, desk),
     make("div", { class: "cx-note" }, busy, problem, said));

@@ -29,7 +29,7 @@ function addFound(shell) {
     const picked = find.ticked ? ` · ${find.ticked} chosen` : "";
     told.textContent = find.said ? find.said + picked : "searching …";
     redraw(chips, (find.chosen || []).map((one) => make("button", {
-      type: "button", class: "cx-chip", "data-f": `${one.field} ${one.value}`, "aria-label": `take off ${one.label}`,
+      type: "button", class: "cx-chip", "data-f": `${one.field} ${one.value}`, "aria-label": `remove ${one.label}`,
       on: { click: () => say("toggle", { field: one.field, value: one.value }) },
     }, one.label, make("span", { "aria-hidden": "true", text: "×" }))));
     chips.hidden = !(find.chosen || []).length;
@@ -52,7 +52,7 @@ function addFound(shell) {
     const now = hit.urn === (model.get("page") || {}).urn;
     const facts = [hit.kind, hit.platform].filter(Boolean).join(" · ");
     return make("li", { class: now ? "cx-now" : "" },
-      make("input", { type: "checkbox", checked: hit.ticked, "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "choose, for explorer.df",
+      make("input", { type: "checkbox", checked: hit.ticked, "data-f": `tick ${hit.urn}`, "aria-label": `choose ${hit.name}`, title: "select for explorer.df",
         on: { change: (event) => say("tick", { urn: hit.urn, on: event.target.checked }) } }),
       make("button", { type: "button", class: "cx-hit", "data-f": hit.urn, "aria-current": now ? "true" : null, on: { click: () => shell.open(hit.urn) } },
         make("span", { class: "cx-first" }, make("span", { class: "cx-name" }, ...marked(hit.name, words)), " ",

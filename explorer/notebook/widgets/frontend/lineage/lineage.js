@@ -12,7 +12,7 @@ function render({ model, el }) {
     make("button", { type: "button", "aria-label": label, title: label, click, ...more }, text);
 
   // The bar above.
-  const back = button("←", "Back to where it started before", () => send("back"), { class: "cx-quiet" });
+  const back = button("←", "Back to the previous starting entity", () => send("back"), { class: "cx-quiet" });
   const hops = make("select", { "aria-label": "hops", change: () => send("hops", { hops: +hops.value }) });
   for (let n = 1; n <= 20; n++) hops.append(make("option", { value: n }, `${n} hop${n === 1 ? "" : "s"}`));
   const direction = make("select", {
@@ -53,7 +53,7 @@ function render({ model, el }) {
   const asList = make("details", { class: "cx-aslist", toggle: () => asList.open && tellList() },
     make("summary", {}, "As a list"), list);
   const keys = make("div", { class: "cx-keys" },
-    "arrows walk · space unfolds · Enter starts there · + − hops · u d B direction · / find · c columns · z centre · Home start · Esc back");
+    "arrows move · space expands · Enter starts from there · + − hops · u d B direction · / find · c columns · z centre · Home start · Esc back");
   const root = make("div", { class: "catalog-lineage" }, bar, note, stage, here, make("div", { class: "cx-foot" }, asList, keys));
   const release = keepKeys(root);
   el.append(root);
@@ -78,7 +78,7 @@ function render({ model, el }) {
       lines.push({ ...edge, line });
     }
     for (const link of picture.links || []) links.append(make("path", { d: link.d, class: link.guess ? "cx-link cx-guess" : "cx-link" },
-      make("title", {}, link.guess ? "guess: same name" : "said by the catalog")));
+      make("title", {}, link.guess ? "guess: same name" : "from the catalog")));
     for (const node of nodes.values()) { const box = boxOf(node); boxes.set(node.id, box); all.append(box); }
     layer.replaceChildren(edges, links, all);
     root.classList.toggle("cx-columns", !!(picture.links || []).length);
@@ -195,7 +195,7 @@ function render({ model, el }) {
     if (model.get("opens")) acts.append(button("Open", "Open its page", () => send("open", { urn: node.id })));
     if (node.id !== picture.root) acts.append(button("Start here", "See the lineage from here", () => start(node.id)));
     if (node.entity === "dataset") acts.append(columnsOf(node));
-    if (picture.about) acts.append(button("Tables only", "No longer show columns", () => send("tables")));
+    if (picture.about) acts.append(button("Tables only", "Hide the columns", () => send("tables")));
     here.replaceChildren(...[
       make("div", { class: "cx-line" }, make("strong", {}, ...breakable(node.whole)), copyButton(node.whole, `Copy the name ${node.whole}`), make("span", { class: "cx-dim" }, [node.words, node.far].filter(Boolean).join(" · "))),
       node.text ? make("div", { class: "cx-text" }, node.text) : null,

@@ -2,12 +2,12 @@
 // Before this text stands that of the explorer's elements, parts and editor.
 const PROPOSALS = {
   of: "Text for ", done: "accept",
-  acts: [["accept", "Accept this text", "main"], ["leave", "Back, undecided", ""], null, ["discard", "Discard what was typed", "quiet"]],
+  acts: [["accept", "Accept this text", "main"], ["leave", "Back without deciding", ""], null, ["discard", "Discard the text", "quiet"]],
 };
 const PAGE = 100;
 
 function render({ model, el }) {
-  // Which question stands below the list: "apply", "all", or none.
+  // Which question is shown below the list: "apply", "all", or none.
   let asks = "";
   const kernel = watchKernel(model, el, () => { shell.drawEditor(); draw(); });
   const say = kernel.send;
@@ -82,7 +82,7 @@ function render({ model, el }) {
   function drawReview() {
     const review = told(), rows = review.rows || [];
     redraw(head, make("h3", { text: review.title }), make("span", { class: "cx-dim", text: review.shared || "" }), make("span", { class: "cx-gap" }),
-      button("again", "Read the file again", "quiet", true, () => say("again"), "takes in what was decided elsewhere"));
+      button("again", "Read the file again", "quiet", true, () => say("again"), "reads decisions made elsewhere"));
     const only = (state, label, count) => make("button", { type: "button", class: "cx-chip", "data-f": `only ${state}`, "aria-pressed": String(review.only === state), on: { click: () => say("only", { state }) } },
       label, " ", make("span", { text: (count ?? 0).toLocaleString("en") }));
     redraw(chips, only("", "all", review.total), (review.counts || []).map(([state, count]) => only(state, state, count)),
@@ -131,11 +131,11 @@ function render({ model, el }) {
   function drawActs() {
     const item = shown(), review = told();
     acts.hidden = writing();
-    keys.textContent = writing() ? "ctrl+s accept · esc back, undecided" : "a accept · x refuse · e change · u undecide · j k move · ctrl+s write";
+    keys.textContent = writing() ? "ctrl+s accept · esc back without deciding" : "a accept · x refuse · e change · u undecide · j k move · ctrl+s write";
     if (asks) {
       const count = (asks === "apply" ? review.accepted : review.open) || 0, many = count === 1 ? "1 change" : `${count.toLocaleString("en")} changes`;
-      const typed = review.typed ? ` What was typed and not decided (${review.typed}) is not in them.` : "";
-      redraw(acts, make("span", { class: "cx-loud", role: "alert", text: asks === "apply" ? `Write ${many} into the catalog? Undo takes all of them back at once.` : `Accept all ${count.toLocaleString("en")} that are open? Nothing is written yet.${typed}` }),
+      const typed = review.typed ? ` Typed, undecided texts (${review.typed}) are not included.` : "";
+      redraw(acts, make("span", { class: "cx-loud", role: "alert", text: asks === "apply" ? `Write ${many} to the catalog? A single undo takes all of them back.` : `Accept all ${count.toLocaleString("en")} undecided changes? Nothing is written yet.${typed}` }),
         make("span", { class: "cx-gap" }),
         button("yes", asks === "apply" ? `Write ${many}` : "Accept all", "main", true, () => answer(true)),
         button("no", "Not now", "", true, () => answer(false)));

@@ -2,7 +2,7 @@
 // the next. Before this text stands that of the explorer's elements, parts and editor.
 const MISSING = {
   of: "Description of ", done: "store",
-  acts: [["store", "Save, and on to the next", "main"], ["skip", "Skip", ""], null, ["leave", "Close, keep the draft", ""], ["discard", "Discard", "quiet"]],
+  acts: [["store", "Save, and go to the next", "main"], ["skip", "Skip", ""], null, ["leave", "Close, keep the draft", ""], ["discard", "Discard", "quiet"]],
 };
 const PAGE = 100;
 
@@ -40,7 +40,7 @@ function render({ model, el }) {
   function draw() {
     const work = told(), rows = work.rows || [], inList = list.contains(root().activeElement);
     redraw(head, make("h3", { text: "To document" }), make("span", { class: "cx-dim", text: work.progress }), make("span", { class: "cx-gap" }),
-      button("again", "What did others write?", "quiet", work.listed, () => say("again")));
+      button("again", "Check for changes by others", "quiet", work.listed, () => say("again")));
     redraw(list, make("div", { class: "cx-edit cx-heads" }, (work.columns || []).map((text, at) => make("span", { class: work.numbers[at] ? "cx-name cx-number" : "cx-name", text }))),
       rows.map((one) => make("button", {
         type: "button", class: "cx-edit", "data-f": `row ${one.at}`, "aria-current": one.at === work.now ? "true" : null, tabindex: one.at === work.now ? "0" : "-1",
@@ -64,7 +64,7 @@ function render({ model, el }) {
 
   function drawActs() {
     acts.hidden = writing();
-    keys.textContent = writing() ? "ctrl+s save, and on to the next · esc close, keep the draft" : "e write · j k move";
+    keys.textContent = writing() ? "ctrl+s save, and go to the next · esc close, keep the draft" : "e write · j k move";
     redraw(acts, button("edit", "Write …", "main", told().title && !told().why_not, edit), make("span", { class: "cx-dim", text: told().why_not || "" }));
   }
 
