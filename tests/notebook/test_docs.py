@@ -185,7 +185,7 @@ def test_what_is_no_text_is_told_and_the_rest_written(cat: Catalog, table: str, 
     write(docs, id=3.5, city="\ud83d", note="a\x00b\r\nc\td")
     shown = docs.diff()
     assert (kinds(shown)["id"], kinds(shown)["city"]) == ("unreadable", "unreadable")
-    assert "no text but a float" in repr(shown)
+    assert "must be a text, not a float" in repr(shown)
     assert "half of a surrogate pair" in repr(shown)
     assert "1 character in it cannot be seen" in repr(shown)
     docs.apply()

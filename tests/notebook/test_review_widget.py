@@ -293,7 +293,7 @@ def test_a_cell_that_runs_again_closes_the_review_that_it_made(
 def test_all_that_is_open_is_accepted_where_it_is_as_much_as_was_said(review: Any) -> None:
     hear(review, "decide", number=1, state="refused")
     hear(review, "all", count=3)
-    assert "by now 2 are open" in review.problem
+    assert "meanwhile 2 are undecided" in review.problem
     assert states(review) == ["refused", "open", "open"]
     hear(review, "all", count=2)
     assert states(review) == ["refused", "accepted", "accepted"]

@@ -130,7 +130,7 @@ async def test_a_deprecation_with_its_note_is_staged_and_taken_back_for_all(
         async with at(desk) as reader:
             await mark_all(reader, "bulk_gone")
             await reader.press("exclamation_mark")
-            await reader.sees("Deprecate · 3 marked entities", "take back")
+            await reader.sees("Deprecate · 3 marked entities", "undeprecate")
             await reader.type("Use the other.")
             await reader.press("ctrl+s")
             await reader.sees("2 open", "deprecated · Use the other.", "Left out: 1 unchanged.")

@@ -79,7 +79,7 @@ async def test_closing_marks_as_read_and_the_visit_before_can_be_looked_up(
             await reader.press("escape")
             await reader.until(lambda: not isinstance(reader.app.screen, FeedScreen))
             await open_feed(reader)
-            await reader.sees("Nothing changed; b shows")
+            await reader.sees("No changes since your last visit; b shows")
             await reader.press("b")
             await reader.sees("fed_closed", "new, 1 column")
 
@@ -110,7 +110,7 @@ async def test_changes_are_narrowed_to_words_and_to_what_needs_care(
             await open_feed(reader)
             await reader.sees("fed_narrowed · a", "fed_narrowed · b")
             await reader.press("c")
-            await reader.sees("only what needs care", "+ Ingested tamarins.", "Tamarins.")
+            await reader.sees("only changes to check", "+ Ingested tamarins.", "Tamarins.")
             await reader.until(lambda: "fed_narrowed · b" not in reader.screen())
             await reader.press("c")
             await reader.press("f")
@@ -130,7 +130,7 @@ async def test_what_comes_while_the_list_is_read_is_told_and_read_on_demand(
             await open_feed(reader)
             await reader.sees("nothing changed")
             make_table(catalog, "fed_later", ["a"])
-            await reader.sees("more came: r reads it")
+            await reader.sees("new changes: r reads them")
             await reader.press("r")
             await reader.sees("fed_later", "new, 1 column")
 

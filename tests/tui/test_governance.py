@@ -46,7 +46,7 @@ async def test_a_glossary_is_built_renamed_and_moved_without_the_mouse(
         await choose(reader, "rename")
         await name(reader, "Keelson")
         await reader.sees("Keel is now called Keelson")
-        await choose(reader, "move into another")
+        await choose(reader, "move to another")
         await reader.until(lambda: isinstance(reader.app.screen, ParentScreen))
         await reader.sees("At the top", "Seafaring")
         await reader.press("enter")
@@ -95,7 +95,7 @@ async def test_what_is_to_be_within_another_is_looked_for_by_name(
         moved = catalog.new("domain", "Tides").urn
         async with at(desk, urn=moved) as reader:
             await reader.sees("Tides")
-            await choose(reader, "move into another domain")
+            await choose(reader, "move to another domain")
             await reader.until(lambda: isinstance(reader.app.screen, ParentScreen))
             await reader.type("oceanogr")
             await reader.sees("Oceanography")

@@ -53,7 +53,7 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
         await reader.type("Nobody loads it")
         await reader.press("tab")
         await reader.type("next spring")
-        await reader.sees("will say  deprecated · Nobody loads it · “next spring” is not a date")
+        await reader.sees("will show  deprecated · Nobody loads it · “next spring” is not a date")
         await reader.press("ctrl+s")
         await reader.sees("“next spring” is not a date; write it as", "Nobody loads it")
         await reader.press("ctrl+u")

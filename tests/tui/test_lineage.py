@@ -108,7 +108,7 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Path, at: Op
         await reader.sees("all 8 shown")
         await reader.press("l", "l", "m")
         await reader.sees(
-            "◆ marked", "2 hops downstream", "Marked Revenue and orders: p at another"
+            "◆ marked", "2 hops downstream", "Marked Revenue and orders; p on another"
         )
         await reader.press("home", "h", "p")
         shown = await reader.sees("from the marked entity to", "3 hops upstream")

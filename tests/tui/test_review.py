@@ -135,7 +135,7 @@ async def test_all_that_is_open_is_accepted_at_once_when_that_is_confirmed(
     async with at(desk) as reader:
         await review(reader, path)
         await reader.press("x", "A")
-        await reader.sees("Accept all 2 that are open?")
+        await reader.sees("Accept all 2 undecided changes?")
         await reader.press("escape")
         await reader.sees("2 open")
         await reader.press("A")
@@ -265,7 +265,7 @@ async def test_the_help_of_a_review_does_what_stands_there(
         await review(reader, path)
         await reader.press("question_mark")
         await reader.sees("Review  here")
-        await reader.type("refuse, and go on")
+        await reader.type("refuse, and go to")
         await reader.press("enter")
         await reader.sees("1 refused", "1 open")
 

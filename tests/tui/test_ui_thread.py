@@ -148,7 +148,7 @@ async def test_a_dbt_project_is_read_and_written_beside_the_loop(
     with watched() as calls:
         async with at(desk) as reader:
             await reader.press("V")
-            await reader.sees("a dbt project")
+            await reader.sees("dbt project")
             await reader.press("d")
             await reader.type(str(tmp_path))
             await reader.press("enter")
