@@ -81,7 +81,7 @@ def import_first(
 
 
 class KeyDone(Message, bubble=False, verbose=True):
-    """To the application: the last key is done with, and the next one can be dispatched."""
+    """Sent to the application when the last key is handled and the next one can be dispatched."""
 
 
 class KeyQueue:
@@ -139,7 +139,7 @@ class KeyQueue:
             await self._go_on()
 
     async def on_idle(self) -> None:
-        """Dispatch the next keys: the last one is done with, or is waited for no longer."""
+        """Dispatch the next keys, once the last one is handled or timed out."""
         self._is_held = False
         await self._go_on(is_idle=True)
 

@@ -1,1 +1,1 @@
-"""What lives in a notebook's page: widgets; imported late."""
+"""The widgets of a notebook; imported lazily."""

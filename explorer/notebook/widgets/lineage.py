@@ -183,7 +183,7 @@ class LineageWidget(Widget):
         self._work.ask(said, read, then)
 
     def fold(self, urn: str | Urn, side: "Flow") -> None:
-        """Hide what is connected only through an entity on one side."""
+        """Collapse an entity: hide what is connected only through it on one side."""
 
         def then() -> None:
             if self.selected in self._scene.fold(str(urn), side):

@@ -199,7 +199,7 @@ class DrawnColumns:
     about: str = ""
 
     def links(self, drawn: Collection[str]) -> tuple[ColumnLink, ...]:
-        """The lines between columns of what is drawn, in the graph's order."""
+        """Return the lines between drawn columns, in graph order."""
         if self.graph is None:
             return ()
         return tuple(self._links(drawn))
@@ -575,7 +575,7 @@ class LineageWidgetState:
             return urn in self._held.graph
 
     def span(self) -> int:
-        """How many hops lie between the ends of what was read."""
+        """Return the number of hops between the ends of the graph read."""
         with self._lock:
             hops = [abs(far) for _, far in self._held.graph.nodes.data("hops") if far]
         return min(2 * max(hops, default=1) + 1, MOST_HOPS)

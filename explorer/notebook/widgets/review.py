@@ -501,8 +501,8 @@ class ReviewWidget(EditorWidget):
         *,
         instead_of: "ReviewWidget | None" = None,
     ) -> None:
-        """Begin at the first edit that is open. `instead_of` is closed; what is typed in it for the
-        same changeset goes over."""
+        """Start at the first undecided edit. `instead_of` is closed; its typed texts for the same
+        changeset are taken over."""
         super().__init__()
         self._session = ReviewSession(catalog, changeset, self._show)
         self.listen()
@@ -598,8 +598,8 @@ _by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()
 
 
 def review(catalog: "NotebookCatalog", changeset: "StagedChangeset") -> ReviewWidget:
-    """Return the review of a changeset. Where the front end says which cell runs, the one that the
-    cell made before is closed, and this one goes on with what is typed in it."""
+    """Return the review of a changeset. If the front end reports the running cell, the previous
+    review of that cell is closed, and its typed texts are taken over."""
     cell = running_cell()
     before = _by_cell.get(cell) if cell else None
     made = ReviewWidget(catalog, changeset, instead_of=before)

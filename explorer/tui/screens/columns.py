@@ -106,8 +106,8 @@ class _Room:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDrawing:
-    """How rows are drawn: the widths that names, types and keys need, the highest use of a column,
-    whether columns are ranked by their use, and the raw paths of those that are marked."""
+    """Draws the rows: the widths of names, types and keys, the highest use of a column, whether
+    columns are sorted by use, and the raw paths of marked columns."""
 
     name: int = 0
     kind: int = 0

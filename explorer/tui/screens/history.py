@@ -349,7 +349,7 @@ _REASONS: Mapping[NotRestorable, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RestoreOutcome:
-    """How the screen was left; `refused` is the error where this connection is read-only."""
+    """How the dialog was closed; `refused` is the error if the connection is read-only."""
 
     restored: bool = False
     refused: str = ""

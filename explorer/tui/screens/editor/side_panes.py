@@ -44,8 +44,8 @@ class Preview(TextRows, can_focus=False):
         self._share = 1.0
 
     async def show_text(self, text: str) -> None:
-        """Show another text. What was asked for last is not rendered again, also where who asked
-        for it waits no longer."""
+        """Render and show another text. The text requested last is not rendered again, even if its
+        request was cancelled."""
         self._text = text
         wanted = text, self.scrollable_content_region.width
         if wanted[1] <= 0:

@@ -52,7 +52,7 @@ _LABEL_MOST = 26
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A line, and the entity or the address that it leads to."""
+    """A line, with the entity or address that it opens."""
 
     text: Text
     target: Urn | str | None = None
@@ -60,8 +60,8 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """How lines are laid out: for `width` cells, entities by their `names`, of a text at most
-    `limit` characters, and with `whole` long texts to their end, as they are written."""
+    """The layout of lines: `width` in cells, entities by their `names`, at most `limit` characters
+    of a text; with `whole`, long texts are shown completely, as Markdown source."""
 
     width: int
     names: Mapping[Urn, str]
@@ -162,7 +162,7 @@ def _name(urn: Urn, layout: PageLayout) -> Text:
 
 
 def _tells_kind(urn: Urn) -> bool:
-    """Whether what is said of it tells of what kind it is."""
+    """Return whether the facts on an entity include its type."""
     return urn.entity_type in ("corpuser", "tag", "glossaryTerm", "domain", "dataPlatform")
 
 
@@ -189,7 +189,7 @@ def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
 
 
 def _beginning(text: str, limit: int) -> str:
-    """The lines of a text within a number of characters."""
+    """Return the lines of a text within a number of characters."""
     if len(text) <= limit or limit >= RENDERED:
         return text
     end = text.rfind("\n", 0, limit)
@@ -198,8 +198,8 @@ def _beginning(text: str, limit: int) -> str:
 
 @lru_cache(8)
 def _rendered_prose(text: str, missing: str, width: int) -> Sequence[Text]:
-    """The lines of a text as it is meant to look. The same page is laid out again when the names
-    of what it mentions are known."""
+    """Return the lines of a rendered text; cached, because a page is laid out again when the names
+    on it are known."""
     return tuple(rendered_lines(markdown(text, missing), width))
 
 
@@ -248,7 +248,7 @@ class OverviewTab(Rows, Tab):
 
     @dataclass
     class Opened(Message):
-        """An entity that is named was opened."""
+        """A mentioned entity was opened."""
 
         urn: Urn
 
@@ -279,7 +279,7 @@ class OverviewTab(Rows, Tab):
         self.show(0, self._draw_line, empty=_READING)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Tell what is stored of it, from the top when it is another one."""
+        """Show the aspects of an entity, from the top unless it is the same entity."""
         if not keep:
             self.clear()
             self.scroll_home(animate=False)
@@ -287,13 +287,13 @@ class OverviewTab(Rows, Tab):
         self._lay_out()
 
     def show_health(self, health: "Health") -> None:
-        """Tell what is wrong with it, before all else."""
+        """Show failed assertions and incidents first."""
         if health != (self._health or Health(health.urn)):
             self._health = health
             self._lay_out()
 
     async def read(self, entity: "Entity") -> None:
-        """Ask what those are called that are named: a request for each 150."""
+        """Read the names of mentioned entities: one request per 150."""
         parts = await asyncio.to_thread(entity_parts, entity)
         urns = list(dict.fromkeys(mentioned(parts)))[:_NAMED_AT_MOST]
         if not urns:
@@ -305,42 +305,42 @@ class OverviewTab(Rows, Tab):
             self._lay_out()
 
     def on_resize(self) -> None:
-        """Lines are as long as there is room."""
+        """Lay out the lines for the new width."""
         super().on_resize()
         if self.size.width and self.size.width != self._laid_for:
             self._lay_out()
 
     def on_show(self) -> None:
-        """What was not looked at was not laid out."""
+        """Lay out the page when it is first shown."""
         if self._laid_of is not self._entity:
             self._lay_out()
 
     def show_times(self) -> None:
-        """Say the moments in the zone looked at."""
+        """Show times in the chosen zone."""
         self._laid_of = None
         self._lay_out()
 
     def focus_content(self) -> None:
-        """The keys move through the lines."""
+        """Focus the lines."""
         self.screen.set_focus(self)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a text that is cut can be read on."""
+        """Allow showing the whole text only if a text is cut."""
         if action == "whole":
             return self._is_cut
         return super().check_action(action, parameters)
 
     def action_whole(self) -> None:
-        """Show long texts to their end, or as they are meant to look again."""
+        """Switch between long texts in full, as source, and rendered texts that are cut."""
         self._whole = not self._whole
         self._lay_out()
 
     def action_next_mention(self) -> None:
-        """To the next line that leads somewhere."""
+        """Go to the next line with a target."""
         self._move_to_mention(range(self.cursor + 1, len(self._lines)))
 
     def action_previous_mention(self) -> None:
-        """To the line before that leads somewhere."""
+        """Go to the previous line with a target."""
         self._move_to_mention(range(self.cursor - 1, -1, -1))
 
     @property
@@ -412,7 +412,8 @@ def _told(
 
 
 def _same_place(before: Sequence[PageLine], cursor: int, lines: Sequence[PageLine]) -> int:
-    """Where the cursor stands after a new layout: on what it led to, where it led anywhere."""
+    """Return the line of the cursor after a new layout: the one with the same target, if it had
+    one."""
     target = before[cursor].target if cursor < len(before) else None
     if target is None:
         return cursor if before else 0

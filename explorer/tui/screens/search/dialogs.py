@@ -403,7 +403,7 @@ EXAMPLES: Final = (
             ("name=~FCT_ORDERS", "is, ignoring case"),
             ("rows>1000", "also  >=  <  <=,  for numbers and days"),
             ("rows:1000..50000", "from … to"),
-            ("modified>=2024-01-31", "how to write days"),
+            ("modified>=2024-01-31", "on or after a day"),
             ("tags:*", "has a value"),
             ("tags IS NULL", "has no value"),
             ("type IN (dataset, chart)", "is one of"),

@@ -94,8 +94,8 @@ _WIDE = 84
 
 
 class ResultKeys(Protocol):
-    """What the view around the results does for them. It is called rather than sent messages,
-    because the next key may be in the queue already."""
+    """The actions of the results, implemented by the view around them. They are called directly
+    rather than sent as messages, because the next key may be queued already."""
 
     def open_result(self, index: int) -> None:
         """Open the result in a row."""
@@ -106,7 +106,7 @@ class ResultKeys(Protocol):
         ...
 
     def results_key(self, what: str) -> None:
-        """Do what a key stands for."""
+        """Run the action of a key."""
         ...
 
     def keeps(self, event: events.Key) -> bool:

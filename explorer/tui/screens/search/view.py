@@ -753,7 +753,7 @@ class SearchView(Vertical, SizeAware):
         return urn
 
     def results_key(self, what: str) -> None:
-        """Do what a key of the results stands for, or follow a move of their cursor."""
+        """Run the action of a key of the results, or follow a move of their cursor."""
         if what == "seen":
             self._tell()
             return
