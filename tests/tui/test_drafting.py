@@ -42,7 +42,7 @@ async def test_a_draft_is_shown_below_and_taken_by_its_key(
         await reader.sees("column 1 of 2")
         await reader.type("typed")
         await reader.press("f10")
-        await reader.sees("f6 drafted by the command", "About taken_one.", "f6 takes it", "│ typed")
+        await reader.sees("f6 drafted by the command", "About taken_one.", "f6 uses it", "│ typed")
         with Catalog(data_dir=desk) as catalog:
             assert not catalog.entity(urn).schema.documented
         await reader.press("f6")

@@ -96,7 +96,7 @@ class BulkStaging:
             return ""
         done = len(places) - len(self.staged.items)
         parts = (
-            (done, "already so"),
+            (done, "unchanged"),
             (places.unfit, f"cannot have {_A_NOUN.get(self.what, _NOUNS[self.what])}"),
             (places.missing, "not in the catalog"),
         )
