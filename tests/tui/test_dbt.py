@@ -350,7 +350,7 @@ async def test_hostile_text_is_shown_and_never_obeyed(
             "dbt project shop ]2;owned[@click=app.quit]x[/]",
             "[@click=app.quit]x[/] [bold red]y[/]",
             "models/[red]x[@click=app.quit].yml",
-            "characters in it are invisible",
+            "characters in it cannot be seen",
         )
         await reader.press("ctrl+s")
         shown += await reader.sees("Write 1 change in 1 file")

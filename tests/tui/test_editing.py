@@ -361,7 +361,7 @@ async def test_links_are_added_changed_taken_away_and_put_back(
         await reader.sees("Removed Wiki [bold]x https://wiki.example.org; ^z restores it.")
         assert links() == []
         await reader.press("ctrl+z")
-        await reader.sees("Put back Wiki [bold]x.", "1 link")
+        await reader.sees("Restored Wiki [bold]x.", "1 link")
         await reader.press("escape", "1")
         await reader.sees("Wiki [bold]x")
     assert links() == [("https://wiki.example.org", "Wiki [bold]x")]
@@ -385,7 +385,7 @@ async def test_links_that_somebody_else_changed_are_shown_before_any_is_taken_aw
         await reader.press("ctrl+z")
         await reader.sees("omebody else changed the links meanwhile", "1 link", "https://two")
         await reader.press("ctrl+z")
-        await reader.sees("Put back One.", "2 links")
+        await reader.sees("Restored One.", "2 links")
     with Catalog(data_dir=desk) as catalog:
         assert [one.url for one in catalog.links(urn)] == ["https://two", "https://one"]
 

@@ -73,7 +73,7 @@ async def test_a_reader_looks_up_what_failed_and_copies_the_line(at: OpenTermina
         shown = await reader.sees("Requests to the server:", "✗ 500", "POST", "status 500 after")
         assert "why why" in shown
         await reader.press("G")
-        await reader.sees("/config", "answered 200")
+        await reader.sees("/config", "status 200")
         await reader.press("y")
         assert "/config 200" in request_line(reader.app._session.exchanges[-1])
         assert reader.app.clipboard.endswith("bytes")

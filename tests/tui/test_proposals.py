@@ -140,11 +140,11 @@ async def test_a_shared_one_is_withdrawn_once_that_is_confirmed_and_its_file_sta
         await reader.press("V")
         await reader.sees("Not wanted", "1 open · shared", "x withdraw")
         await reader.press("x")
-        await reader.sees("Take Not wanted out of what the server keeps?")
+        await reader.sees("Withdraw Not wanted from the server?")
         await reader.press("escape")
         assert shared in {one.urn for one in steward.shared_changesets()}
         await reader.press("x")
-        await reader.sees("Take Not wanted out of what the server keeps?")
+        await reader.sees("Withdraw Not wanted from the server?")
         await reader.press("ctrl+s")
         await reader.sees("Withdrawn", "Not wanted")
         assert reader.app.screen.check_action("share", ())

@@ -340,7 +340,7 @@ async def test_what_a_colleague_decided_in_the_same_file_is_shown_and_not_overru
             await reader.sees("Write 2 changes")
             colleague.decide(colleague.items[1].number, "refused", "urn:li:corpuser:nina")
             await reader.press("ctrl+s")
-            await reader.sees("By now 1 are accepted, not 2")
+            await reader.sees("Meanwhile 1 are accepted, not 2")
             assert set(texts_of(catalog, urn).values()) == {""}
             await reader.press("ctrl+s")
             await reader.press("ctrl+s")

@@ -696,7 +696,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
             return
         urn = one.shared
         question = Text.assemble(
-            "Take ",
+            "Withdraw ",
             said(one.title, "bold"),
             " from the server?\n\n"
             "Others can no longer review it. Sharing its file again restores it.",
