@@ -168,7 +168,7 @@ async def test_more_relationships_than_a_page_are_read_on_demand(
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
         first = await reader.sees("⏎ reads more:", ", of the 3 read")
-        left = int(first.split("reads on: ")[1].split()[0].replace(",", ""))
+        left = int(first.split("reads more: ")[1].split()[0].replace(",", ""))
         for _ in range(20):
             if "⏎ reads more:" not in reader.screen():
                 break

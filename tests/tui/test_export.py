@@ -160,7 +160,7 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         found = tmp_path / "found.csv"
         found.write_text("mine")
         await name_it(reader, found)
-        await reader.sees("is there already")
+        await reader.sees("already exists")
         assert found.read_text() == "mine"
         await reader.press("enter")
         await reader.sees("Wrote", "found.csv")

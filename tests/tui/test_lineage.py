@@ -252,7 +252,7 @@ async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked
         assert "stg_pos_sales" in written.read_text()
         written.write_text("mine")
         await reader.press("w", "enter")
-        await reader.sees("is there already")
+        await reader.sees("already exists")
         assert written.read_text() == "mine"
         await reader.press("enter")
         await reader.sees("Wrote 8 of the lineage")
