@@ -93,8 +93,9 @@ class _OneServer:
 
     def on_warning(self, callback: Callable[[str], None]) -> None:
         """Call `callback`, on the client's own thread, with each warning in place of
-        `warnings.warn`: that a token goes over plain HTTP to another machine (once), and that edits
-        cannot be written into the journal.
+        `warnings.warn`: that a token goes over plain HTTP to another machine (once), that edits
+        cannot be written into the journal, and that searches may lack what was written last (once
+        for each time that the server's database is away).
 
         Example: `cat.on_warning(print)`
         """
@@ -135,7 +136,8 @@ class _OneServer:
     @property
     def as_of(self) -> datetime | None:
         """When the oldest of the kept answers was kept that were given since the server last
-        answered. None when the last answer was the server's."""
+        answered. None when the last answer was the server's, unless that said it was old: a service
+        whose database is away tells since when its searches may lack something."""
         return self._connection.as_of
 
 

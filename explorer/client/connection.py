@@ -7,7 +7,7 @@ import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -216,7 +216,7 @@ def check_offline(mode: object) -> None:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The JSON of an answer, or None for an empty one. `as_of` is None for an answer of the server,
-    and the time of storing for one out of the cache."""
+    unless that says how old it is, and the time of storing for one out of the cache."""
 
     body: Any
     as_of: datetime | None = None
@@ -252,8 +252,12 @@ class OfflineCache:
             self.as_of = found[1] if self.as_of is None else min(self.as_of, found[1])
         return found
 
-    def store(self, request: Request, body: bytes) -> None:
-        """Store an answer of the server in the background. Raises nothing."""
+    def store(self, request: Request, body: bytes, as_of: datetime | None) -> None:
+        """Store an answer of the server in the background, unless it says that it is old, and note
+        its age. Raises nothing."""
+        if as_of is not None:
+            self.as_of = as_of if self.as_of is None else min(self.as_of, as_of)
+            return
         self.as_of = None
         if self._mode == "off" or request.writes:
             return
@@ -503,6 +507,9 @@ _SILENCE_SECONDS = 60.0
 _MAX_REFUSAL_BYTES = 64 * 1024
 # Where several servers share a catalog: how far the one that answered knows its change log.
 _LOG_OFFSET = "x-catalog-offset"
+# Of a server that cannot ask the database: how old what its searches find is.
+_AGE = "x-catalog-age-seconds"
+_LONGEST_AGE = 9
 _LONGEST_OFFSET = 19
 
 
@@ -608,7 +615,7 @@ class Connection:
     @property
     def as_of(self) -> datetime | None:
         """When the oldest of the cached answers was stored that were given since the server last
-        answered; None when the last answer was the server's."""
+        answered; None when the last answer was the server's, and not an old one by its own word."""
         return self._offline_cache.as_of
 
     def url_of(self, path: str) -> str:
@@ -636,10 +643,15 @@ class Connection:
                 raise
             silence = error
         else:
-            body = self._read(request, answer)
+            body, as_of = self._read(request, answer), _as_of(answer)
+            if as_of is not None and self._offline_cache.as_of is None:
+                self.warned(
+                    f"{shown(self.address)} cannot reach its database: what was written after "
+                    f"{as_of.astimezone():%H:%M:%S} may not be found"
+                )
             if answer.status == 200:
-                self._offline_cache.store(request, answer.body)
-            return Reply(body)
+                self._offline_cache.store(request, answer.body, as_of)
+            return Reply(body, as_of)
         return await self._from_cache(request, silence, fresh=fresh)
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
@@ -702,7 +714,8 @@ class Connection:
         """Return an answer within 2xx, after as many tries as the retry policy allows."""
         clock = asyncio.get_running_loop().time
         # While cached answers are in use, one failed try is enough to use another.
-        tries = 1 if self._offline_cache.as_of is not None else self._retry.tries
+        uses_cache = self._offline_cache.falls_back and self._offline_cache.as_of is not None
+        tries = 1 if uses_cache else self._retry.tries
         tried = 0
         failed: Transport | None = None
         was_sent = False
@@ -901,6 +914,14 @@ class Connection:
         if reply.as_of is None:
             self._fields[type_name] = found
         return found
+
+
+def _as_of(answer: Answer) -> datetime | None:
+    """Return since when an answer may lack something, where the server says so."""
+    age = answer.headers.get(_AGE, "")
+    if not age.isdecimal() or len(age) > _LONGEST_AGE:
+        return None
+    return datetime.now(UTC) - timedelta(seconds=int(age))
 
 
 def _warn(sentence: str) -> None:

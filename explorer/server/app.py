@@ -17,6 +17,7 @@ from explorer.server.authentication import Gate
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.failures import RequestRefusal, error_body, status_of
+from explorer.server.freshness import AGE
 from explorer.server.graphql.route import GraphqlRoute
 from explorer.server.metrics import Metrics
 from explorer.server.restli import (
@@ -150,6 +151,9 @@ class _Observation:
                 own = [_PROTOCOL, (REQUEST_ID, context.request_id)]
                 if self._catalog.store.is_shared:
                     own.append((LOG_OFFSET, b"%d" % self._catalog.followed))
+                    age = context.freshness.age_seconds()
+                    if age is not None:
+                        own.append((AGE, b"%d" % age))
                 message["headers"] = [*message["headers"], *own]
             else:
                 context.sent_bytes += len(message.get("body", b""))
@@ -158,7 +162,8 @@ class _Observation:
 
         self._metrics.in_flight.inc()
         try:
-            await self._app(scope, receive, observe)
+            with context.freshness.applied():
+                await self._app(scope, receive, observe)
         finally:
             self._metrics.in_flight.dec()
             context.seconds = perf_counter() - context.started
@@ -172,7 +177,7 @@ class _Observation:
 class _Admission:
     """Middleware that refuses who may not come in, and finds how the others are answered. One who
     says which offset of the change log it knows is answered once searches know it, see
-    `CatalogEngine.wait_for`."""
+    `CatalogEngine.wait_for`; what is searched before that is refused, see `Freshness`."""
 
     def __init__(
         self, app: ASGIApp, gate: Gate, dialect: Dialect | None, catalog: CatalogEngine
@@ -194,9 +199,11 @@ class _Admission:
             context.dialect = dialect_of(
                 scope["method"], scope["query_string"], headers, self._dialect
             )
-            known = headers.get(LOG_OFFSET, b"") if self._catalog.store.is_shared else b""
-            if known.isdigit() and len(known) < _LONGEST_OFFSET:
-                await self._catalog.wait_for(int(known))
+            if self._catalog.store.is_shared:
+                known = headers.get(LOG_OFFSET, b"")
+                if known.isdigit() and len(known) < _LONGEST_OFFSET:
+                    context.freshness.needed = int(known)
+                await self._catalog.wait_for(context.freshness.needed)
         await self._app(scope, receive, send)
 
 

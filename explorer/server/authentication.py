@@ -354,7 +354,7 @@ _POLL_SECONDS = 0.5
 _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _MOST_LIMITED = 10_000
-_OPEN = ("/health", "/health/ready", "/config", "/restli/docs")
+_OPEN = ("/health", "/health/ready", "/health/search", "/config", "/restli/docs")
 # Compared with when there is no such token, so that both ways take as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
@@ -655,7 +655,7 @@ class Gate:
         Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token; and
         `Busy` where that cannot be told at the moment.
         """
-        if self._hosts is not None and path not in ("/health", "/health/ready"):
+        if self._hosts is not None and not path.startswith("/health"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring, issuer = self._keyring, self._issuer
         # Asked first, because a keyring keeps up with its file when it is asked.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -36,6 +36,7 @@ from explorer.server.changelog import Commits, Feed
 from explorer.server.coverage_trend import CoverageHistories
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, status_of
+from explorer.server.freshness import FRESH_SECONDS, Freshness
 from explorer.server.ingestion import (
     Intake,
     may_need_definition,
@@ -71,8 +72,7 @@ _log = logging.getLogger("explorer.server")
 _THREADS = 4
 _PROBE_SECONDS = 5.0
 _CATCH_UP_SECONDS = 1.0
-# What others write all the time is always some moments ahead.
-_READY_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
 _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
 _SEEDED = "seeded"
@@ -125,6 +125,7 @@ class CatalogEngine:
         self._tasks: list[threading.Thread] = []
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
+        index.before_read = self.ledger.before_read = self._check_freshness
 
     def browse(
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter
@@ -179,21 +180,38 @@ class CatalogEngine:
 
     async def wait_for(self, offset: int) -> None:
         """Wait until searches find what was written up to an offset of the change log, by whichever
-        service; a second at most."""
-        if offset <= self._projection.followed:
+        service, and are known to be fresh; a second at most, and not while the store is away."""
+
+        def is_there() -> bool:
+            is_fresh = self.store.lag_seconds() <= FRESH_SECONDS
+            return (is_fresh and offset <= self.followed) or not self.store.is_reachable
+
+        if is_there():
             return
         end = time.monotonic() + _CATCH_UP_SECONDS
         with self.feed.follow(offset) as follower:
-            while offset > self._projection.followed and not follower.is_over:
-                if (left := end - time.monotonic()) <= 0 or not await follower.news(left):
+            while not is_there() and not follower.is_over:
+                if (left := end - time.monotonic()) <= 0:
                     return
+                await follower.news(min(left, _LOOK_SECONDS))
+
+    def _check_freshness(self) -> None:
+        """Note that what follows the change log is read for a request; see `Freshness.note`."""
+        if (request := Freshness.current()) is not None:
+            # In this order: what is followed meanwhile makes it newer and not older.
+            lag_seconds = self.store.lag_seconds()
+            request.note(self.followed, lag_seconds)
+
+    def prove_searchable(self) -> None:
+        """Return when searches are answered, however old. Raises `Busy` while they are not."""
+        if self.index.is_suspended:
+            raise Busy("the search index is being made", retry_after_seconds=_CATCH_UP_SECONDS)
 
     def prove_caught_up(self) -> None:
         """Return when searches find all that is stored. Raises `Busy` that says what they lack."""
-        if self.index.is_suspended:
-            raise Busy("the search index is being made", retry_after_seconds=_CATCH_UP_SECONDS)
+        self.prove_searchable()
         rows, seconds = self.lag()
-        if rows and seconds > _READY_SECONDS:
+        if rows and seconds > FRESH_SECONDS:
             message = f"the search index lacks the last {rows:,} changes"
             raise Busy(message, retry_after_seconds=_CATCH_UP_SECONDS)
 
@@ -242,7 +260,8 @@ class CatalogEngine:
         if _INLINE.get():
             return work(*given, **named)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: work(*given, **named))
+        context = copy_context()
+        return await loop.run_in_executor(self._threads, lambda: context.run(work, *given, **named))
 
     @contextmanager
     def inline(self) -> Iterator[None]:
@@ -595,7 +614,7 @@ class CatalogEngine:
 
     def trim_changes(self, days: int) -> int:
         """Drop old rows of the change log as `keep` says; how many went."""
-        before_millis = _now_millis() - days * _DAY_MILLIS
+        before_millis = self.store.now_millis() - days * _DAY_MILLIS
         gone = 0
         while not self._is_closing.is_set():
             through = min(

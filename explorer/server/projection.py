@@ -164,15 +164,14 @@ class Projection:
         with self._feeding:
             if self._is_rebuilding:
                 return
-            self.followed = offset
             if self._was_rebuilding:
                 # What moved along with this change was not looked up.
                 self._feed(self._changed_since(self._rebuilt_to), offset)
-            if not documents and not gone and not self._behind:
-                return
-            self._behind |= {document.urn for document in documents} | gone
-            self._index.apply(offset, documents, gone)
-            self._behind.clear()
+            if documents or gone or self._behind:
+                self._behind |= {document.urn for document in documents} | gone
+                self._index.apply(offset, documents, gone)
+                self._behind.clear()
+            self.followed = offset
 
     def catch_up(self) -> int:
         """Give the index what the change log has and it lacks; how many entities that were.

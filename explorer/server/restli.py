@@ -32,6 +32,7 @@ from explorer.server.authentication import ANONYMOUS, Access, Role
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
+from explorer.server.freshness import Freshness
 
 __all__ = [
     "DEFAULT_PAGE",
@@ -255,7 +256,7 @@ class RequestContext:
     `access` is who sent it and what they may do, `dialect` how it is answered; `is_admitted` tells
     whether they would still be let in, for responses that go on for long. `endpoint` is None until
     one was found. `received_bytes` is what the request declared, `body_bytes` how long its body was
-    when unpacked; 0 until it was read.
+    when unpacked; 0 until it was read. `freshness` is what it asks of the search index.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -279,6 +280,7 @@ class RequestContext:
         self.is_streamed = False
         self.urns: Sequence[str] = ()
         self.changes: list[NotedChange] = []
+        self.freshness = Freshness()
 
 
 class RestliRequest(Request):

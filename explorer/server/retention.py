@@ -1,6 +1,5 @@
 """How much of the past a catalog keeps: rows of the change log, older versions, documents."""
 
-import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
@@ -63,7 +62,7 @@ def trim_documents(store: "Store", days: int, is_ended: Callable[[], bool]) -> i
 
     The newest of each aspect of an entity stays, and the newest that tells of the whole of it.
     """
-    before_millis = time.time_ns() // 1_000_000 - days * _DAY_MILLIS
+    before_millis = store.now_millis() - days * _DAY_MILLIS
 
     def trim(transaction: "Transaction", after: int) -> "Trimmed":
         return transaction.trim_documents(before_millis, after, _ENTITIES)

@@ -431,6 +431,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._news = threading.Condition(self._lock)
         self._counting = threading.RLock()
+        self.before_read: Callable[[], object] = lambda: None
 
     def open(self) -> None:
         """Go on with what is kept, in the background, if anything is."""
@@ -459,7 +460,9 @@ class Ledger:
     def entries(self) -> Iterator[dict[str, WorklistDataset]]:
         """Every dataset by its URN, as it is stored now; for the length of a `with`, to be read
         only. Seconds the first time in a large catalog, else milliseconds. Raises `Busy` when that
-        first time takes longer than 10 seconds, and goes on counting."""
+        first time takes longer than 10 seconds, and goes on counting, and what `before_read`, which
+        is called first, raises."""
+        self.before_read()
         self._listen()
         if not self._ready.wait(PATIENCE_SECONDS):
             raise Busy(

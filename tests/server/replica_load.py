@@ -47,11 +47,17 @@ defaults
   retry-on conn-failure
 frontend catalog
   bind 127.0.0.1:{port}
+  use_backend aged if {{ nbsrv(services) eq 0 }}
   default_backend services
 backend services
   balance roundrobin
   option httpchk GET /health/ready
   default-server check inter 500 fall 2 rise 1 on-marked-down shutdown-sessions
+{servers}
+backend aged
+  balance roundrobin
+  option httpchk GET /health/search
+  default-server check inter 500 fall 2 rise 1
 {servers}
 """
 

@@ -21,6 +21,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from explorer.client import Catalog
+from explorer.client.transport import Retry
 from explorer.errors import StorageFault
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
@@ -36,6 +37,7 @@ from explorer.server.data_directory import (
     reindex,
     restore,
 )
+from explorer.server.freshness import FRESH_SECONDS
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import serving
 from tests.postgres import Cluster
@@ -75,9 +77,12 @@ class Replica:
         assert answer.status_code == 200, answer.text
         return answer.json()["aspects"][ASPECT]["value"]
 
-    def found(self, text: str, **headers: str) -> list[str]:
+    def search(self, text: str, **headers: str) -> httpx.Response:
         body = {"input": text, "entity": "dataset", "start": 0, "count": 10}
-        answer = self.http.post("/entities?action=search", json=body, headers=headers)
+        return self.http.post("/entities?action=search", json=body, headers=headers)
+
+    def found(self, text: str, **headers: str) -> list[str]:
+        answer = self.search(text, **headers)
         assert answer.status_code == 200, answer.text
         entities: list[str] = answer.json()["value"]["entities"]
         return entities
@@ -206,8 +211,21 @@ def test_who_wrote_finds_it_on_a_service_that_was_behind(replicas: tuple[Replica
         assert there.found(word) == []
         assert there.value(dataset(word))["description"] == word
         assert there.metric("catalog_follow_lag_rows") >= 1
-        # One that does not come up in a second answers with what it has.
-        assert there.found(word, **{"x-catalog-offset": offset}) == []
+        # One that does not come up in a second says so, and tells what it reads of the store.
+        answer = there.search(word, **{"x-catalog-offset": offset})
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        query = {"query": f'{{ search(input: {{ type: DATASET, query: "{word}" }}) {{ total }} }}'}
+        for path, body in (
+            ("/api/graphql", query),
+            ("/entities?action=getTotalEntityCount", {"entity": "dataset"}),
+            ("/entities?action=autocomplete", {"entity": "dataset", "query": "w", "limit": 1}),
+            ("/stewardship?action=coverage", {}),
+        ):
+            answer = there.http.post(path, json=body, headers={"x-catalog-offset": offset})
+            assert answer.status_code == 503, path
+        there.http.headers["x-catalog-offset"] = offset
+        assert there.value(dataset(word))["description"] == word
+        del there.http.headers["x-catalog-offset"]
         with ThreadPoolExecutor(1) as threads:
             asked = threads.submit(there.found, word, **{"x-catalog-offset": offset})
             time.sleep(0.05)
@@ -245,7 +263,7 @@ def test_a_service_is_ready_once_it_has_all_that_is_stored(
 ) -> None:
     here, there = replicas
     eventually(lambda: there.http.get("/health/ready").status_code == 200)
-    monkeypatch.setattr("explorer.server.catalog._READY_SECONDS", 0.0)
+    monkeypatch.setattr("explorer.server.catalog.FRESH_SECONDS", 0.0)
     with behind(there):
         here.write(dataset(new_word()), {"description": "more"})
         answer = there.http.get("/health/ready")
@@ -458,6 +476,111 @@ def test_a_database_that_goes_away_loses_nothing_and_services_go_on_by_themselve
     assert all(there.found(word) == [urn] for word, urn in list(answered.items())[::10])
     for served in processes:
         assert served.stop(signal.SIGTERM) == 0
+
+
+def test_a_service_whose_database_is_away_finds_what_it_knows_and_tells_its_age(
+    postgres: Cluster, processes: tuple[Served, Served], request: pytest.FixtureRequest
+) -> None:
+    here, there = (Replica(served.address) for served in processes)
+    request.addfinalizer(here.http.close)
+    request.addfinalizer(there.http.close)
+    word, later = new_word(), new_word()
+    here.write(dataset(word), {"description": word})
+    eventually(lambda: there.found(word) == [dataset(word)])
+    known = there.search(word).headers["x-catalog-offset"]
+    with Catalog(there.address, retry=Retry(tries=1)) as catalog:
+        told: list[str] = []
+        catalog.on_warning(told.append)
+        assert catalog.search(word).as_of is None
+        with paused(processes[1]):
+            offset = here.write(dataset(later), {"description": later}).headers["x-catalog-offset"]
+            postgres.stop()
+            # Longer than what was known before counts as fresh.
+            time.sleep(FRESH_SECONDS + 0.5)
+        try:
+            answer = there.search(word)
+            assert answer.status_code == 200
+            assert int(answer.headers["x-catalog-age-seconds"]) > FRESH_SECONDS
+            assert answer.json()["value"]["entities"] == [dataset(word)]
+            assert there.found(later) == []
+            assert there.found(word, **{"x-catalog-offset": known}) == [dataset(word)]
+            assert there.search(later, **{"x-catalog-offset": offset}).status_code == 503
+            body = {"entity": "dataset", "query": word, "limit": 5}
+            completed = there.http.post("/entities?action=autocomplete", json=body)
+            assert completed.json()["value"]["suggestions"] == [word]
+            assert "x-catalog-age-seconds" in completed.headers
+            counted = there.http.post("/entities?action=getTotalEntityCount", json=body)
+            assert counted.json()["value"] == 1
+            assert there.http.get("/health/search").status_code == 200
+            assert there.http.get("/health/ready").status_code == 503
+            read = there.http.get(f"/entitiesV2/{quote(dataset(word), safe='')}")
+            assert (read.status_code, read.headers["retry-after"]) == (503, "2")
+            assert "x-catalog-age-seconds" not in read.headers
+            page = catalog.search(word)
+            assert [str(hit.urn) for hit in page.hits] == [dataset(word)]
+            assert page.as_of is not None
+            assert catalog.as_of == page.as_of
+            catalog.search(later)
+            assert len(told) == 1
+            assert "cannot reach its database" in told[0]
+        finally:
+            postgres.start()
+        eventually(lambda: "x-catalog-age-seconds" not in there.search(word).headers)
+        assert there.found(later) == [dataset(later)]
+        assert catalog.search(later).as_of is catalog.as_of is None
+
+
+def test_a_service_that_was_paused_or_whose_clock_is_wrong_finds_what_was_written_meanwhile(
+    postgres: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    store = postgres.new_schema()
+    replicas = []
+    for name, clock in (("right", ""), ("slow", "-3d"), ("fast", "+3d")):
+        if clock and libraries:
+            monkeypatch.setenv("LD_PRELOAD", str(libraries[-1]))
+            monkeypatch.setenv("FAKETIME", clock)
+        (tmp_path / name).mkdir()
+        served = Served(tmp_path / name, ("--store", store, "--log-format", "none"))
+        request.addfinalizer(served.process.communicate)
+        request.addfinalizer(served.process.kill)
+        replicas.append((served, Replica(served.address)))
+        request.addfinalizer(replicas[-1][1].http.close)
+    (_, here), *others = replicas
+    for _, there in others:
+        word = new_word()
+        there.write(dataset(word), {"description": word})
+        eventually(partial(here.found, word))
+    with ExitStack() as pauses, ThreadPoolExecutor(2) as threads:
+        for served, _ in others:
+            pauses.enter_context(paused(served))
+        word = new_word()
+        here.write(dataset(word), {"description": word})
+        asked = [threads.submit(there.search, word) for _, there in others]
+        time.sleep(FRESH_SECONDS + 0.5)
+        pauses.close()
+        for answer in (one.result(30) for one in asked):
+            assert answer.status_code == 200
+            is_marked = "x-catalog-age-seconds" in answer.headers
+            assert answer.json()["value"]["entities"] == [dataset(word)] or is_marked
+    for _, there in others:
+        eventually(partial(there.found, word))
+        assert there.found(word) == [dataset(word)]
+        assert "x-catalog-age-seconds" not in there.search(word).headers
+    for served, _ in others if libraries else ():
+        assert served.log.read_text().count("the clock of this machine") == 1
+
+
+@contextmanager
+def paused(served: Served) -> Iterator[None]:
+    served.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        served.process.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.timeout(180)

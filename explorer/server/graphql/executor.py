@@ -19,6 +19,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeAlias
 
 import orjson
@@ -62,6 +63,7 @@ from explorer.server.cache import ByteCache
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import kind_of, status_of
+from explorer.server.freshness import Behind
 from explorer.server.graphql import (
     aspects,
     entities,
@@ -646,7 +648,10 @@ class Executor:
                     return await self._answer(*given)
 
             loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._heavy, lambda: asyncio.run(answer_inline()))
+            context = copy_context()
+            answer = await loop.run_in_executor(
+                self._heavy, lambda: context.run(asyncio.run, answer_inline())
+            )
         else:
             answer = await self._answer(*given)
         body = orjson.dumps(answer)
@@ -687,7 +692,7 @@ class Executor:
         # An edit that went in is told, whatever became of those after it.
         is_nothing_done = document.only_reads or not any((result.data or {}).values())
         for error in (result.errors or ()) if is_nothing_done else ():
-            if isinstance(error.original_error, StoreUnavailable):
+            if isinstance(error.original_error, StoreUnavailable | Behind):
                 # Not an answer with holes, but none: the caller is to ask again.
                 raise error.original_error
         if result.errors:

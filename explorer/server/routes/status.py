@@ -77,7 +77,7 @@ _SPOKEN_VERSION = "v1.7.0.17"
 
 
 class StatusRoutes(Routes):
-    """`/config`, `/health`, `/health/ready` and `/metrics`."""
+    """`/config`, `/health`, `/health/ready`, `/health/search` and `/metrics`."""
 
     def __init__(
         self, catalog: CatalogEngine, metrics: Metrics, sign_in: Mapping[str, str] | None = None
@@ -161,6 +161,26 @@ class StatusRoutes(Routes):
         if not self._catalog.store.can_write:
             await self._catalog.prove_writer()
         await self._catalog.offload(self._catalog.prove_caught_up)
+        return JsonResponse()
+
+    @Endpoint(
+        "GET",
+        "/health/search",
+        "whether searches are answered, if only from what was known a while ago",
+        role="reader",
+        standing="ours",
+        gives="nothing: 200 and an empty body",
+        notes=(
+            "Answered without a token.",
+            "503 with Retry-After only while the search index is being made. While the database "
+            "is away searches, suggestions, facets and numbers of entities are still answered, "
+            "and x-catalog-age-seconds tells how long ago they are known to have lacked nothing; a "
+            "caller who sends an x-catalog-offset beyond what the index has gets 503. For a "
+            "proxy that has no server left whose /health/ready is 200.",
+        ),
+    )
+    async def _searchable(self, _request: RestliRequest) -> Response:
+        self._catalog.prove_searchable()
         return JsonResponse()
 
     @Endpoint(

@@ -226,7 +226,8 @@ class SearchIndex:
     """Finds entities by text, filters and the beginnings of names. Any thread may call.
 
     `on_damage` is called, in any thread and once until `resume`, when the index was found to be
-    damaged; it must return at once. Everything that reads raises `Busy` while it is suspended.
+    damaged; it must return at once. Everything that reads raises `Busy` while it is suspended, and
+    what `before_read`, which is called first, raises.
     """
 
     def __init__(
@@ -244,6 +245,7 @@ class SearchIndex:
         self._layers = self._opened()
         self._judging = threading.Lock()
         self.on_damage: Callable[[], None] | None = None
+        self.before_read: Callable[[], object] = lambda: None
         self.is_suspended = False
         self._reason = _IS_RENEWED
         self._plans: ByteCache[ResolvedSearch, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
@@ -453,6 +455,7 @@ class SearchIndex:
         """The layers, for reading; turns what the engine raises into what callers are told."""
         if self.is_suspended:
             raise self._busy()
+        self.before_read()
         layers = self._layers
         try:
             yield layers

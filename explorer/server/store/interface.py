@@ -586,9 +586,17 @@ class Store(Reader, Protocol):
     def can_write(self) -> bool:
         """Whether a transaction that writes could be begun when that was last tried."""
 
+    def now_millis(self) -> int:
+        """The time by the clock that all who write to the store share, in milliseconds since
+        1970."""
+
     def lag_seconds(self) -> float:
         """How long ago the observer is known to have followed all that there was; 0 where nobody
-        else writes."""
+        else writes, and infinite until that is known for the first time."""
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether what others write was heard when that was last tried."""
 
     def write(self, job: Job[T]) -> Future[T]:
         """Queue a job for the writer. Its future is resolved after the commit that made it

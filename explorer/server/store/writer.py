@@ -39,8 +39,9 @@ class WritingConnection(Protocol):
     def keep(self) -> None:
         """End the job, undone or not."""
 
-    def commit(self, offset: int | None, publish: Callable[[int], None]) -> None:
-        """Commit, and once that is on disk publish the offset at which the log ends, if it grew."""
+    def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
+        """Commit, and once that is on disk publish the offset at which the log ends, if it grew;
+        `publish` tells whether the observer took it."""
 
     def roll_back(self) -> None:
         """Undo the transaction if there is one. Raises nothing that the engine raises."""
@@ -221,13 +222,15 @@ class Writer:
         transaction.finish()
         connection.commit(transaction.log_bounds().head if changes else None, self._publish)
 
-    def _publish(self, offset: int) -> None:
-        """Have the observer publish a commit."""
+    def _publish(self, offset: int) -> bool:
+        """Have the observer publish a commit; whether it did."""
         if self.observer is not None:
             try:
                 self.observer.publish(offset)
             except BaseException:  # noqa: BLE001 - the truth is on disk; the rest is tried again
                 _log.exception("the search index did not take a change; it is tried again")
+                return False
+        return True
 
 
 def _died() -> ServerFault:

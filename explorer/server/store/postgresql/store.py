@@ -51,6 +51,7 @@ _READERS = 12
 _WAIT_SECONDS = 2.0
 _POLL_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
+_CLOCK_SECONDS = 10.0
 _MOST_ATTEMPTS = 8
 # More rows than these are followed before the turn to write is taken, so that others have it.
 _FOLLOWED_AT_ONCE = 50
@@ -118,6 +119,7 @@ _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
 """
+_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _KEPT = "the change could not be kept"
 _UNREAD = "the catalog cannot be read"
 
@@ -126,7 +128,8 @@ class _Follower:
     """Tells the observer what others wrote, in the order of the log, in between what this service
     publishes itself: by a thread that PostgreSQL wakes, and before each transaction.
 
-    `caught_up` is when it last knew all of the log, as `time.monotonic` has it.
+    `caught_up` is when it last knew all of the log, as `time.monotonic` has it. `is_cut_off` while
+    its thread cannot ask the database.
     """
 
     def __init__(self, address: str, head: Callable[[], int]) -> None:
@@ -135,6 +138,8 @@ class _Follower:
         self.lock = threading.RLock()
         self.told: int | None = None
         self.caught_up = -math.inf
+        self.is_cut_off = False
+        self._has_told_clock = False
         self.observer: Observer | None = None
         self._is_closing = False
         self._thread: threading.Thread | None = None
@@ -150,13 +155,16 @@ class _Follower:
                 )
                 self._thread.start()
 
-    def tell(self, head: int) -> None:
-        """Have the observer know all up to an offset. Raises what it raises."""
+    def tell(self, head: int, asked: float) -> None:
+        """Have the observer know all up to an offset, at which the log ended when that was asked.
+        Raises what the observer raises."""
         with self.lock:
-            if self.told is not None and self.observer is not None and head > self.told:
+            if self.told is None or self.observer is None:
+                return
+            if head > self.told:
                 self.observer.follow(head)
                 self.told = head
-            self.caught_up = time.monotonic()
+            self.caught_up = max(self.caught_up, asked)
 
     def close(self) -> None:
         """End the thread."""
@@ -167,23 +175,37 @@ class _Follower:
         os.close(self._wake)
         os.close(self._woken)
 
+    def _compare_clocks(self, raw: Raw) -> None:
+        """Log once that the clock of this machine is wrong, where it is."""
+        (now,) = raw.execute(_NOW.encode()).fetchone() or (0,)
+        ahead = time.time() - now / 1000
+        if abs(ahead) > _CLOCK_SECONDS and not self._has_told_clock:
+            self._has_told_clock = True
+            _log.warning(
+                "the clock of this machine is %.0f seconds %s that of the database, and so are the "
+                "times noted with what is written here; set it right",
+                abs(ahead),
+                "ahead of" if ahead > 0 else "behind",
+            )
+
     def _listen(self) -> None:
-        is_told = False
         while not self._is_closing:
             try:
                 with connect(self._address) as raw:
                     raw.execute(f"LISTEN {CHANNEL}".encode())
-                    if is_told:
+                    if self.is_cut_off:
                         _log.warning("the database is there again")
-                    is_told = False
+                    self._compare_clocks(raw)
                     while not self._is_closing:
-                        self.tell(self._head())
+                        asked = time.monotonic()
+                        self.tell(self._head(), asked)
+                        self.is_cut_off = False
                         select.select([raw.fileno(), self._woken], [], [], _POLL_SECONDS)
                         list(raw.notifies(timeout=0))
             except (psycopg.Error, Busy) as error:
-                if not is_told:
+                if not self.is_cut_off:
                     _log.warning("what others write is not heard: %s; trying again", error)
-                    is_told = True
+                self.is_cut_off = True
             except Exception:  # noqa: BLE001 - the edge of this thread; it is tried again
                 _log.exception("what others wrote could not be followed; trying again")
             if not self._is_closing:
@@ -207,14 +229,15 @@ class _WritingConnection:
         """Whether the database can be written to shows when it is."""
 
     def begin(self) -> SqlTransaction:
-        told = self._follower.told
+        told, asked = self._follower.told, time.monotonic()
         count, head = self._take_turn()
         if told is not None and head > told + _FOLLOWED_AT_ONCE:
             self.roll_back()
-            self._follower.tell(head)
+            self._follower.tell(head, asked)
+            asked = time.monotonic()
             count, head = self._take_turn()
         # What is derived of a transaction begins with all that was before it.
-        self._follower.tell(head)
+        self._follower.tell(head, asked)
         if count != self._count:
             self._cache.clear()
         self._count = count
@@ -232,7 +255,7 @@ class _WritingConnection:
     def keep(self) -> None:
         self._own.execute(b"RELEASE job")
 
-    def commit(self, offset: int | None, publish: Callable[[int], None]) -> None:
+    def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
         written = uuid4() if self._connection.has_written else None
         if written is not None:
             self._own.execute(_COUNT, (written,))
@@ -245,9 +268,8 @@ class _WritingConnection:
                     raise
             if written is not None:
                 self._count += 1
-            if offset is not None:
-                publish(offset)
-                self._follower.told = offset if self._follower.told is not None else None
+            if offset is not None and publish(offset) and self._follower.told is not None:
+                self._follower.told = offset
 
     def roll_back(self) -> None:
         self._cache.clear()
@@ -394,8 +416,16 @@ class PostgresStore(SqlReads):
     def can_write(self) -> bool:
         return self._writing.can_write
 
+    def now_millis(self) -> int:
+        with self._reading() as connection:
+            return int(connection.execute(_NOW).fetchone()[0])
+
     def lag_seconds(self) -> float:
         return time.monotonic() - self._follower.caught_up
+
+    @property
+    def is_reachable(self) -> bool:
+        return not self._follower.is_cut_off
 
     def write(self, job: Job[T]) -> Future[T]:
         return self._writer.queue(job)

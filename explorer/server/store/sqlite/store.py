@@ -1,6 +1,7 @@
 """The store on SQLite: one writer that groups commits, and readers that never wait for it."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ class _WritingConnection:
     def keep(self) -> None:
         self._connection.execute("RELEASE job")
 
-    def commit(self, offset: int | None, publish: Callable[[int], None]) -> None:
+    def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
         self._connection.execute("COMMIT")
         if offset is not None:
             publish(offset)
@@ -193,8 +194,15 @@ class SqliteStore(SqlReads):
     def can_write(self) -> bool:
         return True
 
+    def now_millis(self) -> int:
+        return time.time_ns() // 1_000_000
+
     def lag_seconds(self) -> float:
         return 0.0
+
+    @property
+    def is_reachable(self) -> bool:
+        return True
 
     def write(self, job: Job[T]) -> Future[T]:
         return self._writer.queue(job)

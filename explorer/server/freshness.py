@@ -1,0 +1,88 @@
+"""How old the search index may be for one request, and was.
+
+Where several services share a store, each has an index of its own that follows the change log. One
+whose database is away, or that was paused, cannot know what others wrote meanwhile. What it still
+finds is told as old by the header `x-catalog-age-seconds`, and refused to a caller who knows of a
+later change.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from explorer.errors import Busy
+
+__all__ = ["AGE", "FRESH_SECONDS", "Behind", "Freshness"]
+
+AGE = b"x-catalog-age-seconds"
+"""How long ago the searches that an answer was made of are known to have lacked nothing."""
+
+FRESH_SECONDS = 5.0
+"""What others wrote is heard at once, and asked for every 2 seconds. An index that is known to have
+lacked nothing so long ago is taken as fresh."""
+
+_RETRY_AFTER_SECONDS = 1.0
+
+
+class Behind(Busy):
+    """The search index lacks a change that the caller knows of; it will have it soon."""
+
+
+class Freshness:
+    """What one request asks of the search index and what it read of it. Any thread may call.
+
+    `needed` is the offset of the change log that the caller knows of.
+    """
+
+    __slots__ = ("_as_of", "needed")
+
+    def __init__(self) -> None:
+        self.needed = 0
+        self._as_of = math.inf
+
+    @staticmethod
+    def current() -> "Freshness | None":
+        """Return that of the request under way, None outside of one."""
+        return _current.get()
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Within, what is read of the search index is read for this request."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def note(self, followed: int, lag_seconds: float) -> None:
+        """Note that the index is read: it has the change log up to an offset, and is known to have
+        lacked nothing so many seconds ago.
+
+        Raises `Behind` where the caller knows of more, or nothing was ever known.
+        """
+        if followed < self.needed:
+            raise Behind(
+                f"the search index of this server has the changes up to {followed}, and you know "
+                f"of {self.needed}; try again in a moment",
+                retry_after_seconds=_RETRY_AFTER_SECONDS,
+            )
+        if lag_seconds == math.inf:
+            raise Behind(
+                "the search index of this server was not compared with the database yet; try "
+                "again in a moment",
+                retry_after_seconds=_RETRY_AFTER_SECONDS,
+            )
+        self._as_of = min(self._as_of, time.monotonic() - lag_seconds)
+
+    def age_seconds(self) -> int | None:
+        """How old what was read of the index is by now; None where it is fresh or was not read.
+
+        Counted when the answer is sent, for the process may have been paused since it was read.
+        """
+        age = time.monotonic() - self._as_of
+        return math.ceil(age) if age > FRESH_SECONDS else None
+
+
+_current: ContextVar[Freshness | None] = ContextVar("freshness", default=None)
