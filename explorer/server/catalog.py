@@ -112,6 +112,7 @@ class CatalogEngine:
         self.intake = Intake(registry)
         self.ledger = Ledger(store, counts)
         self.coverage_histories = CoverageHistories(store)
+        self._name = name
         self._projection = Projection(store, index, registry, self.ledger, name)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
         # For work of seconds, one after another: what people ask for, and what follows a move.
@@ -140,7 +141,7 @@ class CatalogEngine:
     def catch_up(self) -> int:
         """Bring the search index up to the change log; how many entities it lacked."""
         lacked = self._projection.catch_up()
-        self.store.follow(self._projection.followed)
+        self._follow()
         self._projection.follow_moved()
         return lacked
 
@@ -153,10 +154,20 @@ class CatalogEngine:
         """Make the search index anew in the background. Until it is done searches raise `Busy`;
         everything else goes on."""
         self.index.suspend()
-        self.store.follow(self._projection.followed)
+        self._follow()
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
         self._tasks.append(thread)
         thread.start()
+
+    def _follow(self) -> None:
+        self.store.follow(self._projection.followed, self._name, self._needed_after)
+
+    def _needed_after(self) -> int:
+        """The offset after which the change log is needed by this service: by the search index on
+        disk, and by whoever follows the log here."""
+        # The row that the index ends with proves that it is of this catalog.
+        needed = [self.index.committed_offset - 1]
+        return min(needed + [follower.at for follower in tuple(self.feed.followers)])
 
     async def prove_writer(self) -> None:
         """Return once the writer took a job that changes nothing. Raises `TimedOut` when it does
@@ -571,7 +582,9 @@ class CatalogEngine:
         """Drop what is older than is kept, now and every hour, until the catalog is closed.
 
         Of the change log the newest 10,000 rows are always kept, and what the search index has not
-        on disk yet or somebody who follows the log has not read. Backups need none of it.
+        on disk yet or somebody who follows the log has not read, at this service or another of the
+        same store. One that was silent for 7 days holds nothing any more, and makes its index anew
+        when it is back. Backups need none of it.
         """
         if retention == Retention(None):
             return
@@ -619,9 +632,8 @@ class CatalogEngine:
         while not self._is_closing.is_set():
             through = min(
                 self.store.log_bounds().head - _CHANGES_KEPT,
-                # The row that the index ends with proves that it is of this catalog.
-                self.index.committed_offset - 1,
-                *(follower.at for follower in tuple(self.feed.followers)),
+                self._needed_after(),
+                *(reader.after for reader in self.store.log_readers()),
             )
             part = self.store.write(partial(_trim, before_millis, through)).result()
             gone += part

@@ -31,6 +31,7 @@ MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LABELS = ("method", "resource", "action")
+_MINUTE = 60.0
 _STARTED_SECONDS = time.time()
 
 
@@ -97,6 +98,18 @@ class Metrics:
                 "catalog_follow_lag_seconds",
                 "How long ago searches are known to have lacked none of them.",
                 lambda: catalog.lag()[1],
+            ),
+            (
+                "catalog_services",
+                "Services of the same database that were heard of in the last minute.",
+                lambda: sum(one.silent_seconds < _MINUTE for one in store.log_readers()),
+            ),
+            (
+                "catalog_log_needed_rows",
+                "Changes of the log that some service of the same database still needs.",
+                lambda: max(
+                    (store.log_bounds().head - one.after for one in store.log_readers()), default=0
+                ),
             ),
             ("catalog_entities", "Entities stored.", store.count),
             ("catalog_store_bytes", "Size of the store on disk.", store.size_bytes),

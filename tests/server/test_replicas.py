@@ -333,6 +333,53 @@ def test_a_directory_is_that_of_one_catalog(
         assert catalog.followed == replicas[0].catalog.store.log_bounds().head
 
 
+def test_the_log_is_kept_for_services_that_were_there_in_the_last_days(
+    replicas: tuple[Replica, Replica],
+    database: str,
+    postgres: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import psycopg
+
+    monkeypatch.setattr("explorer.server.store.postgresql.store._REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("explorer.server.catalog._CHANGES_KEPT", 0)
+    here, there = replicas
+    with opened(tmp_path, database) as catalog:
+        catalog.index.flush()
+        known = catalog.index.committed_offset
+        name = (tmp_path / "replica").read_text()
+        readers = here.catalog.store.log_readers
+        eventually(lambda: (name, known - 1) in {(one.name, one.after) for one in readers()})
+        eventually(lambda: here.metric("catalog_services") >= 3)
+    words = [new_word() for _ in range(3)]
+    for word in words:
+        here.write(dataset(word), {"description": word})
+
+    def trimmed() -> int:
+        for replica in replicas:
+            eventually(lambda replica=replica: replica.catalog.followed >= head)  # type: ignore[misc]
+            replica.catalog.index.flush()
+        # Of any age: what was written until tomorrow.
+        here.catalog.trim_changes(-1)
+        return here.catalog.store.log_bounds().floor
+
+    head = here.catalog.store.log_bounds().head
+    assert trimmed() < known
+    assert here.metric("catalog_log_needed_rows") >= len(words)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "update readers set at = now() - interval '8 days' where name = %s", (name,)
+        )
+    eventually(lambda: trimmed() > known)
+    with opened(tmp_path, database) as catalog:
+        eventually(lambda: not catalog.index.is_suspended)
+        assert is_consistent(catalog)
+        assert catalog.index.document(dataset(words[-1])) is not None
+    # What was said of the log is not said for ever.
+    assert name in {one.name for one in there.catalog.store.log_readers()}
+
+
 def test_every_index_is_what_a_new_one_would_be(replicas: tuple[Replica, Replica]) -> None:
     definition = {
         "qualifiedName": "x.weight",

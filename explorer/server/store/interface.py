@@ -21,6 +21,7 @@ __all__ = [
     "Job",
     "LogBounds",
     "LogEntry",
+    "LogReader",
     "Neighbour",
     "Observer",
     "Placement",
@@ -191,6 +192,15 @@ class LogBounds(Struct, frozen=True):
 
     floor: int
     head: int
+
+
+class LogReader(Struct, frozen=True):
+    """A service that derives something from the change log: what comes `after` an offset it still
+    needs, as it said `silent_seconds` ago."""
+
+    name: str
+    after: int
+    silent_seconds: float
 
 
 class Trimmed(Struct, frozen=True):
@@ -577,10 +587,18 @@ class Store(Reader, Protocol):
     def observe(self, observer: Observer) -> None:
         """Name the one observer; before the first write. Raises `Misuse` where there is one."""
 
-    def follow(self, after: int) -> None:
+    def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
         """Have the observer follow what others write to the same store after an offset of the log,
         until the store is closed. It follows all that was before a transaction before its jobs
-        begin. Nothing happens where nobody else writes."""
+        begin. Nothing happens where nobody else writes.
+
+        The others are told by a `name` after which offset the log is still `needed` here, now and
+        every 10 seconds.
+        """
+
+    def log_readers(self) -> list[LogReader]:
+        """Every service that follows the log of this store, or did in the last days; none where
+        nobody else writes."""
 
     @property
     def can_write(self) -> bool:

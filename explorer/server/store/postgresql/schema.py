@@ -1,9 +1,10 @@
 """The tables of the PostgreSQL engine, and connections to a database that has them.
 
-They lie in the schema that a connection comes to first, see `search_path`. To change them: raise
-`FORMAT`, and add to `_STEPS` what makes the new tables of those of the format before. Services of
-the release before may still be at work then, so that columns are added in one release and dropped
-in the next.
+They lie in the schema that a connection comes to first, see `search_path`. Services of the release
+before may still be at work when they change, so they are expanded in one release and contracted in
+the next. To expand them, append a step to `_EXPANSIONS`, which leaves all that older statements use
+as it is. Where a service that does not know of a change must not begin, and to contract them once
+no release in use needs what goes, raise `FORMAT` and add a step to `_STEPS`.
 """
 
 import re
@@ -141,6 +142,17 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_time ON audit (at_millis);
 """
 }
+
+# Each is made once, by the first service that knows it; `layout` in `meta` counts them.
+_EXPANSIONS = (
+    # Who follows the log, and what of it they need.
+    """
+    CREATE TABLE readers (
+        name text COLLATE "C" PRIMARY KEY, after bigint NOT NULL,
+        at timestamptz NOT NULL DEFAULT now()
+    )
+    """,
+)
 
 # What a session is told first: a statement that takes longer is ended.
 _SETTINGS = "SET client_encoding = 'UTF8'; SET statement_timeout = '{statement}s'"
@@ -317,14 +329,15 @@ def _make_tables(raw: Raw, place: str) -> str:
             "INSERT INTO meta (key, value) VALUES (%s, %s)",
             [("format", str(FORMAT)), ("id", found)],
         )
+        _expand(raw, 0)
         return found
     rows = (
-        raw.execute("SELECT key, value FROM meta WHERE key IN ('format', 'id')")
+        raw.execute("SELECT key, value FROM meta WHERE key IN ('format', 'id', 'layout')")
         if kept == 4
         else ()
     )
     noted = {str(key): str(value) for key, value in rows}
-    if noted.keys() != {"format", "id"}:
+    if not noted.keys() >= {"format", "id"}:
         raise InvalidFile(f"{place} holds tables of something else; name another database")
     present = noted["format"]
     if not present.isdecimal() or not 1 <= int(present) <= FORMAT:
@@ -335,4 +348,17 @@ def _make_tables(raw: Raw, place: str) -> str:
     for number in range(int(present) + 1, FORMAT + 1):
         raw.execute(_STEPS[number].encode())
         raw.execute("UPDATE meta SET value = %s WHERE key = 'format'", (str(number),))
+    _expand(raw, int(noted.get("layout", 0)))
     return noted["id"]
+
+
+def _expand(raw: Raw, layout: int) -> None:
+    """Make the expansions that the tables lack; there may be more than this release knows."""
+    for statement in _EXPANSIONS[layout:]:
+        raw.execute(statement.encode())
+    if layout < len(_EXPANSIONS):
+        raw.execute(
+            "INSERT INTO meta (key, value) VALUES ('layout', %s) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(len(_EXPANSIONS)),),
+        )

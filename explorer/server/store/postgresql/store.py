@@ -24,7 +24,13 @@ from psycopg import pq
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from explorer.errors import Busy
-from explorer.server.store.interface import Job, Observer, Reader, StoreUnavailable
+from explorer.server.store.interface import (
+    Job,
+    LogReader,
+    Observer,
+    Reader,
+    StoreUnavailable,
+)
 from explorer.server.store.postgresql.schema import (
     CHANNEL,
     PostgresConnection,
@@ -52,6 +58,8 @@ _WAIT_SECONDS = 2.0
 _POLL_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
 _CLOCK_SECONDS = 10.0
+_REPORT_SECONDS = 10.0
+_FORGOTTEN_DAYS = 7
 _MOST_ATTEMPTS = 8
 # More rows than these are followed before the turn to write is taken, so that others have it.
 _FOLLOWED_AT_ONCE = 50
@@ -120,6 +128,15 @@ SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
 """
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_REPORT = b"""
+INSERT INTO readers (name, after) VALUES (%s, %s)
+ON CONFLICT (name) DO UPDATE SET after = excluded.after, at = now()
+"""
+_FORGET = f"DELETE FROM readers WHERE at < now() - interval '{_FORGOTTEN_DAYS} days'".encode()
+_READERS_OF_LOG = f"""
+SELECT name, after, extract(epoch FROM clock_timestamp() - at)::float8 FROM readers
+WHERE at >= now() - interval '{_FORGOTTEN_DAYS} days'
+"""
 _KEPT = "the change could not be kept"
 _UNREAD = "the catalog cannot be read"
 
@@ -142,12 +159,16 @@ class _Follower:
         self._has_told_clock = False
         self.observer: Observer | None = None
         self._is_closing = False
+        self._name = ""
+        self._needed: Callable[[], int] | None = None
+        self._reported_at = -math.inf
         self._thread: threading.Thread | None = None
         self._woken, self._wake = os.pipe()
 
-    def begin(self, after: int) -> None:
-        """Tell from now on what comes after an offset."""
+    def begin(self, after: int, name: str, needed: Callable[[], int]) -> None:
+        """Tell from now on what comes after an offset; see `Store.follow`."""
         with self.lock:
+            self._name, self._needed = name, needed
             self.told = max(after, self.told or 0)
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -175,6 +196,16 @@ class _Follower:
         os.close(self._wake)
         os.close(self._woken)
 
+    def _report(self, raw: Raw) -> None:
+        """Note in the database what of the log is still needed here, where that is due."""
+        now = time.monotonic()
+        if self._needed is not None and now >= self._reported_at + _REPORT_SECONDS:
+            # While it is being switched over nobody trims the log either.
+            with suppress(psycopg.errors.ReadOnlySqlTransaction):
+                raw.execute(_REPORT, (self._name, self._needed()))
+                raw.execute(_FORGET)
+            self._reported_at = now
+
     def _compare_clocks(self, raw: Raw) -> None:
         """Log once that the clock of this machine is wrong, where it is."""
         (now,) = raw.execute(_NOW.encode()).fetchone() or (0,)
@@ -200,6 +231,7 @@ class _Follower:
                         asked = time.monotonic()
                         self.tell(self._head(), asked)
                         self.is_cut_off = False
+                        self._report(raw)
                         select.select([raw.fileno(), self._woken], [], [], _POLL_SECONDS)
                         list(raw.notifies(timeout=0))
             except (psycopg.Error, Busy) as error:
@@ -409,8 +441,12 @@ class PostgresStore(SqlReads):
         self._writer.observe(observer)
         self._follower.observer = observer
 
-    def follow(self, after: int) -> None:
-        self._follower.begin(after)
+    def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
+        self._follower.begin(after, name, needed)
+
+    def log_readers(self) -> list[LogReader]:
+        with self._reading() as connection:
+            return [LogReader(*row) for row in connection.execute(_READERS_OF_LOG)]
 
     @property
     def can_write(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar, cast
 
-from explorer.server.store.interface import Job, Observer, Reader, StoreFault
+from explorer.server.store.interface import Job, LogReader, Observer, Reader, StoreFault
 from explorer.server.store.sql.dialect import Dialect
 from explorer.server.store.sql.reads import SqlReads
 from explorer.server.store.sql.survey import SqlSurvey
@@ -187,8 +187,11 @@ class SqliteStore(SqlReads):
     def observe(self, observer: Observer) -> None:
         self._writer.observe(observer)
 
-    def follow(self, after: int) -> None:
+    def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
         """Nobody else writes to the file."""
+
+    def log_readers(self) -> list[LogReader]:
+        return []
 
     @property
     def can_write(self) -> bool:

@@ -154,7 +154,7 @@ def test_observers_hear_of_every_row_once_and_in_order(pair: tuple[Store, Store]
     watchers = [Watcher(), Watcher()]
     for store, watcher in zip(pair, watchers, strict=True):
         store.observe(watcher)
-        store.follow(0)
+        store.follow(0, "one", lambda: 0)
     put(pair[0], write(A))
     watchers[1].wait(1)
     put(pair[1], write(B))
@@ -169,7 +169,7 @@ def test_a_transaction_begins_once_its_observer_followed_all_before_it(
     one, two = pair
     watcher = Watcher()
     one.observe(watcher)
-    one.follow(0)
+    one.follow(0, "one", lambda: 0)
     for n in range(70):
         put(two, write(tag(f"other{n}")))
         if n % 7 == 0:
@@ -193,7 +193,7 @@ def test_what_an_observer_failed_at_is_followed_again(
 
     watcher = Failing()
     pair[0].observe(watcher)
-    pair[0].follow(0)
+    pair[0].follow(0, "one", lambda: 0)
     put(pair[1], write(A))
     watcher.wait(1)
     assert "is broken" in caplog.text
@@ -299,7 +299,7 @@ def test_a_database_that_went_away_is_told_and_comes_back_by_itself(
 ) -> None:
     watcher = Watcher()
     pair[0].observe(watcher)
-    pair[0].follow(0)
+    pair[0].follow(0, "one", lambda: 0)
     put(pair[0], write(A))
     postgres.stop()
     try:
