@@ -25,6 +25,10 @@ def _postgresql(request: pytest.FixtureRequest) -> Open:
     cluster: Cluster = request.getfixturevalue("postgres")
     from explorer.server.store.postgresql import PostgresStore
 
+    # As if all that is inserted were many rows; few are in the tests of several services.
+    monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+    monkeypatch.setattr("explorer.server.store.postgresql.schema.COPY_FROM", 1)
+
     return partial(PostgresStore, cluster.new_schema())
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import psycopg
 from psycopg import pq
-from psycopg.types.string import StrDumperUnknown
+from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 
 from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFault
 from explorer.server.store.interface import StoreFault, StoreUnavailable
@@ -23,6 +23,7 @@ from explorer.server.store.sql.dialect import Given, SqlRows
 
 __all__ = [
     "CHANNEL",
+    "COPY_FROM",
     "PostgresConnection",
     "Raw",
     "as_fault",
@@ -179,7 +180,18 @@ class _TextDumper(StrDumperUnknown):
     and keep theirs."""
 
     def dump(self, obj: str) -> Any:
-        return super().dump(obj.replace("\0", "\u2400") if "\0" in obj else obj)
+        return super().dump(_without_nul(obj))
+
+
+class _CopiedTextDumper(StrBinaryDumper):
+    """The same for rows that are copied."""
+
+    def dump(self, obj: str) -> Any:
+        return super().dump(_without_nul(obj))
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\0", "\u2400") if "\0" in text else text
 
 
 _NAMED = re.compile(r"(?<!:):([a-z_]+)")
@@ -191,6 +203,31 @@ def _translated(statement: str, *, named: bool) -> bytes:
     compresses long ones."""
     text = statement.replace("%", "%%").replace(" AS BLOB)", " AS bytea)").replace("expand(", "(")
     return (_NAMED.sub(r"%(\1)s", text) if named else text.replace("?", "%s")).encode()
+
+
+_INSERT = re.compile(
+    r"INSERT INTO (\w+) \(([\w\s,\"]+)\) VALUES \([?, ]+\)(?: (ON CONFLICT .*))?", re.DOTALL
+)
+# Fewer rows than these are written as fast one after another.
+COPY_FROM = 20
+
+
+# The types of columns, in whichever table; a binary COPY has to name them.
+_COLUMN_TYPES = {
+    **dict.fromkeys(("value", "previous", "digest", "system", "seen"), "bytea"),
+    **dict.fromkeys(
+        ("urn", "type", "name", "aspect", "actor", "series", "change", "sort", "leaf", "key"),
+        "text",
+    ),
+    "live": "bool",
+    "flow": "int4",
+}
+
+
+def _types_of(columns: str) -> list[str]:
+    """The types of some columns; all that is not listed is a number of 8 bytes."""
+    names = (one.strip().strip('"') for one in columns.split(","))
+    return [_COLUMN_TYPES.get(name, "int8") for name in names]
 
 
 class PostgresConnection:
@@ -208,14 +245,50 @@ class PostgresConnection:
         return self.raw.execute(query, given, binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """Run a statement that changes rows for each of these."""
+        """Run a statement that changes rows for each of these. Many rows that are to be inserted
+        are copied."""
         self.has_written = True
+        given = list(rows)
+        inserted = _INSERT.fullmatch(statement) if len(given) >= COPY_FROM else None
+        if inserted is not None:
+            table, columns, conflict = inserted.groups()
+            self._copy(table, columns, conflict, given)
+            return
         with self.raw.cursor() as cursor:
-            cursor.executemany(_translated(statement, named=False), rows)
+            cursor.executemany(_translated(statement, named=False), given)
+
+    def _copy(
+        self, table: str, columns: str, conflict: str | None, rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Insert rows by COPY. Those that may be there already go by way of a table of the session,
+        and of those that are alike the last one counts."""
+        types = _types_of(columns)
+        with self.raw.cursor() as cursor:
+            into, given = f"{table} ({columns})", rows
+            if conflict is not None:
+                into = f"staged_{table} ({columns}, place)"
+                given = [(*row, place) for place, row in enumerate(rows)]
+                types.append("int8")
+                cursor.execute(
+                    f"CREATE TEMP TABLE IF NOT EXISTS staged_{table} ON COMMIT DELETE ROWS AS "
+                    f"SELECT {columns}, 0::int8 AS place FROM {table} LIMIT 0".encode()
+                )
+            with cursor.copy(f"COPY {into} FROM STDIN (FORMAT BINARY)".encode()) as copy:
+                copy.set_types(types)
+                for row in given:
+                    copy.write_row(row)
+            if conflict is not None:
+                keys = conflict[: conflict.index(")")].partition("(")[2]
+                cursor.execute(
+                    f"INSERT INTO {table} ({columns}) SELECT DISTINCT ON ({keys}) {columns} "
+                    f"FROM staged_{table} ORDER BY {keys}, place DESC {conflict}".encode()
+                )
+                cursor.execute(f"TRUNCATE staged_{table}".encode())
 
 
 def configure(raw: Raw) -> None:
     """Set a session up for reading."""
+    raw.adapters.register_dumper(str, _CopiedTextDumper)
     raw.adapters.register_dumper(str, _TextDumper)
     raw.execute(_SETTINGS.format(statement=_STATEMENT_SECONDS).encode())
 

@@ -49,6 +49,10 @@ _ADD_EDGE = (
     "INSERT INTO edges (source, type, target, aspect, flow) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (source, type, target, aspect) DO UPDATE SET flow = excluded.flow"
 )
+_ADD_POINT = (
+    "INSERT INTO points (id, entity, aspect, at_millis, series, value, system, run) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _ADD_LOG = (
     "INSERT INTO log "
     '("offset", entity, aspect, change, previous, before, digest, time_millis, actor, system) '
@@ -139,9 +143,9 @@ class NewEntity:
 class SqlTransaction(SqlSnapshot):
     """One transaction of the writer's connection. See `interface.Transaction`.
 
-    Rows of new aspects, of their edges and of the log are gathered and written many at a time:
-    before anything of the database is read, and when a job ends. What is known to be new is not
-    looked up.
+    Rows of new aspects, of their edges, of documents and of the log are gathered and written many
+    at a time: before anything of the database is read, and when a job ends. What is known to be new
+    is not looked up.
     """
 
     def __init__(self, connection: SqlConnection, dialect: Dialect, cache: WriterCache) -> None:
@@ -157,6 +161,11 @@ class SqlTransaction(SqlSnapshot):
         # With the URN that an edge leads to.
         self._edge_rows: list[tuple[int, str, str, str, int]] = []
         self._log_rows: list[tuple[object, ...]] = []
+        self._point_rows: list[tuple[object, ...]] = []
+        # The places of documents that this transaction wrote, and between which moments there were
+        # any before, by entity and aspect; what was removed meanwhile may still count.
+        self._points_written: set[tuple[int, str, int, str]] = set()
+        self._points_before: dict[tuple[int, str], tuple[int, int]] = {}
         # System metadata of values that were seen again, with their rows.
         self._seen_rows: list[tuple[bytes, int]] = []
         # The aspects, by entity and name, of which something is gathered.
@@ -234,6 +243,9 @@ class SqlTransaction(SqlSnapshot):
         self._aspect_rows.clear()
         self._edge_rows.clear()
         self._log_rows.clear()
+        self._point_rows.clear()
+        self._points_written.clear()
+        self._points_before.clear()
         self._seen_rows.clear()
         self._gathered.clear()
         self._new.clear()
@@ -323,13 +335,16 @@ class SqlTransaction(SqlSnapshot):
 
     def append(self, document: TimeseriesDocument) -> bool:
         entity = self._live_id(document.urn, document.entity_type)
-        self._touch(entity, document.urn)
+        self._new.pop(entity, None)
+        self._cache.aspects.pop(document.urn, None)
         place = (entity, document.aspect, document.at_millis, document.series)
-        old = self._run(
-            "SELECT id, expand(value) FROM points "
-            "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
-            place,
-        ).fetchone()
+        old = None
+        if self._may_have_point(place):
+            old = self._run(
+                "SELECT id, expand(value) FROM points "
+                "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
+                place,
+            ).fetchone()
         if old is not None and same_value(old[1], document.value):
             return False
         if old is not None:
@@ -343,19 +358,26 @@ class SqlTransaction(SqlSnapshot):
         )
         if old is not None:
             self._run("DELETE FROM points WHERE id = ?", (old[0],))
-        self._run(
-            "INSERT INTO points (id, entity, aspect, at_millis, series, value, system, run) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                offset,
-                *place,
-                self._compress(document.value),
-                document.system,
-                self._run_id(document.run),
-            ),
-        )
+        kept, run = self._compress(document.value), self._run_id(document.run)
+        self._point_rows.append((offset, *place, kept, document.system, run))
+        self._points_written.add(place)
         self.changes.measured.add((document.urn, document.aspect))
         return True
+
+    def _may_have_point(self, place: tuple[int, str, int, str]) -> bool:
+        """Whether there may be a document at a place; then all that is gathered is written."""
+        entity, aspect, at_millis, _ = place
+        before = self._points_before.get((entity, aspect))
+        if before is None:
+            before = self._points_before[entity, aspect] = self._run(
+                "SELECT coalesce(min(at_millis), 1), coalesce(max(at_millis), 0) FROM points "
+                "WHERE entity = ? AND aspect = ?",
+                (entity, aspect),
+            ).fetchone()
+        if place in self._points_written:
+            self._write_rows()
+            return True
+        return before[0] <= at_millis <= before[1]
 
     def remove_entity(
         self, urn: str, key_aspect: str, time_millis: int, actor: str
@@ -604,6 +626,7 @@ class SqlTransaction(SqlSnapshot):
             (_REVIVE, self._live_rows),
             (_ADD_ASPECT, self._aspect_rows),
             (_ADD_EDGE, linked),
+            (_ADD_POINT, self._point_rows),
             (_ADD_LOG, self._log_rows),
             (_SET_SEEN, self._seen_rows),
         ):

@@ -8,13 +8,22 @@ from typing import Any, cast
 import pytest
 
 from explorer.errors import Busy, Unusable
-from explorer.server.store import Job, Store, StoreFault, StoreUnavailable, Transaction
+from explorer.server.store import (
+    Job,
+    Placement,
+    Store,
+    StoredEdge,
+    StoreFault,
+    StoreUnavailable,
+    Transaction,
+)
 from tests.postgres import Cluster
 from tests.server.store.examples import (
     INFO,
     KEY,
     STAMP,
     do,
+    document,
     name_of,
     put,
     refused,
@@ -94,6 +103,63 @@ def end_connections(address: str, *, of: str = "") -> None:
             "and application_name = 'catalog' and query ~ %s",
             (of,),
         )
+
+
+def test_tables_of_the_release_before_are_expanded_while_it_is_at_work(
+    address: str, open_one: Callable[[], Store]
+) -> None:
+    before = open_one()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("drop table readers")
+        connection.execute("delete from meta where key = 'layout'")
+        after = open_one()
+        put(before, write(A, 1))
+        put(after, write(A, 2))
+        assert after.log_readers() == before.log_readers() == []
+        # As after a step back to the release before.
+        connection.execute("update meta set value = '1000' where key = 'layout'")
+    assert name_of(stored(open_one(), A)) == 2
+
+
+def test_rows_that_are_copied_are_what_rows_one_by_one_are(
+    postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from explorer.server.store.postgresql import PostgresStore, schema
+
+    def bulk(tx: Transaction) -> None:
+        for n in range(30):
+            urn, target = tag(f"nul\0{n}"), tag(f"to{n % 3}")
+            edges = [StoredEdge("Likes", target, flow) for flow in (1, 0, 2)]
+            tx.put(write(urn, "a\0b", edges=edges, run="run"))
+            tx.put(write(urn, "c", "ownership"))
+            for at in (5, 3, 5, 4):
+                tx.append(document(urn, at, f"{n} {at}", series=f"s\0{n % 2}", run="run"))
+            tx.place(urn, "tag", f"name {n}", [Placement(("a\0", f"b{n % 4}"), "leaf")])
+
+    found: list[object] = []
+    for copied_from in (1, 1 << 30):
+        monkeypatch.setattr(schema, "COPY_FROM", copied_from)
+        store = PostgresStore(postgres.new_schema())
+        try:
+            do(store, bulk)
+            urns = store.urns()
+            assert len(urns) == 30
+            read = store.aspects(urns)
+            found.append(
+                (
+                    {urn: sorted((one.name, one) for one in read[urn]) for urn in urns},
+                    [list(store.documents(urn)) for urn in urns],
+                    store.edges(urns, "OUTGOING"),
+                    store.lineage_pairs(),
+                    store.browse("tag", ("a\u2400",), 0, 10),
+                    store.browse("tag", ("a\u2400", "b1"), 0, 10),
+                    store.log(0, 1_000),
+                    store.run_rows("run"),
+                )
+            )
+        finally:
+            store.close()
+    assert found[0] == found[1]
 
 
 def test_of_two_writers_that_saw_the_same_value_one_wins(pair: tuple[Store, Store]) -> None:
