@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.server.authentication import Keyring, SharedKeyring
     from explorer.server.dialect import Dialect
     from explorer.server.oidc import Issuer, OidcSettings
-    from explorer.server.search.index import SearchIndex
+    from explorer.server.search.interface import SearchEngine
     from explorer.server.store import Store
 
 __all__ = ["Retention", "create_app", "serve", "serve_embedded"]
@@ -188,7 +188,7 @@ def serve_embedded(
 
 def create_app(
     store: "Store",
-    index: "SearchIndex",
+    index: "SearchEngine",
     registry: "Registry | None" = None,
     *,
     base_path: str = "",

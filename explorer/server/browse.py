@@ -11,7 +11,7 @@ from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.search.document import BROWSE_PATHS, FolderCount, FolderQuery
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.store import Placement, Store, StoredAspect
 
 __all__ = [
@@ -164,9 +164,9 @@ class FolderPage(Struct, frozen=True):
 
 
 def read_folders(
-    store: Store, index: SearchIndex, query: FolderQuery, start: int, count: int
+    store: Store, index: SearchEngine, query: FolderQuery, start: int, count: int
 ) -> FolderPage:
-    """The folders right below a path; a few milliseconds. Raises as `SearchIndex.search`."""
+    """The folders right below a path; a few milliseconds. Raises as `SearchEngine.search`."""
     found = index.folders(query)
     labels = _labels(store, [folder.id for folder in found.folders])
 

@@ -56,7 +56,7 @@ from explorer.server.removal import (
 )
 from explorer.server.retention import Retention, trim_documents, trim_versions
 from explorer.server.search.document import FolderQuery
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import SearchQuery
 from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
@@ -99,7 +99,7 @@ class CatalogEngine:
     def __init__(
         self,
         store: Store,
-        index: SearchIndex,
+        index: SearchEngine,
         registry: Registry,
         counts: Path | None = None,
         name: str = "",
@@ -132,7 +132,7 @@ class CatalogEngine:
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter
     ) -> StoredFolderPage:
         """Return what is at a path of folders, as if there were only what a filter lets through;
-        raises as `Store.browse` and `SearchIndex.found_urns`."""
+        raises as `Store.browse` and `SearchEngine.found_urns`."""
         if not among:
             return self.store.browse(entity_type, path, start, limit)
         found = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
@@ -459,7 +459,7 @@ class CatalogEngine:
         narrowed_by: Filter | None = None,
     ) -> FolderPage:
         """The folders right below a path of folder ids that hold entities of these types (None for
-        all) which a query and a filter let through. Milliseconds; raises as `SearchIndex.search`.
+        all) which a query and a filter let through. Milliseconds; raises as `SearchEngine.search`.
         """
         folders = FolderQuery(
             tuple(entity_types) if entity_types else None, path, query, narrowed_by or Filter()

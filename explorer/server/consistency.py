@@ -25,6 +25,7 @@ from explorer.server.retention import whole_since
 from explorer.server.search.analysis import analyse
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
 from explorer.server.store import LogEntry, Placement, StoreFault, SurveyedStore
@@ -118,7 +119,7 @@ class Finding(Struct, frozen=True):
     problem: str
 
 
-def check(store: SurveyedStore, index: SearchIndex | None, registry: Registry) -> list[Finding]:
+def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) -> list[Finding]:
     """What does not agree, 1,000 findings at most; nothing when all is well.
 
     It begins with the database file; when that is damaged nothing else is looked at, for nothing
@@ -193,7 +194,7 @@ class _Checker:
         self,
         survey: Survey,
         replay: Replay,
-        index: SearchIndex | None,
+        index: SearchEngine | None,
         registry: Registry,
     ) -> None:
         self._survey = survey
@@ -375,13 +376,13 @@ class _Checker:
             for name, value in analyse(self._vocabulary, document).facets:
                 self._facets.setdefault(name, Counter())[value] += 1
 
-    def _surplus(self, index: SearchIndex) -> Iterator[Finding]:
+    def _surplus(self, index: SearchEngine) -> Iterator[Finding]:
         for urn in index.urns():
             if not self._survey.existing([urn]):
                 self._is_index_wrong = True
                 yield Finding("search", urn, "it is held and does not exist")
 
-    def _asked(self, index: SearchIndex) -> Iterator[Finding]:
+    def _asked(self, index: SearchEngine) -> Iterator[Finding]:
         """What searches answer, against what is stored: the number of entities of each type, the
         values of facets, and everything in two orders."""
         for name in sorted(self._registry.entities):
@@ -404,7 +405,7 @@ class _Checker:
         yield from self._sorted(index, "urn")
         yield from self._sorted(index, "name")
 
-    def _sorted(self, index: SearchIndex, field: str) -> Iterator[Finding]:
+    def _sorted(self, index: SearchEngine, field: str) -> Iterator[Finding]:
         query = SearchQuery(
             "*", None, Filter(), 0, _PAGE, facets=False, include_removed=True, sort=(SortBy(field),)
         )

@@ -36,7 +36,7 @@ from explorer.server.lineage_walk import (
 )
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import EVERYTHING
 from explorer.server.search.relevance import ResolvedSearch, read_text
 from explorer.server.store import Store
@@ -251,7 +251,7 @@ class LineageFilter:
     def __init__(
         self,
         registry: Registry,
-        index: SearchIndex,
+        index: SearchEngine,
         *,
         types: Sequence[str] = (),
         text: str = "",

@@ -21,7 +21,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.browse import default_delimiter, placements, with_folders
 from explorer.server.ingestion_rules import summarise_incidents
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.stewardship import Ledger
 from explorer.server.store import (
     DocumentRange,
@@ -77,7 +77,7 @@ class Projection:
     """
 
     def __init__(
-        self, store: Store, index: SearchIndex, registry: Registry, ledger: Ledger, name: str = ""
+        self, store: Store, index: SearchEngine, registry: Registry, ledger: Ledger, name: str = ""
     ) -> None:
         """`name` is that of the index among those that are derived of the same store; notes of
         what is left to do are kept for each."""

@@ -40,6 +40,7 @@ from explorer.server.search.engine import EngineFailed
 from explorer.server.search.evidence import Evidence, called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
+from explorer.server.search.interface import IS_RENEWED
 from explorer.server.search.layers import (
     STATE,
     IndexPart,
@@ -214,7 +215,6 @@ _PLANS_BYTES = 32 * 1024 * 1024
 # Of a catalog with very many tags and owners, one plan's counts take this.
 _LARGEST_PLAN_BYTES = 4 * 1024 * 1024
 _RETRY_AFTER_SECONDS = 5.0
-_IS_RENEWED = "the search index is being made anew; try again in a moment"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
@@ -223,12 +223,7 @@ _BIG = 5_000
 
 
 class SearchIndex:
-    """Finds entities by text, filters and the beginnings of names. Any thread may call.
-
-    `on_damage` is called, in any thread and once until `resume`, when the index was found to be
-    damaged; it must return at once. Everything that reads raises `Busy` while it is suspended, and
-    what `before_read`, which is called first, raises.
-    """
+    """The engine on tantivy; see `interface.SearchEngine`."""
 
     def __init__(
         self, directory: Path | None, registry: Registry, source: Store | None = None
@@ -247,7 +242,7 @@ class SearchIndex:
         self.on_damage: Callable[[], None] | None = None
         self.before_read: Callable[[], object] = lambda: None
         self.is_suspended = False
-        self._reason = _IS_RENEWED
+        self._reason = IS_RENEWED
         self._plans: ByteCache[ResolvedSearch, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
@@ -255,26 +250,12 @@ class SearchIndex:
 
     @property
     def committed_offset(self) -> int:
-        """The offset of the change log up to which the index on disk holds everything."""
         return self._layers.committed_offset
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        """Put documents in the place of those of the same URN, and drop the URNs that are gone.
-
-        `offset` is that of the change log up to which this brings the index. Searches see the
-        change when this returns; no commit is waited for. About 0.1 ms a document.
-        """
         self._layers.apply(offset, documents, gone)
 
     def search(self, query: SearchQuery) -> FoundPage:
-        """One page of what a query finds, best first or as it says, with the counts over the whole
-        result.
-
-        Never raises for a text. Raises `UnknownName` for an entity type or a field of the filter
-        or the sort that is none, `InvalidInput` for a filter that compares a number with something
-        else and for an `after` of another search, `Busy` while the index is suspended, and
-        `ServerFault` when the engine fails on this search.
-        """
         resolved = self._resolved(query)
         if query.after is not None:
             check_key(resolved.sorted_by, query.after)
@@ -289,17 +270,13 @@ class SearchIndex:
         return replace(found, corrected=corrected) if found.total else page
 
     def document(self, urn: str) -> Document | None:
-        """What the index holds of an entity, whichever layer has it. Raises as `search`."""
         with self._reading() as layers:
             return layers.document(urn)
 
     def found_urns(self, query: SearchQuery) -> set[str]:
-        """The URNs of all that a query finds, wherever its page is; about 1 µs each. Raises as
-        `search`."""
         return self._urns(self._resolved(replace(query, sort=(SortBy("urn"),))))
 
     def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
-        """Which of some URNs each search finds; about 30 µs each. Raises as `search`."""
         with self._reading() as layers:
             parts = layers.view().parts
             return [_matching(parts, layers.terms, self._vocabulary, one, urns) for one in searches]
@@ -307,8 +284,6 @@ class SearchIndex:
     def matching_documents(
         self, documents: Iterable[Document], searches: Sequence[ResolvedSearch]
     ) -> list[set[str]]:
-        """The URNs of the documents that each search finds, whatever the index has. They are put
-        into one in memory for it; about 10 ms, and 0.3 ms a document."""
         terms = self._layers.terms
         memory = MemoryIndex(terms, self._vocabulary)
         for document in documents:
@@ -320,8 +295,6 @@ class SearchIndex:
         return [_matching(parts, terms, self._vocabulary, one) for one in searches]
 
     def urns_with(self, field: str) -> set[str]:
-        """The URNs of all that have a value in a field, the removed too, whether the field can be
-        searched or not. Raises as `search`."""
         in_order = resolve_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
         asked = Present(field)
         return self._urns(
@@ -339,8 +312,6 @@ class SearchIndex:
         return found
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
-        """The URNs of the entities of some types whose name is, begins with, ends in or holds a
-        text; people and groups by whole words of their names. At most 1,000. Raises as `search`."""
         kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
         node = called(kept, how, text)
         resolved = ResolvedSearch(
@@ -361,22 +332,15 @@ class SearchIndex:
         start: int,
         limit: int,
     ) -> list[NameCompletion]:
-        """Names in which every word of a text begins a word, best first, none twice.
-
-        Removed entities are not suggested. Looks at the 2,000 best entities. Raises as `search`.
-        """
         resolved = read_typed(text, entity_types or None, filter, self._vocabulary, self.names)
         with self._reading() as layers:
             return self._suggested(resolved, start + limit, layers)[start:]
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The searchable fields."""
         return self._vocabulary
 
     def folders(self, query: FolderQuery) -> FolderListing:
-        """The folders at a path that hold what a query finds, in the order of their ids, 10,000 at
-        most; none where nothing is below it. Raises as `search`."""
         resolved = self._resolved_below(query, query.path)
         with self._reading() as layers:
             view = layers.view()
@@ -386,8 +350,6 @@ class SearchIndex:
             return FolderListing(plan.merged.total(), tuple(listed(found)))
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
-        """The URN of the entity behind one of the folders of `folders`, if anybody named it. Raises
-        as `search`."""
         path = (*query.path, folder)
         resolved = self._resolved_below(query, path)
         with self._reading() as layers:
@@ -397,7 +359,6 @@ class SearchIndex:
         return None
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
-        """How many entities there are, of some types or of all; the removed do not count."""
         resolved = read_text(
             "", entity_types or None, Filter(), self._vocabulary, include_removed=False
         )
@@ -405,29 +366,21 @@ class SearchIndex:
             return self._plan(resolved, layers.view(), layers).merged.total()
 
     def holds(self, document: Document) -> bool:
-        """Whether exactly this is held under its URN, once; about 0.2 ms. Raises as `search`."""
         with self._reading() as layers:
             return layers.holds(document)
 
     def urns(self) -> Iterator[str]:
-        """The URN of every document held, in no order; once for each document. Raises as
-        `search`."""
         with self._reading() as layers:
             yield from layers.urns()
 
     def flush(self) -> None:
-        """Bring all that is pending into the index on disk and commit. Raises `Unusable` when it
-        cannot be written."""
         self._layers.drain()
 
-    def suspend(self, reason: str = _IS_RENEWED) -> None:
-        """Let nothing be searched until `resume`; searches are told the reason, a sentence."""
+    def suspend(self, reason: str = IS_RENEWED) -> None:
         self.is_suspended = True
         self._reason = reason
 
     def renew(self) -> None:
-        """Throw the index away and begin an empty one, with `committed_offset` 0, which stays
-        suspended. Raises `Unusable` when the directory cannot be written."""
         self.is_suspended = True
         self._layers.close()
         if self._directory is not None:
@@ -435,15 +388,12 @@ class SearchIndex:
         self._layers = self._opened()
 
     def resume(self) -> None:
-        """Let the index be searched: it holds what it should."""
         self.is_suspended = False
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the files of the index, one sentence each; see `engine`."""
         return self._layers.find_damage()
 
     def close(self) -> None:
-        """Let go of the directory. What was not flushed is for the caller to replay."""
         self._layers.close()
         self._counters.shutdown()
 

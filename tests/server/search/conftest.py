@@ -1,5 +1,13 @@
+"""The conformance suite of search. Tests that take `index` or `filled` name no engine and run over
+each of `ENGINES`; an engine that is to be added has to pass them, see
+`explorer.server.search.interface`.
+
+What the engine on tantivy alone has is tested by what opens a `SearchIndex` itself.
+"""
+
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +16,7 @@ from explorer.metadata import Registry, Urn, load_registry
 from explorer.query import Filter
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage, SearchQuery
 
 
@@ -16,9 +25,17 @@ def registry() -> Registry:
     return load_registry()
 
 
-@pytest.fixture
-def index(registry: Registry) -> Iterator[SearchIndex]:
-    index = SearchIndex(None, registry)
+ENGINES: dict[str, Callable[[Registry, Path], SearchEngine]] = {
+    "memory": lambda registry, _: SearchIndex(None, registry),
+    "disk": lambda registry, place: SearchIndex(place / "index", registry),
+}
+
+
+@pytest.fixture(params=ENGINES)
+def index(
+    request: pytest.FixtureRequest, registry: Registry, tmp_path: Path
+) -> Iterator[SearchEngine]:
+    index = ENGINES[request.param](registry, tmp_path)
     yield index
     index.close()
 
@@ -51,13 +68,14 @@ def entity(registry: Registry) -> Callable[..., Document]:
     return make
 
 
-@pytest.fixture(params=["in memory", "on disk"])
-def filled(request: pytest.FixtureRequest, index: SearchIndex) -> Callable[..., SearchIndex]:
-    """An index with documents: once while they are in memory, once when they are on disk."""
+@pytest.fixture
+def filled(request: pytest.FixtureRequest, index: SearchEngine) -> Callable[..., SearchEngine]:
+    """Fills an index, and flushes it where it is not in memory."""
+    is_kept = "memory" not in request.node.callspec.params.values()
 
-    def fill(*documents: Document) -> SearchIndex:
+    def fill(*documents: Document) -> SearchEngine:
         index.apply(1, documents)
-        if request.param == "on disk":
+        if is_kept:
             index.flush()
         return index
 
@@ -67,7 +85,7 @@ def filled(request: pytest.FixtureRequest, index: SearchIndex) -> Callable[..., 
 @pytest.fixture
 def search() -> Callable[..., FoundPage]:
     def ask(
-        index: SearchIndex,
+        index: SearchEngine,
         text: str = "*",
         narrowed_by: Filter | None = None,
         *,

@@ -2,14 +2,14 @@ from collections.abc import Callable
 
 from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 
 Make = Callable[..., Document]
-Fill = Callable[..., SearchIndex]
+Fill = Callable[..., SearchEngine]
 
 
 def suggest(
-    index: SearchIndex,
+    index: SearchEngine,
     text: str,
     narrowed_by: Filter | None = None,
     start: int = 0,
@@ -70,7 +70,7 @@ def test_a_filter_narrows_suggestions(filled: Fill, dataset: Make) -> None:
     assert suggest(index, "ord", all_of(Criterion("platform", ("kafka",)))) == ["orders_k"]
 
 
-def test_a_former_name_is_not_suggested(index: SearchIndex, dataset: Make) -> None:
+def test_a_former_name_is_not_suggested(index: SearchEngine, dataset: Make) -> None:
     index.apply(1, [dataset("t", datasetProperties={"name": "before"})])
     index.flush()
     index.apply(2, [dataset("t", datasetProperties={"name": "after"})])

@@ -10,7 +10,7 @@ from explorer.metadata.files import Refused, read_file
 from explorer.query import Criterion, all_of
 from explorer.sample import sample_proposals
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"
@@ -25,7 +25,7 @@ SAMPLE_FILES = (
 )
 
 Make = Callable[..., Document]
-Fill = Callable[..., SearchIndex]
+Fill = Callable[..., SearchEngine]
 Search = Callable[..., FoundPage]
 
 
@@ -84,7 +84,7 @@ def test_facets_can_be_left_out(filled: Fill, dataset: Make, search: Search) -> 
 
 
 def test_facets_show_the_most_frequent_values(
-    index: SearchIndex, dataset: Make, search: Search
+    index: SearchEngine, dataset: Make, search: Search
 ) -> None:
     """More values than are shown, spread over several parts of the index and over memory."""
 
@@ -113,7 +113,7 @@ def test_values_as_frequent_are_in_the_order_of_their_names(
 
 
 def test_facets_forget_what_a_document_was(
-    index: SearchIndex, dataset: Make, search: Search
+    index: SearchEngine, dataset: Make, search: Search
 ) -> None:
     index.apply(1, [dataset("t", globalTags=tagged("old")), dataset("u", globalTags=tagged("old"))])
     index.flush()
@@ -124,7 +124,7 @@ def test_facets_forget_what_a_document_was(
         index.flush()
 
 
-def assert_picking_gives_what_is_counted(index: SearchIndex, search: Search) -> int:
+def assert_picking_gives_what_is_counted(index: SearchEngine, search: Search) -> int:
     """For every facet value, over all types and over each; returns how many were picked."""
     picked = 0
     every = counts(search(index, "*", count=0))
@@ -151,7 +151,7 @@ def test_a_facet_of_the_sample_counts_what_picking_it_finds(
 
 @pytest.mark.parametrize("name", SAMPLE_FILES)
 def test_a_facet_of_real_files_counts_what_picking_it_finds(
-    index: SearchIndex, registry: Registry, search: Search, name: str
+    index: SearchEngine, registry: Registry, search: Search, name: str
 ) -> None:
     path = REAL_FILES / name
     if not path.exists():

@@ -8,11 +8,11 @@ import pytest
 from explorer.errors import InvalidInput, UnknownName
 from explorer.query import Condition, Criterion, Filter, all_of
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
-Fill = Callable[..., SearchIndex]
+Fill = Callable[..., SearchEngine]
 Names = Callable[..., list[str]]
 Search = Callable[..., FoundPage]
 
@@ -20,7 +20,7 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def shop(filled: Fill, dataset: Make, entity: Make) -> SearchIndex:
+def shop(filled: Fill, dataset: Make, entity: Make) -> SearchEngine:
     def changed(day: int) -> dict[str, Any]:
         return {"lastModified": {"time": day * DAY}}
 
@@ -115,7 +115,7 @@ def shop(filled: Fill, dataset: Make, entity: Make) -> SearchIndex:
     ],
 )
 def test_a_criterion_lets_pass(
-    shop: SearchIndex,
+    shop: SearchEngine,
     names: Names,
     field: str,
     condition: Condition,
@@ -131,7 +131,7 @@ def test_a_criterion_lets_pass(
         assert set(names(shop, "*", all_of(denied), types=("dataset",))) == rest
 
 
-def test_a_filter_is_an_or_of_ands(shop: SearchIndex, names: Names) -> None:
+def test_a_filter_is_an_or_of_ands(shop: SearchEngine, names: Names) -> None:
     orders = Criterion("name", ("orders",), "START_WITH")
     pii = Criterion("fieldTags", ("PII",))
     kafka = Criterion("platform", ("kafka",))
@@ -146,14 +146,14 @@ def test_a_filter_is_an_or_of_ands(shop: SearchIndex, names: Names) -> None:
     assert found((orders,), ()) == {"orders", "orders_daily", "customers"}
 
 
-def test_a_filter_narrows_what_a_text_finds(shop: SearchIndex, names: Names) -> None:
+def test_a_filter_narrows_what_a_text_finds(shop: SearchEngine, names: Names) -> None:
     dev = all_of(Criterion("origin", ("DEV",)))
     assert names(shop, "orders", dev, types=("dataset",)) == ["orders_daily"]
     assert names(shop, "customers", dev, types=("dataset",)) == []
 
 
 def test_the_removed_are_found_only_if_asked_for(
-    shop: SearchIndex, names: Names, search: Search
+    shop: SearchEngine, names: Names, search: Search
 ) -> None:
     assert names(shop, "dropped") == []
     assert names(shop, "dropped", include_removed=True) == ["dropped"]
@@ -164,7 +164,7 @@ def test_the_removed_are_found_only_if_asked_for(
     assert shop.total(["tag"]) == 1
 
 
-def test_a_field_that_cannot_be_searched_is_refused(shop: SearchIndex, names: Names) -> None:
+def test_a_field_that_cannot_be_searched_is_refused(shop: SearchEngine, names: Names) -> None:
     with pytest.raises(UnknownName, match="searchable field named 'colour'") as refused:
         names(shop, "*", all_of(Criterion("colour", ("red",))))
     assert "tags" in refused.value.known
@@ -177,14 +177,14 @@ def test_a_field_that_cannot_be_searched_is_refused(shop: SearchIndex, names: Na
 
 @pytest.mark.parametrize("condition", ["GREATER_THAN", "BETWEEN"])
 def test_a_bound_that_is_no_number_is_refused(
-    shop: SearchIndex, names: Names, condition: Condition
+    shop: SearchEngine, names: Names, condition: Condition
 ) -> None:
     criterion = Criterion("lastModifiedAt", ("soon", "later"), condition)
     with pytest.raises(InvalidInput, match="lastModifiedAt is compared with"):
         names(shop, "*", all_of(criterion))
 
 
-def test_between_wants_two_values(shop: SearchIndex, names: Names) -> None:
+def test_between_wants_two_values(shop: SearchEngine, names: Names) -> None:
     with pytest.raises(InvalidInput, match="two values"):
         names(shop, "*", all_of(Criterion("name", ("a",), "BETWEEN")))
 
@@ -212,7 +212,7 @@ def test_a_value_of_any_length_is_compared(filled: Fill, dataset: Make, names: N
 
 
 def test_a_part_that_is_found_in_ever_so_many_ways_is_found(
-    index: SearchIndex, dataset: Make, names: Names
+    index: SearchEngine, dataset: Make, names: Names
 ) -> None:
     """More different words lie around the sign than the index looks at in one go."""
     many = {f"{at:x}cust{at}": f"old{at}e_orders{at}" for at in range(8_400)}

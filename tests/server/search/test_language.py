@@ -5,17 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
-Fill = Callable[..., SearchIndex]
+Fill = Callable[..., SearchEngine]
 Names = Callable[..., list[str]]
 Search = Callable[..., FoundPage]
 
 
 @pytest.fixture
-def shop(filled: Fill, dataset: Make) -> SearchIndex:
+def shop(filled: Fill, dataset: Make) -> SearchEngine:
     return filled(
         dataset(
             "db.orders",
@@ -131,7 +131,7 @@ def shop(filled: Fill, dataset: Make) -> SearchIndex:
         ("", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
     ],
 )
-def test_a_query_finds(shop: SearchIndex, names: Names, text: str, found: set[str]) -> None:
+def test_a_query_finds(shop: SearchEngine, names: Names, text: str, found: set[str]) -> None:
     assert set(names(shop, text, types=("dataset",))) == found
 
 
@@ -146,7 +146,7 @@ def test_only_the_types_asked_for_are_found(
 
 
 def test_a_hit_tells_the_values_that_have_what_was_asked_for(
-    shop: SearchIndex, search: Search
+    shop: SearchEngine, search: Search
 ) -> None:
     def told(text: str) -> dict[str, str]:
         return dict(search(shop, text, types=("dataset",)).hits[0].matched)
@@ -190,7 +190,7 @@ def test_a_text_in_another_script_is_found(filled: Fill, dataset: Make, names: N
 
 
 @pytest.fixture
-def people(filled: Fill, dataset: Make, entity: Make) -> SearchIndex:
+def people(filled: Fill, dataset: Make, entity: Make) -> SearchEngine:
     def owned(name: str, owner: str, **more: object) -> Document:
         return dataset(name, ownership={"owners": [{"owner": f"urn:li:{owner}"}]}, **more)
 
@@ -227,13 +227,13 @@ def people(filled: Fill, dataset: Make, entity: Make) -> SearchIndex:
     ],
 )
 def test_people_are_found_by_their_names_and_tables_by_their_state(
-    people: SearchIndex, names: Names, text: str, found: set[str]
+    people: SearchEngine, names: Names, text: str, found: set[str]
 ) -> None:
     assert set(names(people, text, types=("dataset",))) == found
 
 
 def test_who_is_renamed_is_found_by_the_new_name_alone(
-    people: SearchIndex, entity: Make, names: Names
+    people: SearchEngine, entity: Make, names: Names
 ) -> None:
     people.apply(2, [entity("urn:li:corpuser:nw", corpUserInfo={"displayName": "Nina Berg"})])
     assert names(people, 'owner:"Nina Berg"') == ["one"]

@@ -8,7 +8,7 @@ from explorer.metadata import load_registry
 from explorer.query import Filter
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,
@@ -166,7 +166,7 @@ def test_no_text_is_an_error(text: str) -> None:
     ],
 )
 def test_a_word_of_many_wildcards_is_no_error_for_the_index(
-    filled: Callable[..., SearchIndex],
+    filled: Callable[..., SearchEngine],
     dataset: Callable[..., Document],
     search: Callable[..., FoundPage],
     word: str,
@@ -176,7 +176,7 @@ def test_a_word_of_many_wildcards_is_no_error_for_the_index(
 
 
 def test_no_text_is_an_error_for_the_index(
-    filled: Callable[..., SearchIndex],
+    filled: Callable[..., SearchEngine],
     dataset: Callable[..., Document],
     search: Callable[..., FoundPage],
 ) -> None:

@@ -1,11 +1,11 @@
 from collections.abc import Callable
 
 from explorer.server.search.document import Document
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
-Fill = Callable[..., SearchIndex]
+Fill = Callable[..., SearchEngine]
 Names = Callable[..., list[str]]
 Search = Callable[..., FoundPage]
 
@@ -85,7 +85,7 @@ def test_scores_fall_with_the_order(filled: Fill, dataset: Make, search: Search)
 
 
 def test_equals_come_in_the_order_of_their_urns(
-    index: SearchIndex, dataset: Make, names: Names
+    index: SearchEngine, dataset: Make, names: Names
 ) -> None:
     wanted = [f"t{at:03}_orders" for at in range(60)]
     for at in (0, 1):
@@ -98,7 +98,7 @@ def test_equals_come_in_the_order_of_their_urns(
     assert names(index, "orders") == wanted
 
 
-def test_pages_cover_everything_once(index: SearchIndex, dataset: Make, names: Names) -> None:
+def test_pages_cover_everything_once(index: SearchEngine, dataset: Make, names: Names) -> None:
     """Over both layers: changed, gone and new documents among those on disk."""
     for part in range(5):
         documents = [dataset(f"t{part}{at:03}", usage=at % 7) for at in range(200)]
