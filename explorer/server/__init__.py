@@ -51,11 +51,15 @@ def serve(
     oidc: "OidcSettings | None" = None,
     requests_per_minute: float | None = None,
     keep_audit_days: int | None = 365,
+    index_from: str | None = None,
+    index_token: str | None = None,
 ) -> None:
     """Serve a data directory over TCP until a signal says stop.
 
     `store` is the address of a database that holds the catalog in place of the directory, for any
-    number of services; the search index is in the directory, each service has its own.
+    number of services; the search index is in the directory, each service has its own. Where there
+    is none yet it is copied from the service at `index_from`, which may want `index_token`, and
+    made from the database where that fails.
 
     A catalog that never held anything begins with the common data platforms, the ownership types
     that every catalog has, and the user datahub.
@@ -94,12 +98,17 @@ def serve(
         from explorer.metadata.registry import load_registry
         from explorer.server.access_log import AccessLog
         from explorer.server.app import Service
-        from explorer.server.data_directory import bootstrap_proposals, open_catalog
+        from explorer.server.data_directory import (
+            IndexSource,
+            bootstrap_proposals,
+            open_catalog,
+        )
         from explorer.server.process import listen_on_tcp, run
 
         listener = listen_on_tcp(host, port)
         with listener:
-            catalog = open_catalog(data_dir, load_registry(registry_file), store)
+            source = IndexSource(index_from, index_token) if index_from and store else None
+            catalog = open_catalog(data_dir, load_registry(registry_file), store, source)
             journal = AccessLog(log_format) if log_format else None
             audit = closed.enter_context(_audit(data_dir, store, keep_audit_days))
             try:

@@ -36,7 +36,7 @@ from explorer.server.routes.ingestion import IngestionRoutes, RunRoutes
 from explorer.server.routes.lineage import LineageRoutes, RelationshipRoutes
 from explorer.server.routes.openapi import OpenApiRoutes
 from explorer.server.routes.openlineage import OpenLineageRoutes
-from explorer.server.routes.search import BrowsingRoutes, SearchRoutes
+from explorer.server.routes.search import BrowsingRoutes, IndexRoutes, SearchRoutes
 from explorer.server.routes.status import DocumentationRoutes, StatusRoutes
 from explorer.server.routes.stewardship import StewardshipRoutes
 
@@ -83,6 +83,7 @@ class Service:
             *VersionRoutes(catalog).endpoints(),
             *SearchRoutes(catalog).endpoints(),
             *BrowsingRoutes(catalog).endpoints(),
+            *IndexRoutes(catalog).endpoints(),
             *CountRoutes(catalog).endpoints(),
             *StewardshipRoutes(catalog).endpoints(),
             *RelationshipRoutes(catalog).endpoints(),

@@ -5,6 +5,7 @@ Routes and GraphQL are two faces of this one thing.
 
 import asyncio
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -212,6 +213,22 @@ class CatalogEngine:
             # In this order: what is followed meanwhile makes it newer and not older.
             lag_seconds = self.store.lag_seconds()
             request.note(self.followed, lag_seconds)
+
+    def copy_index(self) -> Path:
+        """Return a new directory with the files of the search index, as it is now, which the caller
+        removes. Raises `Busy` where it lacks something that the change log does not tell, and
+        `NotFound` where there are no files."""
+        moves = self._projection.moves_left()
+        copied = self.index.copy_files()
+        if copied is None:
+            raise NotFound("this server has no search index on disk")
+        if moves is None or moves != self._projection.moves_left():
+            shutil.rmtree(copied, ignore_errors=True)
+            raise Busy(
+                "what moved with a container is not found there yet; try again in a moment",
+                retry_after_seconds=_CATCH_UP_SECONDS,
+            )
+        return copied
 
     def prove_searchable(self) -> None:
         """Return when searches are answered, however old. Raises `Busy` while they are not."""

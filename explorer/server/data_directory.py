@@ -28,7 +28,10 @@ from explorer.server.authentication import TOKENS_FILE
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.search.document import Document
+from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.layers import STATE
+from explorer.server.search.transfer import fetch_index
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
@@ -98,6 +101,13 @@ _log = logging.getLogger("explorer.server")
 _MADE_AT_ONCE = 2_000
 
 
+class IndexSource(Struct, frozen=True):
+    """The address of a service of the same database, and a token of an admin where it wants one."""
+
+    address: str
+    token: str | None = None
+
+
 def open_store(
     data_dir: Path, address: str | None = None, *, read_only: bool = False
 ) -> SurveyedStore:
@@ -148,9 +158,15 @@ def is_read_only(data_dir: Path) -> bool:
     return engine.is_read_only(data_dir / FILE)
 
 
-def open_catalog(data_dir: Path, registry: Registry, address: str | None = None) -> CatalogEngine:
+def open_catalog(
+    data_dir: Path,
+    registry: Registry,
+    address: str | None = None,
+    index_from: IndexSource | None = None,
+) -> CatalogEngine:
     """The catalog kept in a directory, or at the address of a database, its search index, which is
-    in the directory, brought up to date.
+    in the directory, brought up to date. One that is not there yet is copied from another service,
+    where one is named.
 
     An index of more than 2,000 entities that has to be made anew is made in the background;
     searches raise `Busy` until then. The caller holds the directory. Raises `Unusable` when what
@@ -165,6 +181,10 @@ def open_catalog(data_dir: Path, registry: Registry, address: str | None = None)
     store = open_store(data_dir, address)
     try:
         _require_whole(store)
+        if index_from is not None and not (data_dir / INDEX / STATE).exists():
+            fetch_index(
+                index_from.address, index_from.token, data_dir / INDEX, Vocabulary(registry), store
+            )
         index = SearchIndex(data_dir / INDEX, registry, store)
         name = _replica_name(data_dir) if store.is_shared else ""
     except BaseException:

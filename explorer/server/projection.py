@@ -98,6 +98,7 @@ class Projection:
         # The offset up to which the index has what was committed, by whomever.
         self.followed = 0
         self._has_left = False
+        self._moves = 0
         self._ending = threading.Event()
         self.on_moved: Callable[[], object] = lambda: None
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
@@ -158,6 +159,7 @@ class Projection:
         changed, aged, rewired = self._noted
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
+            self._moves += 1
             self.on_moved()
         for urn, definition in self._defined.items():
             self._index.vocabulary.define(urn, definition)
@@ -299,6 +301,12 @@ class Projection:
             self._follow_moved()
         except CatalogError:
             _log.exception("what is in a container that moved is not found there yet")
+
+    def moves_left(self) -> int | None:
+        """Return how many moves there were whose contents `follow_moved` brought up to date; None
+        while there are some that it has not. Where two calls give the same number there were none
+        in between."""
+        return None if self._store.note(self._moved_note) else self._moves
 
     def end(self) -> None:
         """Stop `follow_moved` after the transaction under way."""

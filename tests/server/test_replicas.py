@@ -5,11 +5,12 @@ import json
 import os
 import shutil
 import signal
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -24,10 +25,13 @@ from explorer.client import Catalog
 from explorer.client.transport import Retry
 from explorer.errors import StorageFault
 from explorer.metadata.registry import load_registry
+from explorer.query import Filter
+from explorer.server import data_directory
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import (
+    IndexSource,
     back_up,
     bootstrap_proposals,
     compact,
@@ -38,6 +42,9 @@ from explorer.server.data_directory import (
     restore,
 )
 from explorer.server.freshness import FRESH_SECONDS
+from explorer.server.projection import Projection
+from explorer.server.search.query import SearchQuery
+from explorer.server.search.transfer import fetch_index
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import serving
 from tests.postgres import Cluster
@@ -378,6 +385,89 @@ def test_the_log_is_kept_for_services_that_were_there_in_the_last_days(
         assert catalog.index.document(dataset(words[-1])) is not None
     # What was said of the log is not said for ever.
     assert name in {one.name for one in there.catalog.store.log_readers()}
+
+
+def test_a_new_service_begins_with_the_index_of_another(
+    replicas: tuple[Replica, Replica],
+    database: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, _ = replicas
+    words = [new_word() for _ in range(5)]
+    for word in words:
+        here.write(dataset(word), {"description": word})
+    registry = load_registry()
+    source = IndexSource(here.address)
+    # Whatever the source lacks comes from the change log.
+    with monkeypatch.context() as patched:
+
+        def fetch_and_write(*given: Any) -> bool:
+            done = fetch_index(*given)
+            here.write(dataset(words[0]), {"description": "afterwards"})
+            return done
+
+        def make_all(self: Projection) -> Any:
+            raise AssertionError("the index was made from the database")
+
+        patched.setattr(data_directory, "fetch_index", fetch_and_write)
+        patched.setattr(Projection, "_everything", make_all)
+        with closing(open_catalog(tmp_path / "new", registry, database, source)) as catalog:
+            assert "was copied from" in caplog.text
+            assert is_consistent(catalog)
+            found = catalog.index.search(SearchQuery("afterwards", None, Filter(), 0, 10))
+            assert [hit.urn for hit in found.hits] == [dataset(words[0])]
+            assert catalog.index.document(dataset(words[4])) is not None
+    # What was sent is not kept, and what is there already is not asked for again.
+    assert not list(tmp_path.parent.glob("*/search.*"))
+    with closing(
+        open_catalog(tmp_path / "new", registry, database, IndexSource("http://x.invalid"))
+    ):
+        pass
+    assert "x.invalid" not in caplog.text
+
+
+@pytest.mark.parametrize("what", ["nobody", "refused", "damaged", "other catalog", "evil"])
+def test_an_index_that_does_not_fit_is_made_from_the_database_and_why_is_logged(
+    what: str,
+    replicas: tuple[Replica, Replica],
+    database: str,
+    postgres: Cluster,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    word = new_word()
+    replicas[0].write(dataset(word), {"description": word})
+    body = httpx.get(f"{replicas[0].address}/index/files").content
+    reasons = {
+        "nobody": "refused",
+        "refused": "403",
+        "damaged": "does not match its checksum",
+        "other catalog": "another catalog",
+        "evil": "no part of an index",
+    }
+    if what == "evil":
+        info = tarfile.TarInfo("../outside")
+        body = info.tobuf() + bytes(1024)
+    if what == "damaged":
+        # In a file of a segment, well before its end.
+        at = body.index(b".store") + 2000
+        body = body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :]
+
+    async def answer(scope: Scope, _receive: Receive, send: Send) -> None:
+        status = 403 if what == "refused" else 200
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    store = postgres.new_schema() if what == "other catalog" else database
+    with serving(answer) as address:
+        given = IndexSource("http://127.0.0.1:1" if what == "nobody" else address)
+        with closing(open_catalog(tmp_path / "new", load_registry(), store, given)) as catalog:
+            assert reasons[what] in caplog.text
+            assert is_consistent(catalog)
+            assert (catalog.index.document(dataset(word)) is not None) == (store == database)
+    assert not (tmp_path / "outside").exists()
 
 
 def test_every_index_is_what_a_new_one_would_be(replicas: tuple[Replica, Replica]) -> None:

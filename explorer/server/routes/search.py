@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from explorer.query.filters import Filter
 from explorer.server.browse import browse_paths, components
@@ -31,6 +31,7 @@ from explorer.server.routes.parameters import (
     START,
     URN,
 )
+from explorer.server.search import transfer
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
@@ -43,7 +44,7 @@ from explorer.server.search_request import (
     scroll_id,
 )
 
-__all__ = ["BrowsingRoutes", "SearchRoutes"]
+__all__ = ["BrowsingRoutes", "IndexRoutes", "SearchRoutes"]
 
 GIVES_RESULTS = (
     "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
@@ -126,6 +127,26 @@ def _aggregation(facet: FacetCounts) -> dict[str, Any]:
             for value, count in facet.counts.items()
         ],
     }
+
+
+class IndexRoutes(Routes):
+    """`/index`"""
+
+    @Endpoint(
+        "GET",
+        transfer.PATH,
+        "the files of this server's search index, for a server of the same database that has none",
+        role="admin",
+        standing="ours",
+        gives="a tar archive, of one moment: first what is noted of the index, then its files",
+        notes=(
+            "catalog serve --index-from asks for it, proves what it gets, and makes an index from "
+            "the database where that is of another release, registry or catalog, or damaged.",
+        ),
+    )
+    async def _files(self, _request: RestliRequest) -> Response:
+        copied = await self._catalog.offload(self._catalog.copy_index)
+        return StreamingResponse(transfer.packed(copied), media_type="application/x-tar")
 
 
 class BrowsingRoutes(Routes):

@@ -7,6 +7,8 @@ errors. Both leave here as `EngineFailed`.
 """
 
 import json
+import os
+import shutil
 import struct
 import zlib
 from collections.abc import Sequence
@@ -24,11 +26,14 @@ __all__ = [
     "counted",
     "find_index_damage",
     "is_too_wide",
+    "link_index",
 ]
 
 _HEAP_BYTES = 64_000_000
 _READ_BYTES = 1 << 20
 _META = "meta.json"
+# The files that the engine may remove when no commit needs them any more.
+_MANAGED = ".managed.json"
 # Every segment has a file of each of these kinds. It may also have one of deleted documents.
 _KINDS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 # How a file of a segment ends: a JSON object with the CRC-32 of all before it, the length of that
@@ -145,6 +150,30 @@ class IndexWriter:
         """Wait for running merges and give the directory free."""
         with boundary:
             self._writer.wait_merging_threads()
+
+
+def link_index(source: Path, target: Path) -> None:
+    """Make the files of the last commit of an index those of another directory too, without a
+    copy of them. Nobody may commit meanwhile. Raises `OSError`."""
+    while True:
+        meta = _read_meta(source)
+        if meta is None:
+            raise FileNotFoundError(f"{source / _META} is missing")
+        try:
+            for one in json.loads(meta)["segments"]:
+                for name in _files(one):
+                    # A file of a segment is never written again.
+                    os.link(source / name, target / name)
+        except FileNotFoundError:
+            # A merge took files away; look at the newer state.
+            if meta == _read_meta(source):
+                raise
+            for path in target.iterdir():
+                path.unlink()
+            continue
+        shutil.copyfile(source / _MANAGED, target / _MANAGED)
+        (target / _META).write_bytes(meta)
+        return
 
 
 def is_too_wide(error: BaseException) -> bool:

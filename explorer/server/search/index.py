@@ -11,12 +11,14 @@ anew (`on_damage`, `renew`, `resume`). With files that are whole only the one se
 
 import logging
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import TypeAlias
 
 import tantivy
@@ -215,6 +217,8 @@ _PLANS_BYTES = 32 * 1024 * 1024
 # Of a catalog with very many tags and owners, one plan's counts take this.
 _LARGEST_PLAN_BYTES = 4 * 1024 * 1024
 _RETRY_AFTER_SECONDS = 5.0
+# How the name of a directory ends whose files are being sent.
+_SENT = ".sent"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
@@ -235,6 +239,8 @@ class SearchIndex:
         or the directory cannot be written.
         """
         self._directory = directory
+        for left in directory.parent.glob(f"{directory.name}{_SENT}.*") if directory else ():
+            shutil.rmtree(left, ignore_errors=True)
         self._source = source
         self._vocabulary = Vocabulary(registry)
         self._layers = self._opened()
@@ -375,6 +381,21 @@ class SearchIndex:
 
     def flush(self) -> None:
         self._layers.drain()
+
+    def copy_files(self) -> Path | None:
+        if self._directory is None:
+            return None
+        target = self._directory.with_name(f"{self._directory.name}{_SENT}.{token_hex(4)}")
+        target.mkdir(mode=0o700)
+        try:
+            with self._reading() as layers:
+                if layers.link_to(target):
+                    return target
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
+        target.rmdir()
+        return None
 
     def suspend(self, reason: str = IS_RENEWED) -> None:
         self.is_suspended = True

@@ -33,6 +33,7 @@ tests that take `index` or `filled` run over each.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from explorer.query.filters import Filter
@@ -142,6 +143,11 @@ class SearchEngine(Protocol):
     def flush(self) -> None:
         """Bring all that is pending into the index on disk and commit. Raises `Unusable` when it
         cannot be written."""
+
+    def copy_files(self) -> Path | None:
+        """Flush, and return a new directory with the files that make an index of the same kind, as
+        it is then, which the caller removes; None where an engine keeps no files of its own. Raises
+        as `search` and `flush`, and `OSError`."""
 
     def suspend(self, reason: str = IS_RENEWED) -> None:
         """Let nothing be searched until `resume`; searches are told the reason, a sentence."""

@@ -13,6 +13,7 @@ searches it puts nothing into that index at all.
 import logging
 import math
 import re
+import shutil
 import threading
 import time
 import zlib
@@ -36,6 +37,7 @@ from explorer.server.search.engine import (
     Searcher,
     boundary,
     find_index_damage,
+    link_index,
 )
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
@@ -47,7 +49,9 @@ __all__ = [
     "IndexSnapshot",
     "Layers",
     "MemoryIndex",
+    "is_index_file",
     "make_entry",
+    "note_problem",
     "read_problems",
 ]
 
@@ -129,6 +133,15 @@ class DiskIndex:
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
 
+    def link_to(self, target: Path) -> bool:
+        """Make the files of the last commit those of another directory too; false where there are
+        none. Raises `OSError`."""
+        if self._directory is None or self.offset <= 0:
+            return False
+        link_index(self._directory, target)
+        shutil.copyfile(self._directory / STATE, target / STATE)
+        return True
+
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index; nothing for one in memory."""
         return [] if self._directory is None else find_index_damage(self._directory)
@@ -153,7 +166,7 @@ class DiskIndex:
             index = self.terms.open(None)
             return index, self._new_writer(index)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state, problem = self._read_state(self._directory)
+        state, problem = _read_state(self._directory, self._digest, self._source)
         if state is not None:
             try:
                 index = self._open_proven(self._directory)
@@ -169,31 +182,6 @@ class DiskIndex:
         with boundary:
             index = self.terms.open(str(self._directory))
         return index, self._new_writer(index)
-
-    def _read_state(self, directory: Path) -> tuple[_State | None, str]:
-        """What was noted of the index if it is one to go on with, else why not; an empty reason
-        when there is none, or one of another release or registry."""
-        try:
-            raw = (directory / STATE).read_bytes()
-        except FileNotFoundError:
-            return None, ""
-        try:
-            state = msgspec.json.decode(raw, type=_State)
-        except msgspec.ValidationError:
-            # Of a release that noted less.
-            return None, ""
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None, f"{STATE} is damaged"
-        if state.check != state.checked():
-            return None, f"{STATE} is damaged"
-        if (state.format, state.vocabulary) != (FORMAT, self._digest) or state.offset <= 0:
-            return None, ""
-        source = self._source
-        if source is not None and state.catalog != source.catalog_id():
-            return None, "it was made from another catalog"
-        if source is not None and state.mark != log_mark(source, state.offset):
-            return None, "it has changes that the catalog does not have"
-        return state, ""
 
     def _open_proven(self, directory: Path) -> tantivy.Index:
         """Open the index; raises `EngineFailed` when its files are not what was written."""
@@ -233,6 +221,47 @@ class DiskIndex:
         state = _State(FORMAT, self._digest, offset, catalog, mark)
         state.check = state.checked()
         replace_file(self._directory / STATE, msgspec.json.encode(state))
+
+
+def _read_state(
+    directory: Path, vocabulary: str, source: Store | None
+) -> tuple[_State | None, str]:
+    """What was noted of the index if it is one to go on with, else why not; an empty reason
+    when there is none, or one of another release or registry."""
+    try:
+        raw = (directory / STATE).read_bytes()
+    except FileNotFoundError:
+        return None, ""
+    try:
+        state = msgspec.json.decode(raw, type=_State)
+    except msgspec.ValidationError:
+        # Of a release that noted less.
+        return None, ""
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None, f"{STATE} is damaged"
+    if state.check != state.checked():
+        return None, f"{STATE} is damaged"
+    if (state.format, state.vocabulary) != (FORMAT, vocabulary) or state.offset <= 0:
+        return None, ""
+    if source is not None and state.catalog != source.catalog_id():
+        return None, "it was made from another catalog"
+    if source is not None and state.mark != log_mark(source, state.offset):
+        return None, "it has changes that the catalog does not have"
+    return state, ""
+
+
+def is_index_file(name: str) -> bool:
+    """Whether a file of this name belongs to an index."""
+    return _OURS.fullmatch(name) is not None
+
+
+def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
+    """Return why an index in a directory is none to go on with, by what was noted of it; empty
+    where it is one."""
+    state, problem = _read_state(directory, vocabulary.digest, source)
+    if state is not None:
+        return ""
+    return problem or "it is of another release or registry"
 
 
 def read_problems(directory: Path) -> list[str]:
@@ -442,6 +471,13 @@ class Layers:
         while part := list(islice(left, _AT_ONCE)):
             self._queue([self._prepared(document) for document in part])
         self._queue([_Change(urn) for urn in gone], offset)
+
+    def link_to(self, target: Path) -> bool:
+        """Bring all that is pending to disk, and make the files those of another directory too.
+        Raises as `drain`, and `OSError`."""
+        self.drain()
+        with self._writing:
+            return self._base.link_to(target)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index on disk, one sentence each."""
