@@ -99,6 +99,9 @@ _log = logging.getLogger("explorer.server")
 
 # An index of so many entities is made in about a second, before the first request is taken.
 _MADE_AT_ONCE = 2_000
+# A service of a database says every 10 seconds that it is there.
+_SILENT_SECONDS = 30.0
+_LOOK_SECONDS = 0.1
 
 
 class IndexSource(Struct, frozen=True):
@@ -338,16 +341,24 @@ def compact(data_dir: Path) -> tuple[int, int]:
         raise StorageFault(f"{data_dir} cannot be compacted, and is as it was: {error}") from error
 
 
-def migrate(source: str, target: str, begin: Callable[[int], Advance]) -> list[CopiedTable]:
+def migrate(
+    source: str,
+    target: str,
+    begin: Callable[[int], Advance],
+    switch: Callable[[], object] = lambda: None,
+) -> list[CopiedTable]:
     """Copy a catalog from one store to another, each a data directory or the address of a database;
     the tables with their rows, once the two were compared.
 
-    The source is only read. Data directories are held meanwhile; nobody may serve databases.
-    Interrupted, it goes on where it was when it is called again. `begin` is called with the number
-    of changes, and what it returns with that of the rows of each part. Raises as `copy_catalog`,
-    and `Unusable` where one of the two cannot be opened or is in use.
+    The source is only read, and others may use it; nobody may write to it for the last part, from
+    which on it is as the target. Where a service is still at work on it then, `switch` is called,
+    which is to begin to use the target, and the source takes no writes until that service has
+    ended. Interrupted, it goes on where it was when it is called again. `begin` is called with the
+    number of changes, and what it returns with that of the rows of each part. Raises as
+    `copy_catalog`, and `Unusable` where one of the two cannot be opened, or the target is in use.
     """
     with ExitStack() as held:
+        is_served = False
         stores = []
         for place in (source, target):
             is_database = "://" in place
@@ -357,10 +368,30 @@ def migrate(source: str, target: str, begin: Callable[[int], Advance]) -> list[C
                 try:
                     held.enter_context(hold(Path(place)))
                 except DirectoryInUse as error:
-                    raise DirectoryInUse(_in_use(Path(place), "migrate")) from error
-            stores.append(open_store(Path(place), place if is_database else None))
+                    if place is target:
+                        raise DirectoryInUse(_in_use(Path(place), "migrate")) from error
+                    is_served = True
+            is_only_read = place is source and not is_database and is_served
+            stores.append(
+                open_store(Path(place), place if is_database else None, read_only=is_only_read)
+            )
             held.callback(stores[-1].close)
-        return copy_catalog(stores[0], stores[1], begin(stores[0].log_bounds().head))
+        from_store, to_store = stores
+
+        def is_at_work() -> bool:
+            if "://" not in source:
+                return is_served and is_held(Path(source))
+            readers = from_store.log_readers()
+            return any(one.silent_seconds < _SILENT_SECONDS for one in readers)
+
+        def wait() -> None:
+            if is_at_work():
+                switch()
+            while is_at_work():
+                time.sleep(_LOOK_SECONDS)
+
+        advance = begin(from_store.log_bounds().head)
+        return copy_catalog(from_store, to_store, advance, from_store.pause_writes(), wait)
 
 
 def restore(data_dir: Path, source: Path) -> RestoreResult:

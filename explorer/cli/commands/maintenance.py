@@ -313,8 +313,11 @@ Examples
   catalog migrate --from postgresql://catalog@db.example.com/catalog --to /var/lib/catalog
 
 What is copied are all versions, who wrote them when, documents over time and the change log. Access
-tokens stay where they are, in the data directory. Stop what serves the catalog first. Interrupted,
-it goes on where it was when it is started again with the same words.
+tokens stay where they are, in the data directory. Interrupted, it goes on where it was when it is
+started again with the same words.
+
+The source may be served meanwhile. At the end it takes no writes (they are answered with 503, and
+reads go on) while the rest is copied and both are compared; then, until its server is stopped.
 """
 _PLACE = "DIR|postgresql://USER@HOST/DATABASE"
 
@@ -327,8 +330,8 @@ _PLACE = "DIR|postgresql://USER@HOST/DATABASE"
 def migrate(source: str, target: str) -> None:
     """Copy a catalog between a data directory and a PostgreSQL database.
 
-    Nobody may serve either meanwhile. The source is only read. At the end both are compared, row by
-    row.
+    Nobody may serve the target meanwhile. The source is only read. At the end both are compared,
+    row by row.
     """
     from explorer.cli.ingestion import progress
     from explorer.cli.output import note
@@ -336,8 +339,16 @@ def migrate(source: str, target: str) -> None:
 
     for option, place in (("--from", source), ("--to", target)):
         warn_of_password(option, place)
+
+    def switch() -> None:
+        note(
+            "everything is copied, and the source takes no more writes: stop what serves it, and "
+            f"serve {target if '://' not in target else 'the database'} from now on; this ends "
+            "when the old server has ended"
+        )
+
     with progress() as begin:
-        tables = copy(source, target, lambda total: begin("copying", total))
+        tables = copy(source, target, lambda total: begin("copying", total), switch)
     counted = ", ".join(f"{one.rows:,} {one.name}" for one in tables)
     note(f"everything is copied, and the same in both: {counted}")
 

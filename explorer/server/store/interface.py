@@ -625,6 +625,10 @@ class Store(Reader, Protocol):
         damaged, `ServerFault` when the writer has died or the store is closed.
         """
 
+    def pause_writes(self) -> AbstractContextManager[None]:
+        """Within, nobody writes to the store, whichever process they are in: they wait 10 seconds,
+        and are told to try again. Raises `StoreUnavailable` where somebody writes for long."""
+
     def snapshot(self) -> AbstractContextManager[Reader]:
         """The store as it is at one moment, for several reads; writers go on meanwhile."""
 

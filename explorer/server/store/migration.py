@@ -2,10 +2,14 @@
 
 What goes over is every row as it is kept: versions, stamps, documents, the change log with its
 offsets. How far it came is noted in the target with each part, so that one that was interrupted
-goes on there; and whatever was not copied is found by comparing the two when it is done.
+goes on there. The source stays in use meanwhile. What was changed in parts that were copied already
+is found by comparing the two, part by part, until little is left; the rest is copied while nobody
+may write to the source. The change log alone would not do: that a value was seen again, or that
+something old was dropped, is in no row of it.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +18,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidInput, StorageFault
-from explorer.server.store.interface import Store, Transaction, log_mark
+from explorer.server.store.interface import Store, StoreFault, Transaction
 from explorer.server.store.sql.dialect import TableLayout
 
 if TYPE_CHECKING:
@@ -26,19 +30,37 @@ NOTE = "migration"
 """The note of a store that is being filled."""
 
 _PART_ROWS = 2_000
+# So many rows that differ are left to the time in which nobody may write; and the two are compared
+# so often before at most.
+_FEW_ROWS = 2_000
+_MOST_PASSES = 4
 _STAMP = ("time_millis", "actor", "system")
 _VERSION = ("value", *_STAMP, "run")
 _TABLES = (
-    TableLayout("urns", ("id", "urn", "type", "live")),
-    TableLayout("runs", ("id", "name")),
-    TableLayout("aspects", ("id", "entity", "name", *_VERSION, "superseded", "seen")),
-    TableLayout("versions", ("id", "entity", "name", "version", *_VERSION)),
+    TableLayout("urns", ("id", "urn", "type", "live"), unique=("urn",)),
+    TableLayout("runs", ("id", "name"), unique=("name",)),
     TableLayout(
-        "points", ("id", "entity", "aspect", "at_millis", "series", "value", "system", "run")
+        "aspects",
+        ("id", "entity", "name", *_VERSION, "superseded", "seen"),
+        unique=("entity", "name"),
+    ),
+    TableLayout(
+        "versions",
+        ("id", "entity", "name", "version", *_VERSION),
+        unique=("entity", "name", "version"),
+    ),
+    TableLayout(
+        "points",
+        ("id", "entity", "aspect", "at_millis", "series", "value", "system", "run"),
+        unique=("entity", "aspect", "at_millis", "series"),
     ),
     TableLayout("last_versions", ("entity", "name", "version"), 2),
     TableLayout("edges", ("source", "type", "target", "aspect", "flow"), 4),
-    TableLayout("folders", ("id", "type", "parent", "key", "name", "entities")),
+    TableLayout(
+        "folders",
+        ("id", "type", "parent", "key", "name", "entities"),
+        unique=("type", "parent", "key"),
+    ),
     TableLayout("placements", ("entity", "folder", "sort", "urn", "name"), 2),
     TableLayout("leaves", ("entity", "folder", "leaf"), 3),
     TableLayout(
@@ -59,16 +81,20 @@ class CopiedTable(Struct, frozen=True):
 
 
 def copy_catalog(
-    source: Store, target: Store, advance: Callable[[int], object]
+    source: Store,
+    target: Store,
+    advance: Callable[[int], object],
+    pause: AbstractContextManager[object],
+    switch: Callable[[], object],
 ) -> list[CopiedTable]:
     """Copy all that a store holds into an empty one, or go on with that; what is there now.
 
-    Nobody may write to either meanwhile. `advance` is called with the number of rows of each part.
-    It begins again where the source was written to since it began. Raises `InvalidInput` where the
-    target holds another catalog, and `StorageFault` where the two differ in the end.
+    Others may write to the source meanwhile, until `pause` is entered, which has to keep them from
+    it; nobody may write to the target. `advance` is called with the number of rows of each part,
+    `switch` at the end, before the pause is over: then the two are the same. Raises `InvalidInput`
+    where the target holds another catalog, and `StorageFault` where the two differ in the end.
     """
-    head = source.log_bounds().head
-    begun = {"from": source.catalog_id(), "head": head, "mark": log_mark(source, head)}
+    begun = {"from": source.catalog_id()}
     noted = orjson.loads(target.note(NOTE) or "null")
     if noted is None and (target.log_bounds().head or target.count()):
         raise InvalidInput(
@@ -79,18 +105,27 @@ def copy_catalog(
         target.write(partial(_begin, orjson.dumps(noted).decode())).result()
     for table in _TABLES[noted["table"] :]:
         while rows := _part(source, table, noted["after"]):
-            noted["after"] = rows[-1][: table.keys]
-            target.write(partial(_add, table, rows, orjson.dumps(noted).decode())).result()
+            after, noted["after"] = noted["after"], rows[-1][: table.keys]
+            _copy(target, table, rows, after, orjson.dumps(noted).decode())
             advance(len(rows))
+            if len(rows) < _PART_ROWS:
+                # The end, which others may move on and on.
+                break
         noted |= {"table": noted["table"] + 1, "after": None}
-    kept, copied = _sums(source), _sums(target)
-    if wrong := [one.name for one, other in zip(kept, copied, strict=True) if one != other]:
-        target.write(partial(_note, "{}")).result()
-        raise StorageFault(
-            f"the copy differs in {', '.join(wrong)}, as when one of the two was written to "
-            "meanwhile; stop what serves them, and migrate again: all is copied anew"
-        )
-    target.write(_end).result()
+    for _ in range(_MOST_PASSES):
+        if sum(_follow(source, target, table)[0] for table in _TABLES) <= _FEW_ROWS:
+            break
+    with pause:
+        kept = [_follow(source, target, table)[1] for table in _TABLES]
+        copied = [_sum(target, table) for table in _TABLES]
+        if wrong := [one.name for one, other in zip(kept, copied, strict=True) if one != other]:
+            target.write(partial(_note, "{}")).result()
+            raise StorageFault(
+                f"the copy differs in {', '.join(wrong)}, as when the target was written to "
+                "meanwhile; stop what serves it, and migrate again: all is copied anew"
+            )
+        target.write(_end).result()
+        switch()
     return copied
 
 
@@ -101,12 +136,60 @@ def _begin(noted: str, transaction: Transaction) -> None:
     tables.set_note(NOTE, noted)
 
 
-def _add(
-    table: TableLayout, rows: list[tuple[Any, ...]], noted: str, transaction: Transaction
+def _copy(
+    target: Store,
+    table: TableLayout,
+    rows: list[tuple[Any, ...]],
+    after: Sequence[Any] | None,
+    noted: str,
 ) -> None:
-    tables = cast("SqlTransaction", transaction)
-    tables.add_rows(table, rows)
-    tables.set_note(NOTE, noted)
+    """Write the first rows of a table, or those after a key."""
+
+    def add(transaction: Transaction) -> None:
+        tables = cast("SqlTransaction", transaction)
+        tables.add_rows(table, rows)
+        tables.set_note(NOTE, noted)
+
+    def replace(transaction: Transaction) -> None:
+        tables = cast("SqlTransaction", transaction)
+        tables.replace_rows(table, rows, after, rows[-1][: table.keys])
+        tables.set_note(NOTE, noted)
+
+    try:
+        target.write(add).result()
+    except StoreFault:
+        # What was changed since its part was copied has another key now.
+        target.write(replace).result()
+
+
+def _follow(source: Store, target: Store, table: TableLayout) -> tuple[int, CopiedTable]:
+    """Have a table of the target be as that of the source, part by part; how many rows were
+    written, and what the source has."""
+    after: Sequence[Any] | None = None
+    written, summed = 0, _Sum(table.name)
+    while True:
+        rows = _part(source, table, after)
+        is_last = len(rows) < _PART_ROWS
+        through = None if is_last else rows[-1][: table.keys]
+        with target.snapshot() as view:
+            there = cast("SqlSnapshot", view).rows_of(table, after, -1, through)
+        summed.add(rows)
+        if _comparable(rows) != _comparable(there):
+            written += max(len(rows), 1)
+            target.write(partial(_replace, table, rows, after, through)).result()
+        if is_last:
+            return written, summed.found
+        after = through
+
+
+def _replace(
+    table: TableLayout,
+    rows: list[tuple[Any, ...]],
+    after: Sequence[Any] | None,
+    through: Sequence[Any] | None,
+    transaction: Transaction,
+) -> None:
+    cast("SqlTransaction", transaction).replace_rows(table, rows, after, through)
 
 
 def _note(noted: str, transaction: Transaction) -> None:
@@ -119,25 +202,44 @@ def _end(transaction: Transaction) -> None:
     tables.set_note(NOTE, None)
 
 
-def _sums(store: Store) -> list[CopiedTable]:
-    found = []
-    for table in _TABLES:
-        rows, sum_of = 0, blake2b(digest_size=16)
-        after: Sequence[Any] | None = None
-        while part := _part(store, table, after):
-            after = part[-1][: table.keys]
-            rows += len(part)
-            for row in part:
-                sum_of.update(repr([_comparable(value) for value in row]).encode())
-        found.append(CopiedTable(table.name, rows, sum_of.hexdigest()))
-    return found
+class _Sum:
+    """The number of rows of a table and their checksum, part by part."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._rows, self._sum = name, 0, blake2b(digest_size=16)
+
+    def add(self, rows: list[tuple[Any, ...]]) -> None:
+        self._rows += len(rows)
+        for row in _comparable(rows):
+            self._sum.update(repr(row).encode())
+
+    @property
+    def found(self) -> CopiedTable:
+        return CopiedTable(self._name, self._rows, self._sum.hexdigest())
 
 
-def _comparable(value: Any) -> Any:
-    """What is the same in every engine: PostgreSQL has a sign in the place of NUL."""
-    if isinstance(value, str):
-        return value.replace("\0", "\u2400")
-    return int(value) if isinstance(value, bool) else value
+def _sum(store: Store, table: TableLayout) -> CopiedTable:
+    summed = _Sum(table.name)
+    after: Sequence[Any] | None = None
+    while part := _part(store, table, after):
+        after = part[-1][: table.keys]
+        summed.add(part)
+    return summed.found
+
+
+def _comparable(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """What is the same of rows in every engine: PostgreSQL has a sign in the place of NUL."""
+    return [
+        [
+            value.replace("\0", "\u2400")
+            if isinstance(value, str)
+            else int(value)
+            if isinstance(value, bool)
+            else value
+            for value in row
+        ]
+        for row in rows
+    ]
 
 
 def _part(store: Store, table: TableLayout, after: Sequence[Any] | None) -> list[tuple[Any, ...]]:

@@ -1,15 +1,17 @@
 """`catalog migrate`: a catalog goes from one engine to another and back, whole."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from explorer.errors import InvalidInput, StorageFault
+from explorer.instance import hold
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import migrate, open_catalog, open_store
-from explorer.server.store import Placement, Store, StoredEdge
+from explorer.server.store import Placement, Store, StoredEdge, StoreUnavailable, Transaction
 from tests.postgres import Cluster
 from tests.server.store.examples import (
     KEY,
@@ -19,6 +21,7 @@ from tests.server.store.examples import (
     do,
     document,
     put,
+    refused,
     stored,
     tag,
     version_in,
@@ -119,26 +122,66 @@ def test_one_that_was_interrupted_goes_on_and_is_not_served_before(
         migrate(source, database, no_progress)
 
 
-def test_a_source_that_was_written_to_meanwhile_is_copied_anew(
-    source: str, postgres: Cluster
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_source_stays_in_use_until_the_target_takes_over(
+    engine: str, postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write_more(_total: int) -> Callable[[int], None]:
-        written: list[int] = []
+    monkeypatch.setattr("explorer.server.store.migration._FEW_ROWS", 3)
+    monkeypatch.setattr("explorer.server.store.migration._PART_ROWS", 1_000)
+    directory = tmp_path / "source"
+    directory.mkdir()
+    is_file = engine == "sqlite"
+    source = str(directory) if is_file else postgres.new_schema()
+    target = postgres.new_schema() if is_file else str(tmp_path / "target")
+    parts: list[int] = []
+    switched: list[bool] = []
+    with ExitStack() as service:
+        if is_file:
+            service.enter_context(hold(directory))
+        store = open_store(directory, None if is_file else source)
+        service.callback(store.close)
+        fill(store)
+        if is_file:
+            # The writer of the service gives up sooner than after 10 seconds.
+            cast(Any, store)._writer._connection._connection.execute("PRAGMA busy_timeout = 50")
+        else:
+            cast(Any, store)._writing._raw.execute("SET lock_timeout = 50")
 
-        def advance(rows: int) -> None:
-            written.append(rows)
-            if len(written) == 6:
-                other = open_store(Path(source))
-                put(other, write(A, "later"))
-                other.close()
+        def change(rows: int) -> None:
+            """What does not leave what was copied as it was, nor always a row in the log."""
+            parts.append(rows)
+            n = len(parts)
 
-        return advance
+            def job(tx: Transaction) -> None:
+                for one in (
+                    write(A, {"name": f"later {n}"}),
+                    write(tag(f"t{n}"), n, at_millis=n),
+                    write(tag(f"t{n + 50}"), f"other {n}", run=f"late{n}"),
+                    write(B, n),
+                ):
+                    tx.put(one)
+                tx.append(document(B, 3, n, series="s"))
+                tx.append(document(tag(f"t{n}"), n))
+                tx.remove_entity(tag(f"t{n + 100}"), KEY, *STAMP)
+                tx.place(B, "dataset", "B", [Placement((f"f{n}", "x2"), "B")])
+                tx.set_note("delimiter.hive", f"{n}")
+                if n % 4 == 0:
+                    tx.trim_log(1 << 60, 100 * n, 50)
+                    tx.trim_versions(1, 0, 9)
 
-    database = postgres.new_schema()
-    with pytest.raises(StorageFault, match="migrate again"):
-        migrate(source, database, write_more)
-    migrate(source, database, no_progress)
-    assert told(database) == told(source)
+            do(store, job)
+
+        def switch() -> None:
+            switched.append(True)
+            assert isinstance(refused(store, lambda tx: tx.put(write(A, "lost"))), StoreUnavailable)
+            assert told(target) == told(source)
+            service.close()
+
+        tables = migrate(source, target, lambda _total: change, switch)
+        assert switched == [True] * is_file
+        assert len(parts) > 12
+        assert {one.name: one.rows for one in tables}["runs"] > 10
+    assert told(target) == told(source)
 
 
 def test_a_row_that_was_lost_on_the_way_is_noticed(

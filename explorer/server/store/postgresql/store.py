@@ -476,6 +476,18 @@ class PostgresStore(SqlReads):
             yield SqlSnapshot(connection, _DIALECT)
 
     @contextmanager
+    def pause_writes(self) -> Iterator[None]:
+        try:
+            with connect(self._address, writing=True) as raw:
+                raw.execute(b"SET idle_in_transaction_session_timeout = 0")
+                raw.execute(b"BEGIN")
+                raw.execute(_TAKE_TURN)
+                yield
+                raw.execute(b"ROLLBACK")
+        except psycopg.Error as error:
+            raise as_fault(error, "the catalog cannot be kept from being written to") from error
+
+    @contextmanager
     def survey(self) -> Iterator[SqlSurvey]:
         """One moment of the store, row by row. See `survey.SurveyedStore`."""
         with self._snapshot() as connection:

@@ -39,12 +39,13 @@ class SqlConnection(Protocol):
 
 class TableLayout(Struct, frozen=True):
     """A table whose rows are copied as they are, in the order of its first columns, `keys` of them;
-    those that meet a condition."""
+    those that meet a condition. No two rows have the same values in the columns `unique`."""
 
     name: str
     columns: tuple[str, ...]
     keys: int = 1
     where: str = "1 = 1"
+    unique: tuple[str, ...] = ()
 
 
 class Dialect(Struct, frozen=True):

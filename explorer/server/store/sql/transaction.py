@@ -106,18 +106,33 @@ class SqlSnapshot(SqlReads):
         return self._connection
 
     def rows_of(
-        self, table: TableLayout, after: Sequence[Any] | None, limit: int
+        self,
+        table: TableLayout,
+        after: Sequence[Any] | None,
+        limit: int,
+        through: Sequence[Any] | None = None,
     ) -> list[tuple[Any, ...]]:
-        """The next rows of a table after a key, in order; values as they were written."""
-        keys = ", ".join(f'"{one}"' for one in table.columns[: table.keys])
-        where = table.where
-        if after is not None:
-            where += f" AND ({keys}) > ({', '.join('?' * table.keys)})"
+        """The next rows of a table after a key, up to another, in order; values as they were
+        written."""
+        keys, where, given = _between(table, after, through)
         columns = ", ".join(
             f'expand("{one}")' if one in _PRESSED else f'"{one}"' for one in table.columns
         )
         statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
-        return list(self._run(statement, (*(after or ()), limit)).fetchall())
+        return list(self._run(statement, (*given, self._dialect.limit(limit))).fetchall())
+
+
+def _between(
+    table: TableLayout, after: Sequence[Any] | None, through: Sequence[Any] | None
+) -> tuple[str, str, tuple[Any, ...]]:
+    """The columns of a table's key, and a condition with its values for the rows between two."""
+    keys = ", ".join(f'"{one}"' for one in table.columns[: table.keys])
+    marks = ", ".join("?" * table.keys)
+    where = table.where
+    for bound, relation in ((after, ">"), (through, "<=")):
+        if bound is not None:
+            where += f" AND ({keys}) {relation} ({marks})"
+    return keys, where, (*(after or ()), *(through or ()))
 
 
 # The columns that are kept as `compress` has them.
@@ -581,6 +596,26 @@ class SqlTransaction(SqlSnapshot):
     def empty(self, table: TableLayout) -> None:
         """Remove the rows of a table."""
         self._run(f"DELETE FROM {table.name} WHERE {table.where}")
+
+    def replace_rows(
+        self,
+        table: TableLayout,
+        rows: Sequence[Sequence[Any]],
+        after: Sequence[Any] | None,
+        through: Sequence[Any] | None,
+    ) -> None:
+        """Put rows in the place of those between two keys, and of those elsewhere that are as
+        unique as they are."""
+        _, where, given = _between(table, after, through)
+        self._run(f"DELETE FROM {table.name} WHERE {where}", given)
+        if table.unique:
+            places = [table.columns.index(one) for one in table.unique]
+            condition = " AND ".join(f'"{one}" = ?' for one in table.unique)
+            self._run_many(
+                f"DELETE FROM {table.name} WHERE {condition}",
+                [[row[at] for at in places] for row in rows],
+            )
+        self.add_rows(table, rows)
 
     def add_rows(self, table: TableLayout, rows: Iterable[Sequence[Any]]) -> None:
         """Write rows as `rows_of` gave them."""

@@ -4,13 +4,20 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar, cast
 
-from explorer.server.store.interface import Job, LogReader, Observer, Reader, StoreFault
+from explorer.server.store.interface import (
+    Job,
+    LogReader,
+    Observer,
+    Reader,
+    StoreFault,
+    StoreUnavailable,
+)
 from explorer.server.store.sql.dialect import Dialect
 from explorer.server.store.sql.reads import SqlReads
 from explorer.server.store.sql.survey import SqlSurvey
@@ -32,6 +39,7 @@ from explorer.server.store.writer import Writer
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
+_RETRY_SECONDS = 5.0
 
 
 # A row becomes a tuple of numbers in 1 µs and more; as JSON a whole column takes a tenth of that.
@@ -117,14 +125,24 @@ class _WritingConnection:
     def may_repeat(self, error: Exception, attempts: int) -> bool:  # noqa: ARG002
         return False
 
-    def fails_all(self, error: Exception) -> bool:  # noqa: ARG002
-        return False
+    def fails_all(self, error: Exception) -> bool:
+        return isinstance(self.as_fault(error), StoreUnavailable)
 
     def as_fault(self, error: Exception) -> Exception:
         # Of a job's own errors only those of SQLite speak of the file.
         if not isinstance(error, sqlite3.Error):
             return error
-        return self._damage.note(error) or StoreFault(f"the change could not be kept: {error}")
+        return self._damage.note(error) or _fault(error)
+
+
+def _fault(error: sqlite3.Error) -> StoreFault | StoreUnavailable:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+        return StoreUnavailable(
+            "another program keeps the catalog from being written to, as catalog migrate does "
+            "while it switches over; try again in a moment",
+            retry_after_seconds=_RETRY_SECONDS,
+        )
+    return StoreFault(f"the change could not be kept: {error}")
 
 
 class _Survey(SqlSurvey):
@@ -152,6 +170,8 @@ class SqliteStore(SqlReads):
             connection = connect_read_only(path)
             try:
                 check_readable(connection, path)
+                with suppress(*SQLITE_ERRORS):
+                    self._id = read_id(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -218,6 +238,16 @@ class SqliteStore(SqlReads):
     def snapshot(self) -> Iterator[Reader]:
         with self._snapshot() as connection:
             yield SqlSnapshot(connection, _DIALECT)
+
+    @contextmanager
+    def pause_writes(self) -> Iterator[None]:
+        with closing(connect(self._path)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                raise _fault(error) from error
+            yield
+            connection.execute("ROLLBACK")
 
     @contextmanager
     def survey(self) -> Iterator[SqlSurvey]:
