@@ -646,8 +646,8 @@ class Connection:
             body, as_of = self._read(request, answer), _as_of(answer)
             if as_of is not None and self._offline_cache.as_of is None:
                 self.warned(
-                    f"{shown(self.address)} cannot reach its database: what was written after "
-                    f"{as_of.astimezone():%H:%M:%S} may not be found"
+                    f"{shown(self.address)} has not heard of its database since "
+                    f"{as_of.astimezone():%H:%M:%S}: what was written after that may not be found"
                 )
             if answer.status == 200:
                 self._offline_cache.store(request, answer.body, as_of)
