@@ -164,6 +164,7 @@ def _proxy(folder: Path, services: list[_Service], port: int) -> Iterator[str]:
     config.write_text(_PROXY.format(port=port, servers=servers))
     process = subprocess.Popen((program, "-f", str(config), "-db"), stderr=subprocess.DEVNULL)
     try:
+        _wait_until_ready(port)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -216,8 +217,8 @@ class _Load:
         """Write a text that nobody wrote, and look for it: by its name and by its word."""
         urn = _urn(f"writer{number}.table{chance.randrange(40)}")
         word = f"w{number}x{chance.getrandbits(60):x}"
-        # What was not answered may be there or not.
-        self.written.setdefault(urn, set()).add(word)
+        # What was not answered may be there or not; at first that is nothing, which is in any text.
+        self.written.setdefault(urn, {""}).add(word)
         catalog.put(urn, _ASPECT, {"description": f"about {word}"})
         with self._lock:
             self._outcome.acknowledged += 1
@@ -266,14 +267,14 @@ def _urn(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def _wait_until_ready(services: list[_Service]) -> None:
+def _wait_until_ready(*ports: int) -> None:
     deadline = time.monotonic() + 60
-    for one in services:
+    for port in ports:
         while True:
             with suppress(httpx.HTTPError):
-                if httpx.get(f"http://127.0.0.1:{one.port}/health/ready").status_code == 200:
+                if httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200:
                     break
-            assert time.monotonic() < deadline, f"the service at port {one.port} does not start"
+            assert time.monotonic() < deadline, f"the service at port {port} does not start"
             time.sleep(0.1)
 
 
@@ -301,7 +302,7 @@ def run(
         ports = _free_ports(replicas + 1)
         services = [_Service(folder / f"data{port}", store, port) for port in ports[1:]]
         try:
-            _wait_until_ready(services)
+            _wait_until_ready(*ports[1:])
             address = held.enter_context(_proxy(folder, services, ports[0]))
             load = _Load(address, outcome, seed)
             load.start(writers=4, counters=2)
@@ -323,7 +324,7 @@ def run(
                     one.kill()
                     one.start()
             load.stop()
-            _wait_until_ready(services)
+            _wait_until_ready(*ports[1:])
             with Catalog(f"http://127.0.0.1:{ports[1]}") as catalog:
                 load.check(catalog)
         finally:
