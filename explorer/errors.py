@@ -1,33 +1,33 @@
-"""Every error the package raises on purpose, by what the caller can do about it.
+"""The exceptions that this package raises, grouped by what the caller can do.
 
-CatalogError                    one sentence that says what happened, and what to do
-├── InvalidInput                fix the input
+CatalogError                    one sentence that says what happened and what to do
+├── InvalidInput                correct the input
 │   ├── InvalidUrn
-│   ├── InvalidAspect           a value does not fit its record; names the place inside it
-│   └── UnknownName             no such entity, aspect, field; names the known ones
-├── NotFound                    name something else: there is no such entity, aspect or version
-├── Gone                        read anew: the changes that were followed are not kept any more
-├── NotSignedIn                 sign in: give a token, or another one
-├── Forbidden                   ask for the right
-│   └── ReadOnly                use a profile that may write
-├── Conflict                    resolve it: somebody else wrote in between
+│   ├── InvalidAspect           a value does not fit its record; says which field
+│   └── UnknownName             no such entity type, aspect or field; lists the known ones
+├── NotFound                    there is no such entity, aspect or version
+├── Gone                        read again: the change log no longer holds the changes asked for
+├── NotSignedIn                 give a token, or another one
+├── Forbidden                   ask for the permission
+│   └── ReadOnly                use a profile that is not read-only
+├── Conflict                    somebody else wrote in between: compare and write again
 ├── Unreachable                 try again: the server did not answer
 │   ├── TimedOut                the answer took too long
-│   └── Busy                    the server asks for a pause, and says how long
-├── Superseded                  nothing: a later request took the place of this one
-├── Unusable                    set something right on this machine
-│   ├── StorageFault            a file or directory: free space, permit access, or name another
-│   ├── InvalidFile             what a file holds: correct it, restore a copy, or upgrade
-│   ├── InUse                   another process has it: stop that one, or name something else
+│   └── Busy                    the server is overloaded, and may say how long to wait
+├── Superseded                  nothing: a later request replaced this one
+├── Unusable                    change something on this machine
+│   ├── StorageFault            a file or directory: free space, allow access, or give another
+│   ├── InvalidFile             the content of a file: correct it, restore a copy, or upgrade
+│   ├── InUse                   another process uses it: stop that one, or give something else
 │   ├── Misconfigured           a setting, an environment variable, or a program it names
-│   ├── MissingExtra            install the extra of this package that is named
+│   ├── MissingExtra            install the extra of this package that the message names
 │   └── Untrusted               trust the server's certificate, or correct the address
-├── Misuse                      fix the calling program: a closed client, the wrong thread
-│   └── Unsupported             use another object: this one cannot do what is asked of it
+├── Misuse                      correct the calling program: a closed client, the wrong thread
+│   └── Unsupported             use another object: this one does not support the operation
 └── ServerFault                 report it: the server failed
-    └── Unreadable              its answer cannot be read
+    └── Unreadable              its answer cannot be parsed
 
-An error is complete when it is raised: what is known of it is given to its constructor.
+The attributes of an error are set by its constructor and not changed afterwards.
 """
 
 import sys
@@ -67,11 +67,11 @@ __all__ = [
 
 
 class CatalogError(Exception):
-    """The root: `str(error)` is a sentence fit to be shown to a person.
+    """The base class of all errors; `str(error)` is a sentence that can be shown to people.
 
-    An error that came with an answer has its `status`, the `url` of the request, free of
-    credentials, and an `excerpt` of the server's own words, cleaned and cut. All three are None
-    for other errors.
+    An error for an answer of the server has its HTTP `status`, the `url` of the request without
+    credentials, and an `excerpt` of the server's own message, cleaned and shortened. All three are
+    `None` for other errors.
     """
 
     def __init__(
@@ -88,10 +88,11 @@ class CatalogError(Exception):
         self.excerpt = excerpt
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython prints when a cell fails with this error: its name and sentence.
+        """Return the lines that IPython prints when a cell fails with this error: its name and
+        message.
 
-        The frames below it are those of the client and of its thread, and say nothing about the
-        cell. `%tb` shows them: it asks while no exception is being handled.
+        The frames of the traceback are in the client and its thread, and say nothing about the
+        cell. `%tb` still prints them: it calls this while no exception is being handled.
         """
         if sys.exception() is self:
             return [f"{type(self).__name__}: {self}"]
@@ -99,17 +100,17 @@ class CatalogError(Exception):
 
 
 class InvalidInput(CatalogError):
-    """What was given cannot be used; the sentence says where and what would do."""
+    """An argument cannot be used; the message says which and what is accepted."""
 
 
 class InvalidUrn(InvalidInput):
-    """A text that is no URN, or not of the shape its entity asks for."""
+    """Text that is not a URN, or a URN whose key does not fit its entity type."""
 
 
 class InvalidAspect(InvalidInput):
     """A value that does not fit the record of its aspect.
 
-    `path` is the place inside the value, `fields[3].type`; empty for the value as a whole.
+    `path` is the position inside the value, `fields[3].type`; empty for the value as a whole.
     """
 
     def __init__(self, aspect: str, path: str, problem: str) -> None:
@@ -123,17 +124,17 @@ class InvalidAspect(InvalidInput):
         return type(self), (self.aspect, self.path, self.problem), self.__dict__
 
 
-# As many as one reads.
+# More names would fill several screens.
 _NAMES_AT_MOST = 300
 
 
 def _shown(name: str) -> str:
-    """A name that may be anybody's: what would steer a terminal is written out."""
+    """Return a name that is safe to print: non-printable characters are escaped."""
     return name if name.isprintable() else ascii(name)
 
 
 class UnknownName(InvalidInput):
-    """A name outside its vocabulary. `known` holds the names that would do, sorted."""
+    """A name that is not in its vocabulary. `known` holds the names that are, sorted."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind = kind
@@ -154,14 +155,14 @@ class UnknownName(InvalidInput):
 
 
 class NotFound(CatalogError):
-    """The entity, aspect or version that was asked for does not exist."""
+    """The requested entity, aspect or version does not exist."""
 
 
 class Gone(CatalogError):
-    """The changes that were asked for are not kept any more, so that some were missed.
+    """The change log no longer holds the requested changes, so some were missed.
 
-    `resume_after` is the offset after which the change log is complete, None where the server did
-    not say.
+    `resume_after` is the offset from which on the log is complete, or `None` if the server did not
+    say.
     """
 
     def __init__(
@@ -172,22 +173,22 @@ class Gone(CatalogError):
 
 
 class NotSignedIn(CatalogError):
-    """The server wants a token, or refused the one it was shown."""
+    """The server requires a token, or rejected the one that was sent."""
 
 
 class Forbidden(CatalogError):
-    """The server knows who asks and does not allow it."""
+    """The token is valid, but its user lacks the permission."""
 
 
 class ReadOnly(Forbidden):
-    """The profile in use only reads; nothing was sent."""
+    """The profile in use is read-only; nothing was sent."""
 
 
 class Conflict(CatalogError):
-    """The thing changed since it was read; nothing was written.
+    """The value changed since it was read; nothing was written.
 
-    `current` is what the server said is there now, where it said so: an object with `value`,
-    `version`, `actor` and `time` (milliseconds since 1970).
+    `current` is the present value, if the server sent it: an object with `value`, `version`,
+    `actor` and `time` (milliseconds since 1970).
     """
 
     def __init__(
@@ -198,16 +199,18 @@ class Conflict(CatalogError):
 
 
 class Unreachable(CatalogError):
-    """No answer came: the server is down, too slow, or hung up."""
+    """There was no answer: the server is down, too slow, or closed the connection."""
 
 
 class TimedOut(Unreachable):
-    """The answer, or the end of it, did not come in time."""
+    """The answer, or the rest of it, did not arrive in time."""
 
 
 class Busy(Unreachable):
-    """The server has too much to do; `retry_after_seconds` is the pause it asks for, None where it
-    names none."""
+    """The server is overloaded.
+
+    `retry_after_seconds` is the time to wait that it asks for, `None` if it names none.
+    """
 
     def __init__(
         self, sentence: str = "", *, retry_after_seconds: float | None = None, **answer: Any
@@ -217,33 +220,35 @@ class Busy(Unreachable):
 
 
 class Superseded(CatalogError):
-    """A later request took the place of this one; nobody needs its answer any more."""
+    """A later request replaced this one, so its answer is not needed."""
 
 
 class Unusable(CatalogError):
-    """Something on this machine cannot be used as it is. Raised itself only for what another
-    process reported, in its words; everything else is one of the leaves."""
+    """Something on this machine cannot be used as it is.
+
+    This class itself is raised only for errors that another process reported, with that process's
+    message; in all other cases one of its subclasses is raised.
+    """
 
 
 class StorageFault(Unusable):
-    """A file or directory cannot be read or written, or others may read what they should not."""
+    """A file or directory cannot be read or written, or has permissions that let others read it."""
 
 
 class InvalidFile(Unusable):
-    """A file does not hold what it should: it is damaged, of something else, or of a newer
-    release."""
+    """A file has the wrong content: it is damaged, of another kind, or from a newer release."""
 
 
 class InUse(Unusable):
-    """Another process has the directory, file or port."""
+    """Another process uses the directory, file or port."""
 
 
 class Misconfigured(Unusable):
-    """A setting, an environment variable, or a program that one of them names, does not work."""
+    """A setting, an environment variable, or a program that one of them names does not work."""
 
 
 class MissingExtra(Unusable):
-    """An optional package is not installed; the sentence names the extra that brings it."""
+    """An optional package is not installed; the message names the extra to install."""
 
     def __init__(self, what: str, extra: str, instead: str = "") -> None:
         self.what = what
@@ -257,22 +262,22 @@ class MissingExtra(Unusable):
 
 
 class Untrusted(Unusable):
-    """The server's certificate is not trusted, or no encrypted connection can be made; nothing was
+    """The server's certificate is not trusted, or no TLS connection can be made; nothing was
     sent."""
 
 
 class Misuse(CatalogError):
-    """The client cannot be used so: it is closed, belongs to another process, or was called on its
-    own thread."""
+    """The client cannot be used in this way: it is closed, was created in another process, or was
+    called on its own thread."""
 
 
 class Unsupported(Misuse):
-    """An object that the caller gave cannot do what is asked of it."""
+    """An object that the caller passed does not support the operation."""
 
 
 class ServerFault(CatalogError):
-    """The server failed, or answered with something that cannot be read."""
+    """The server failed, or its answer cannot be parsed."""
 
 
 class Unreadable(ServerFault):
-    """The server answered with something that is not what was asked for."""
+    """The server's answer is not what was requested, or cannot be parsed."""

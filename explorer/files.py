@@ -1,4 +1,4 @@
-"""Files that are replaced whole."""
+"""Writing files atomically."""
 
 import os
 import tempfile
@@ -10,12 +10,12 @@ _LONGEST = 60
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600, is_synced: bool = True) -> None:
-    """Put bytes in the place of a file's, or into a new file of this mode. Whoever reads meanwhile,
-    and after a crash, sees the one before or this one, whole.
+    """Write bytes to a file atomically, replacing its content or creating it with `mode`.
 
-    With `is_synced` it is on disk when this returns, also after a power failure. Its directory has
-    to exist. Raises `OSError`: the file is then the one before, or this one where all that failed
-    was to have its name on disk.
+    Other processes, and this one after a crash, see either the old content or the new, never a
+    part. With `is_synced` the new content is on disk when this returns, also after a power failure.
+    The directory has to exist. Raises `OSError`: the file then has the old content, or the new if
+    only syncing the directory failed.
     """
     descriptor, name = tempfile.mkstemp(".part", f".{path.name[:_LONGEST]}-", path.parent)
     draft = Path(name)

@@ -1,17 +1,18 @@
-"""The client layer: one asynchronous client over HTTP, and a blocking face driven by it.
+"""The client of a catalog server: `AsyncCatalog`, and `Catalog` with the same methods, blocking.
 
 from explorer.client import AsyncCatalog, Catalog
 
 with Catalog("http://localhost:8080") as catalog:
     table = catalog.entity("urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
 
-Everything that a method takes or gives is here, or part of the vocabulary in `explorer.metadata`.
+The types of all parameters and results are here or in `explorer.metadata`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Named as its module is: once that module is imported, only what is bound here hides it.
+# Imported now: the function has the name of its module, so importing the module later would hide
+# the function unless it is bound here.
 from explorer.client.difference import ChangeKind, ValueChange, difference
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ __all__ = [
     "one_save",
 ]
 
-# Imported with the first use of a name: importing the whole client takes a third as long as
-# importing Textual, and some front ends need one module of it before their first frame.
+# Imported when a name is first used: importing the whole client takes a third as long as
+# importing Textual, and some front ends need one of its modules before their first frame.
 _NAMES = {
     "catalog": ("AsyncCatalog", "Catalog"),
     "connection": ("Abilities", "Drafting", "Exchange", "Offline", "Watching"),
@@ -186,7 +187,7 @@ _NAMES = {
         "Transport",
     ),
 }
-"""The names that are not in `records`, by their modules."""
+"""The module of each public name that is not in `records`."""
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 

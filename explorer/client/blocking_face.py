@@ -1,8 +1,8 @@
-"""Blocking methods made of asynchronous ones.
+"""Blocking methods made from asynchronous ones.
 
-The asynchronous methods run on an event loop in a thread of its own, so blocking calls work inside
-a notebook, whose loop is always running, as well as outside one. A blocking face is a list of
-methods, each made of its asynchronous twin with its parameters, types and documentation.
+The asynchronous methods run on an event loop in a thread of its own, so blocking calls also work
+inside a notebook, whose loop is always running. A blocking class lists its methods; each has the
+parameters, types and documentation of its asynchronous counterpart.
 """
 
 import asyncio
@@ -33,11 +33,14 @@ _HANDFUL = 100
 
 
 class BlockingFace:
-    """An asynchronous object, `core`, and the thread that runs its methods."""
+    """A thread with an event loop that runs the methods of an asynchronous object, `core`."""
 
     def __init__(self, close: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
-        """`close` is run when this is garbage-collected without having been closed; it must not
-        refer to this object."""
+        """Start the thread.
+
+        `close` is run when this object is garbage-collected without having been closed; it must not
+        refer to this object.
+        """
         self._loop = asyncio.new_event_loop()
         self._process = os.getpid()
         self._ending = asyncio.Event()
@@ -51,15 +54,15 @@ class BlockingFace:
 
     @property
     def core(self) -> Any:
-        """The object whose methods are run."""
+        """The asynchronous object whose methods are run."""
         raise NotImplementedError
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the client's thread, and return its result or raise its error.
 
         An interrupt cancels the coroutine and waits until it has ended. Raises `Misuse` when the
-        client is closed, before or meanwhile, and where waiting would never end: on the client's
-        own thread, and in a forked process.
+        client is closed, before or during the call, and where the wait would never end: on the
+        client's own thread, and in a forked process.
 
         Example: `cat.wait(cat.core.info())`
         """
@@ -88,7 +91,7 @@ class BlockingFace:
             ended.wait()
         except RuntimeError:
             work.close()
-            raise Misuse("this client is closed; make another one") from None
+            raise Misuse("this client is closed; create another one") from None
         except BaseException:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(stop)
@@ -98,24 +101,26 @@ class BlockingFace:
             self._waiters.discard(ended)
         if not tasks or not tasks[0].done() or tasks[0].cancelled():
             work.close()
-            raise Misuse("the client was closed while it waited for an answer")
+            raise Misuse("the client was closed before the answer came; create another one")
         return tasks[0].result()
 
     def _hindrance(self) -> str | None:
-        """Return why nothing can be waited for here; None where it can."""
+        """Return the reason why a call cannot be waited for here, or `None`."""
         if os.getpid() != self._process:
-            return "this client belongs to the process that made it; make another one here"
+            return "this client was created in another process; create another one here"
         if threading.current_thread() is self._thread:
             return (
-                "the client's own thread cannot wait for itself; take everything out of the "
-                "client first, as with list(…), and give it that"
+                "a blocking call cannot be made on the client's own thread; an iterator over "
+                "this client that is passed to one of its methods has to be a list: list(…)"
             )
         return None
 
     def leave(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for the coroutine that ends an iteration, where waiting is possible. With a closed
-        client the iteration has ended already; the garbage collector may end one on any thread, the
-        client's own included."""
+        """Wait for the coroutine that ends an iteration, where waiting is possible.
+
+        With a closed client the iteration has already ended. The garbage collector may end an
+        iteration on any thread, including the client's own.
+        """
         if threading.current_thread() is self._thread and os.getpid() == self._process:
             self._loop.create_task(work)
             return
@@ -123,7 +128,7 @@ class BlockingFace:
             self.wait(work)
 
     def _end(self) -> None:
-        """End the thread. Calls that still wait, and later ones, raise `Misuse`."""
+        """End the thread. Calls in progress, and later ones, raise `Misuse`."""
         if os.getpid() != self._process:
             return
         self._dropped.detach()
@@ -135,7 +140,8 @@ class BlockingFace:
 
 
 class SharedThreadFace(BlockingFace):
-    """A blocking face that runs on the thread of another, and ends when that is closed."""
+    """A blocking object that uses the thread of another, and can be used until that one is
+    closed."""
 
     def __init__(self, owner: BlockingFace) -> None:
         # No thread of its own is started.
@@ -147,7 +153,7 @@ class SharedThreadFace(BlockingFace):
 
 
 def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
-    """Run the loop until `ending` is set, then cancel what is left on it."""
+    """Run the loop until `ending` is set, then cancel the remaining tasks."""
 
     async def live() -> None:
         await ending.wait()
@@ -168,7 +174,7 @@ def _drop(
     ending: asyncio.Event,
     close: Callable[[], Coroutine[Any, Any, None]] | None,
 ) -> None:
-    """End the thread of a face that was garbage-collected, without waiting for it."""
+    """End the thread of an object that was garbage-collected, without waiting for it."""
 
     def begin() -> None:
         if close is None:
@@ -183,7 +189,7 @@ def _drop(
 def blocking(
     method: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[BlockingFace, _P], _T]:
-    """Return the blocking twin of an asynchronous method."""
+    """Return the blocking counterpart of an asynchronous method."""
 
     @wraps(method)
     def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -195,10 +201,11 @@ def blocking(
 def blocking_iterator(
     method: Callable[Concatenate[Any, _P], AsyncGenerator[_T, None]],
 ) -> Callable[Concatenate[BlockingFace, _P], Generator[_T, None, None]]:
-    """Return the blocking twin of an asynchronous generator. Leaving a loop early closes it.
+    """Return the blocking counterpart of an asynchronous generator.
 
-    Items that came already cross threads together, up to a hundred, and each is given as soon as
-    it came. While one is used, the next is fetched.
+    Items that are already available are passed between threads together, at most 100; the caller
+    gets each one as soon as it is available, and the next ones are fetched meanwhile. Leaving a
+    loop early closes the generator.
     """
 
     @wraps(method)
@@ -218,7 +225,7 @@ def blocking_iterator(
 def of_catalog(
     function: Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
-    """Return the method that calls a function with the catalog of its object, `_catalog`."""
+    """Return a method that calls the function with the object's catalog, `_catalog`."""
 
     @wraps(function)
     async def call(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -230,7 +237,7 @@ def of_catalog(
 def plain(
     method: Callable[Concatenate[Any, _P], _T],
 ) -> Callable[Concatenate[BlockingFace, _P], _T]:
-    """Return the twin of a method that is not asynchronous."""
+    """Return the counterpart of a method that is not asynchronous."""
 
     @wraps(method)
     def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -240,8 +247,10 @@ def plain(
 
 
 class _Drawn(Generic[_T]):
-    """The items of an asynchronous generator, read by one task from first to last, because time
-    limits inside the generator belong to the task that they began in."""
+    """The items of an asynchronous generator, which one task reads from first to last.
+
+    One task, because timeouts inside the generator belong to the task in which they began.
+    """
 
     def __init__(self, source: AsyncGenerator[_T, None]) -> None:
         self._source = source
@@ -252,7 +261,8 @@ class _Drawn(Generic[_T]):
         self._task: asyncio.Task[None] | None = None
 
     async def some(self) -> list[_T]:
-        """Return the next items, none after the last. Raises what the source raised."""
+        """Return the available items, an empty list after the last. Raises what the generator
+        raised."""
         if self._task is None:
             self._task = asyncio.create_task(self._draw())
         if not self._ready and not self._task.done():
@@ -260,7 +270,7 @@ class _Drawn(Generic[_T]):
             self._came.clear()
             self._more.set()
             try:
-                # The first item sets the event, but the task reads on until it has to wait.
+                # The first item sets the event, but the task continues until it has to wait.
                 await self._came.wait()
             finally:
                 self._wanted = False
@@ -270,10 +280,10 @@ class _Drawn(Generic[_T]):
         return ready
 
     async def end(self) -> None:
-        """Cancel the reading task, which closes the source."""
+        """Cancel the reading task, which closes the generator."""
         if self._task is not None:
             self._task.cancel()
-            # Its error, if it failed meanwhile, concerns no one any more.
+            # An error raised meanwhile is dropped, because no one reads the items any more.
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _draw(self) -> None:

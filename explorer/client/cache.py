@@ -1,4 +1,4 @@
-"""The cache of answers on disk, from which they can be read without the server."""
+"""The on-disk cache of answers, from which they can be read without the server."""
 
 import hashlib
 import logging
@@ -25,7 +25,7 @@ _MAX_ANSWERS: Final = 20_000
 _MAX_ANSWER_BYTES: Final = 4 << 20
 _MAX_AGE_MICROS: Final = 30 * 24 * 3600 * 1_000_000
 _BUSY_SECONDS: Final = 0.1
-# What a row costs beside its body, and how much is left when the oldest have gone.
+# The size of a row without its body, and the fraction of the limits that eviction leaves.
 _ROW_BYTES: Final = 128
 _LEFT: Final = 0.9
 
@@ -66,19 +66,19 @@ class _OtherFormat(Exception):
 
 
 class AnswerCache:
-    """The answers of one server, in a file of its own in `directory`, which is made when needed.
+    """The answers of one server, in a SQLite file in `directory`, which is created if needed.
 
-    An answer is found for the request that it answered and no other: the same method, path and
-    body. An entity that was read among others is not found for the request that reads it alone.
-    Headers, and so tokens, are neither compared nor stored; for several users of one server, give
-    each a `server` text of its own. Answers of writes are never stored.
+    An answer is found only for the same request: the same method, path and body. An entity that was
+    read in a batch is not found for the request that reads it alone. Headers, and so tokens, are
+    neither compared nor stored; for several users of one server, use a different `server` text for
+    each. Answers to writes are never stored.
 
-    At most 64 MB, compressed, and 20,000 answers are stored, and the least recently used are
-    evicted first; none over 4 MB is stored, and none older than 30 days is returned. Methods block
-    for about a tenth of a millisecond, and longer when they evict. They raise nothing: without a
-    usable disk nothing is stored or found, a write that has to wait for another process for a tenth
-    of a second is skipped, and a damaged file is replaced by a new one. May be used from several
-    threads, and the file from several processes.
+    At most 64 MB (compressed) and 20,000 answers are stored, and the least recently used are
+    evicted first. No answer above 4 MB is stored, and none older than 30 days is returned. Methods
+    block for about a tenth of a millisecond, and longer when they evict. They never raise: if the
+    file cannot be used, nothing is stored or found; a write that has to wait for another process
+    for a tenth of a second is skipped; a damaged file is replaced by a new one. The cache may be
+    used from several threads, and its file from several processes.
     """
 
     def __init__(self, directory: Path, server: str) -> None:
@@ -89,7 +89,7 @@ class AnswerCache:
         self._closed = False
 
     def get(self, request: Request) -> tuple[bytes, datetime] | None:
-        """Return the answer's body and when it was stored; None where none is."""
+        """Return the body of the answer and when it was stored, or `None` if none is stored."""
         key = _key(request)
         if key is None:
             return None
@@ -105,7 +105,7 @@ class AnswerCache:
         return body, datetime.fromtimestamp(kept_micros / 1_000_000, UTC)
 
     def put(self, request: Request, body: bytes) -> None:
-        """Store an answer in place of the earlier one, unless it is of a write, or too large."""
+        """Store an answer, replacing an earlier one, unless it answers a write or is too large."""
         key = _key(request)
         if key is None or len(body) > _MAX_ANSWER_BYTES:
             return
@@ -113,18 +113,20 @@ class AnswerCache:
         self._use(lambda database: _write(database, key, packed))
 
     def clear(self) -> None:
-        """Remove every answer of this server, also for other processes."""
+        """Remove all answers of this server, also for other processes."""
         self._use(_empty)
 
     def close(self) -> None:
-        """Close the file; nothing is stored or found any more."""
+        """Close the file. From then on nothing is stored or found."""
         with self._lock:
             self._closed = True
             self._disconnect()
 
     def _use(self, ask: Callable[[sqlite3.Connection], _Given]) -> _Given | None:
-        """Return the result of a call on the file, None where the file cannot be used. A damaged
-        file is replaced by a new one."""
+        """Run a function on the database; return its result, or `None` if the file cannot be used.
+
+        A damaged file is replaced by a new one.
+        """
         with self._lock:
             for _ in range(2):
                 if self._closed:
@@ -136,7 +138,7 @@ class AnswerCache:
                 except (sqlite3.Error, _OtherFormat, OSError) as error:
                     _logger.debug("%s: %s", self._path, error)
                     if not _is_damage(error):
-                        # A file that cannot be opened is not tried again for every answer.
+                        # A file that cannot be opened is not opened again for every answer.
                         self._closed = self._database is None and not _is_busy(error)
                         return None
                     self._start_anew()
@@ -156,7 +158,7 @@ class AnswerCache:
 
 
 def _key(request: Request) -> bytes | None:
-    """Return the key of a request; None for one whose answer is not stored."""
+    """Return the key of a request, or `None` if its answer is not stored."""
     if request.writes:
         return None
     try:
@@ -171,7 +173,8 @@ def _key(request: Request) -> bytes | None:
 
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Made here, since SQLite would make it readable by others; its companions follow its mode.
+    # Created here, because SQLite would make it readable by others; its -wal and -shm files get the
+    # same mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     database = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -182,7 +185,7 @@ def _open(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA journal_size_limit = 4194304")
         _lay_out(database)
-        # An answer that was not used since then was not stored since then either.
+        # Storing an answer also sets its time of use.
         long_ago = _now_micros() - _MAX_AGE_MICROS
         database.execute("DELETE FROM answers WHERE used_micros < ?", (long_ago,))
     except BaseException:
@@ -206,7 +209,7 @@ def _read(database: sqlite3.Connection, key: bytes) -> tuple[bytes, int] | None:
         (key, now_micros - _MAX_AGE_MICROS),
     ).fetchone()
     if found is not None:
-        # The answer is good even if its use cannot be noted.
+        # The answer is valid even if its time of use cannot be recorded.
         with suppress(sqlite3.OperationalError):
             database.execute("UPDATE answers SET used_micros = ? WHERE key = ?", (now_micros, key))
     return found
@@ -246,9 +249,10 @@ def _empty(database: sqlite3.Connection) -> None:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether the file itself is damaged, rather than the disk full, read-only or busy."""
+    """Return whether the file itself is damaged, rather than the disk being full, read-only or
+    busy."""
     if isinstance(error, sqlite3.Error):
-        # Code 1 is a statement that does not fit the tables: they are not ours.
+        # SQLITE_ERROR means that a statement does not fit the tables, so the file is not ours.
         code = _code(error)
         return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
     return isinstance(error, _OtherFormat)

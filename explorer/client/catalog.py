@@ -1,4 +1,5 @@
-"""AsyncCatalog and Catalog: a catalog's server as an object with a method for each capability."""
+"""`AsyncCatalog` and `Catalog`: the client of a catalog server, with a method for each
+operation."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -26,8 +27,7 @@ _T = TypeVar("_T")
 
 
 class _OneServer:
-    """What both catalogs share: the constructor, copying and pickling, and what the connection
-    says of itself."""
+    """The constructor, copying, pickling and connection properties that both catalogs share."""
 
     _connection: Connection
 
@@ -60,7 +60,7 @@ class _OneServer:
         self._start(connection)
 
     def _start(self, connection: Connection) -> None:
-        """Finish the construction, with the connection that was made of the arguments."""
+        """Finish construction with the connection that was built from the arguments."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -84,18 +84,21 @@ class _OneServer:
         return self
 
     def watch(self, callback: Watching | None) -> None:
-        """Call `callback` with every exchange as it ends, on the client's own thread; None ends
-        that. It is called once for each try of a request.
+        """Call `callback` with an `Exchange` for each request that ends; `None` stops the calls.
+
+        The callback runs on the client's own thread. A request that is retried gives one exchange
+        for each attempt.
 
         Example: `cat.watch(lambda exchange: print(exchange.seconds))`
         """
         self._connection.watching = callback
 
     def on_warning(self, callback: Callable[[str], None]) -> None:
-        """Call `callback`, on the client's own thread, with each warning in place of
-        `warnings.warn`: that a token goes over plain HTTP to another machine (once), that edits
-        cannot be written into the journal, and that searches may lack what was written last (once
-        for each time that the server's database is away).
+        """Pass warnings to `callback` instead of `warnings.warn`.
+
+        The callback runs on the client's own thread. There are three warnings: the token is sent to
+        another machine over plain HTTP (given once), edits cannot be written to the journal, and
+        searches may lack the latest changes (given once each time the server's database is away).
 
         Example: `cat.on_warning(print)`
         """
@@ -103,66 +106,74 @@ class _OneServer:
 
     @property
     def embedded(self) -> bool:
-        """Whether this is the catalog of this machine rather than a named server."""
+        """Whether this is the local catalog rather than a server given by its address."""
         return self._connection.embedded
 
     @property
     def drafting(self) -> config.Drafting:
-        """The command that drafts descriptions of this server, as it was configured. The client
-        itself never runs it."""
+        """The command configured for drafting descriptions on this server. The client never runs
+        it."""
         return self._connection.drafting
 
     @property
     def address(self) -> str:
-        """The address of the server; empty before the first request to the embedded catalog."""
+        """The address of the server; empty before the first request to the local catalog."""
         return self._connection.address
 
     @property
     def identity(self) -> str:
-        """A key for what is stored for one server: equal for two clients only if they use the same
-        catalog. Empty for one in this process."""
+        """A key under which to store local data about this catalog.
+
+        Two clients have the same key only if they use the same catalog. It is empty for a catalog
+        in this process.
+        """
         return self._connection.identity
 
     @property
     def read_only(self) -> bool:
-        """Whether every write is refused before it is sent."""
+        """Whether writes are refused before they are sent."""
         return self._connection.read_only
 
     @property
     def is_offline(self) -> bool:
-        """Whether only kept answers are given, and no request is sent: `offline="only"`."""
+        """Whether answers come only from the local cache and no request is sent
+        (`offline="only"`)."""
         return self._connection.is_offline
 
     @property
     def as_of(self) -> datetime | None:
-        """When the oldest of the kept answers was kept that were given since the server last
-        answered. None when the last answer was the server's, unless that said it was old: a service
-        whose database is away tells since when its searches may lack something."""
+        """When the oldest cached answer was stored, of those returned since the server last
+        answered.
+
+        `None` when the last answer came from the server. A server whose database is away says since
+        when its searches may lack changes; that moment is returned for such an answer.
+        """
         return self._connection.as_of
 
 
 class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, ChangeLogMethods):
-    """A catalog, read and written with `await`.
+    """The client of a catalog, with asynchronous methods.
 
-    `url` names a server (`http://host:8080`), `profile` one of the profiles, `data_dir` an
-    embedded catalog; without any the environment and the current profile do, and without these
-    the embedded catalog of this machine is found or started. The constructor sends no request.
-    A URN may be given as text everywhere.
+    `url` is the address of a server (`http://host:8080`), `profile` the name of a profile,
+    `data_dir` the directory of a local catalog. Without any of them the environment and the current
+    profile decide; without these the local catalog is found, or started. The constructor sends no
+    request. Every method accepts a URN as text.
 
-    `token` is sent when the server asks for it. `timeout_seconds` bounds one answer from its
-    first byte to its last, 30 unless the profile says otherwise; `retry` says how often requests
-    are tried again. With `read_only` nothing is ever written. `offline` says whether answers are
-    kept, and given when the server does not answer. `transport` carries the requests in place of
-    the network.
+    `token` is sent when the server asks for it. `timeout_seconds` limits the time for one complete
+    answer; the default is the profile's, or 30. `retry` says how often requests are retried. With
+    `read_only` every write is refused. `offline` says whether answers are stored in a local cache,
+    and used when the server does not answer. `transport` carries the requests instead of the
+    network.
 
-    Every method raises `Unreachable` when no answer came (`TimedOut` when it took too long, `Busy`
-    when the server asked for a pause), `NotSignedIn` and `Forbidden` as they say, `ReadOnly` for a
-    write where nothing is written, `InvalidInput` when the server cannot use its arguments,
-    `ServerFault` when the server failed, and `Unreadable` when its answer cannot be read.
+    Every method raises `Unreachable` when there is no answer (`TimedOut` when it took too long,
+    `Busy` when the server asks for a pause), `NotSignedIn` for a missing or refused token,
+    `Forbidden` for a missing permission, `ReadOnly` for a write by a client that is read-only,
+    `InvalidInput` when the server rejects the arguments, `ServerFault` when the server failed, and
+    `Unreadable` when its answer cannot be parsed.
     """
 
     def _start(self, connection: Connection) -> None:
-        # The first of the classes of methods; its constructor calls those of the others.
+        # First in the method resolution order; its constructor calls those of the other classes.
         CompletionMethods.__init__(self, connection)
 
     async def __aenter__(self) -> Self:
@@ -172,21 +183,27 @@ class AsyncCatalog(_OneServer, CompletionMethods, HistoryMethods, UndoMethods, C
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections. The embedded catalog goes on for others, and ends by itself after
-        a while without requests."""
+        """Close all connections.
+
+        The local catalog keeps running for other clients, and stops by itself when it gets no
+        requests for a while.
+        """
         await self._connection.close()
 
 
 class Catalog(_OneServer, BlockingFace):
-    """A catalog whose methods block: every method is that of `AsyncCatalog`, and returns when the
-    answer is there. May be used from several threads."""
+    """The client of a catalog, with blocking methods.
+
+    Each method is that of `AsyncCatalog` and returns its result. A `Catalog` may be used from
+    several threads, and inside a notebook's running event loop.
+    """
 
     _keeps_journal: ClassVar[bool] = False
-    """Whether edits go into the journal of this machine, without a call that asks for it."""
+    """Whether edits are written to this machine's journal without a call of `keep_journal`."""
 
     def _start(self, connection: Connection) -> None:
         self._connection = connection
-        # Made of the connection; the constructor would open another one.
+        # Built from this connection; its constructor would open a second one.
         self._core = AsyncCatalog.__new__(AsyncCatalog)
         CompletionMethods.__init__(self._core, connection)
         BlockingFace.__init__(self, self._core.close)
@@ -195,7 +212,7 @@ class Catalog(_OneServer, BlockingFace):
 
     @property
     def core(self) -> AsyncCatalog:
-        """The asynchronous client that does the work, on a thread of its own."""
+        """The `AsyncCatalog` whose methods are run, on a thread of its own."""
         return self._core
 
     def __enter__(self) -> Self:
@@ -205,7 +222,7 @@ class Catalog(_OneServer, BlockingFace):
         self.close()
 
     def close(self) -> None:
-        """Close all connections and end the client's thread. A closed client is not used again.
+        """Close all connections and end the client's thread. A closed client cannot be used again.
 
         Example: `Catalog().close()`
         """
@@ -214,7 +231,7 @@ class Catalog(_OneServer, BlockingFace):
 
     @property
     def registry(self) -> Registry:
-        """The vocabulary this client knows."""
+        """The entity types, aspects and fields that this client knows."""
         return self._core.registry
 
     abilities = blocking(AsyncCatalog.abilities)
@@ -300,21 +317,28 @@ class Catalog(_OneServer, BlockingFace):
 
 
 class CatalogOnLoop(Catalog):
-    """The blocking face of a client whose event loop runs already, for other threads of the same
-    program. It has no thread of its own, and closing it closes nothing."""
+    """A blocking catalog for an `AsyncCatalog` whose event loop is already running.
+
+    Used from other threads of the same program. It has no thread of its own, and `close` does
+    nothing.
+    """
 
     def __init__(self, core: AsyncCatalog, loop: asyncio.AbstractEventLoop) -> None:
         self._core = core
-        # What the connection says of itself is read of this one too.
+        # The properties of `_OneServer` read the connection.
         self._connection = core._connection  # noqa: SLF001 - the two faces of one client
         self._core_loop = loop
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine on the client's loop, and return its result or raise its error. Raises
-        `Misuse` on the thread of that loop, and when the loop has ended."""
+        """Run a coroutine on the client's loop, and return its result or raise its error.
+
+        Raises `Misuse` when called on the thread of that loop, and when the loop is not running.
+        """
         if not self._core_loop.is_running() or _running_loop() is self._core_loop:
             work.close()
-            raise Misuse("the loop of this client does not run, or waits for this very call")
+            raise Misuse(
+                "this client's event loop is not running, or this call was made on its thread"
+            )
         result = asyncio.run_coroutine_threadsafe(work, self._core_loop)
         while True:
             try:
@@ -323,7 +347,7 @@ class CatalogOnLoop(Catalog):
                 if result.done():
                     raise
                 if not self._core_loop.is_running():
-                    raise Misuse("the loop of this client has ended") from None
+                    raise Misuse("this client's event loop has ended") from None
 
     def leave(self, work: Coroutine[Any, Any, None]) -> None:
         """See `BlockingFace.leave`."""
@@ -331,7 +355,7 @@ class CatalogOnLoop(Catalog):
             self.wait(work)
 
     def close(self) -> None:
-        """Close nothing."""
+        """Do nothing: the loop and the connection belong to the asynchronous client."""
 
 
 _LOOK_SECONDS = 0.5

@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 __all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
 
 ChangeQuery = str
-"""The part of a query that selects changes; each of its parameters begins with `&`."""
+"""The part of a query string that selects changes; each parameter begins with `&`."""
 
 
 def change_query(
@@ -29,7 +29,8 @@ def change_query(
     *,
     values: bool,
 ) -> ChangeQuery:
-    """Return the part of a query that selects changes; empty for all. Raises `InvalidUrn`."""
+    """Return the part of a query string that selects changes; empty for all. Raises
+    `InvalidUrn`."""
     parts = [f"&urn={Urn.parse(urn).encoded}" for urn in urns or ()]
     parts += [f"&aspect={quote(name, safe='')}" for name in aspects or ()]
     parts += [f"&entity={quote(name, safe='')}" for name in entities or ()]
@@ -37,14 +38,16 @@ def change_query(
 
 
 def changes_request(after: int | None, limit: int, narrowed: ChangeQuery) -> Request:
-    """Return a request for the changes after an offset, or from the first that is kept."""
+    """Return a request for the changes after an offset, or from the first in the log."""
     begin = "" if after is None else f"after={after}&"
     return Request("GET", f"/changes?{begin}limit={limit}{narrowed}")
 
 
 def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Request:
-    """Return a request for the stream of changes after an offset; `resumed` says that there was a
-    stream before."""
+    """Return a request for the stream of changes after an offset.
+
+    `resumed` is true if it continues an earlier stream.
+    """
     headers = [("Accept", "text/event-stream")]
     if resumed:
         headers.append(("Last-Event-ID", str(after)))
@@ -53,7 +56,7 @@ def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Reque
 
 @read_as("changes")
 def parse_changes(body: Any) -> ChangePage:
-    """Return a page of the log."""
+    """Parse a page of the change log."""
     value = value_of(body, "changes")
     listed = tuple(_parse_change(entry) for entry in value.get("changes") or ())
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
@@ -64,14 +67,14 @@ _MAX_OFFSET_DIGITS = 18
 
 
 class StreamEvent(NamedTuple):
-    """One event of a stream: its offset, and a change where it holds one."""
+    """One event of a stream: its offset, and its change, if it is an event of type `change`."""
 
     offset: int | None
     change: ChangeEvent | None
 
 
 class EventReader:
-    """Parses the lines of a stream into events."""
+    """A parser of server-sent events, fed line by line."""
 
     def __init__(self) -> None:
         self._id: int | None = None
@@ -80,8 +83,10 @@ class EventReader:
         self._bytes = 0
 
     def read(self, line: bytes) -> StreamEvent | None:
-        """Return the event that a line completes, None where it completes none. Comments, which
-        keep the connection alive, and events of other names complete none."""
+        """Return the event that a line completes, or `None`.
+
+        Comments, which keep the connection alive, and events without an id complete none.
+        """
         if line:
             self._take(line)
             return None
@@ -143,12 +148,12 @@ _PATIENCE_SECONDS = 300.0
 
 
 class ChangeLogMethods(CatalogMethods):
-    """Reading and following the change log, all of it or the changes of some `urns`, `aspects` and
-    `entities` (types) by their names.
+    """Methods that read and follow the change log.
 
-    Raises `InvalidInput` on a server that keeps no change log, as DataHub's do not, and `Gone`
-    when changes after the offset are not kept any more: read anew what you follow, and go on from
-    its `resume_after` or from now.
+    All accept `urns`, `aspects` (names) and `entities` (entity types) to select changes. They raise
+    `InvalidInput` on a server without a change log, such as DataHub's, and `Gone` if the log no
+    longer holds changes after the offset: read the entities again, and continue from the error's
+    `resume_after` or from now.
     """
 
     async def changes(
@@ -161,10 +166,11 @@ class ChangeLogMethods(CatalogMethods):
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> ChangePage:
-        """Return a page of the changes after an offset of the log, or from the first change that is
-        kept, at most `limit` (a server may give fewer, ours 1,000); `values=False` leaves out what
-        was written. One request, one more the first time. `changes(limit=0).head` is where the log
-        ends.
+        """Return a page of the changes after an offset, or from the first in the log.
+
+        At most `limit` changes; a server may return fewer (ours at most 1,000). `values=False`
+        leaves out the values. `changes(limit=0).head` is the last offset in the log. One request,
+        and one more for the first call.
 
         Example: `cat.changes(limit=10)`
         """
@@ -180,8 +186,9 @@ class ChangeLogMethods(CatalogMethods):
         entities: Iterable[str] | None = None,
         values: bool = True,
     ) -> AsyncGenerator[ChangeEvent, None]:
-        """Yield every change after an offset, or from the first that is kept, up to the end of the
-        log. One request for 500.
+        """Yield all changes after an offset, or from the first, to the end of the log.
+
+        One request for each 500 changes.
 
         Example: `sum(1 for change in cat.every_change(urns=[urn]))`
         """
@@ -203,12 +210,12 @@ class ChangeLogMethods(CatalogMethods):
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
     ) -> AsyncGenerator[ChangeEvent, None]:
-        """Yield changes as they happen, without end: from an offset, or from now on. Each comes
-        once, in the order of the log.
+        """Yield changes as they happen, without end, each once and in the order of the log.
 
-        A stream that breaks off is resumed where it was; `Unreachable` is raised when the server
-        does not come back within five minutes. Where the transport cannot stream, the log is polled
-        twice a second. Closing the generator ends the stream, as does cancelling it.
+        Begins after the given offset, or with changes from now on. A stream that breaks off is
+        resumed at its offset; `Unreachable` is raised if the server does not come back within five
+        minutes. If the transport cannot stream, the log is polled twice a second. Closing the
+        generator, or cancelling the task, ends the stream.
 
         Example: `next(cat.follow(0))`
         """
@@ -242,7 +249,7 @@ class ChangeLogMethods(CatalogMethods):
     async def _streamed(
         self, after: int, narrowed: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
-        """Yield the offset reached with each change, and without one where nothing changed."""
+        """Yield the offset reached with each change, and with `None` when there was no change."""
         at, reader = after, EventReader()
         request = stream_request(after, narrowed, resumed=resumed)
         async with aclosing(self._connection.stream(request)) as lines:
@@ -252,7 +259,7 @@ class ChangeLogMethods(CatalogMethods):
                     at = at if piece.offset is None else piece.offset
                     yield at, piece.change
                 elif not line or line.startswith(b":"):
-                    # Nothing happened, and the server is there.
+                    # No change, but a sign that the server is alive.
                     yield at, None
 
     async def _polled(self, after: int, narrowed: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
@@ -275,16 +282,15 @@ class ChangeLogMethods(CatalogMethods):
     async def _check_log(self) -> None:
         if not (await self.abilities()).changes:
             raise InvalidInput(
-                f"{self._connection.address} keeps no change log to read or follow; "
+                f"{self._connection.address} has no change log to read or follow; "
                 "compare versions of aspects instead"
             )
 
 
 def _further(page: ChangePage, at: int) -> int:
-    """Return the offset of the next page. Raises `ServerFault` where it is no further than this
-    one's."""
+    """Return the offset of the next page. Raises `ServerFault` if it does not advance."""
     if page.next <= at:
         raise ServerFault(
-            f"the server's change log does not go on after {at:,}, and is not at its end"
+            f"the server's change log does not continue after offset {at:,}, which is not its end"
         )
     return page.next

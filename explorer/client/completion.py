@@ -1,4 +1,4 @@
-"""Completion of names and of filter text while they are typed."""
+"""Completion of names, and of filters in the query language, while they are typed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,8 +100,10 @@ def autocomplete_request(text: str, entity: str, limit: int, narrowed_by: Filter
 
 
 def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
-    """Return a request for the names that complete a text, of several entity types, or of those
-    that the server chooses."""
+    """Return a request for names that complete a text, of several entity types.
+
+    Without entity types the server chooses them.
+    """
     fields: dict[str, Any] = {"query": text, "limit": limit}
     if entities:
         fields["types"] = [entity_symbol(name) for name in entities]
@@ -109,7 +111,7 @@ def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
 
 
 def properties_request(limit: int) -> Request:
-    """Return a request for the structured properties that are defined."""
+    """Return a request for the definitions of structured properties."""
     fields = {"types": [entity_symbol("structuredProperty")], "query": "*", "count": limit}
     return graphql_request(_PROPERTIES, {"input": fields})
 
@@ -119,8 +121,7 @@ _NAMES = ("name", "displayName", "fullName")
 
 @read_as("autocomplete")
 def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
-    """Return the texts, and the URNs of the entities with these names where the server gives
-    them."""
+    """Parse completions: the texts, and the URNs of their entities if the server sends them."""
     value = value_of(body, "autocomplete")
     texts = list_in(value, "suggestions", "autocomplete")
     named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
@@ -129,8 +130,10 @@ def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
 
 @read_as("suggest")
 def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggestion]]:
-    """Return the suggestions of autoCompleteForMultiple, a list for each entity type. `types` are
-    the entity types by their GraphQL symbol."""
+    """Parse an answer to `autoCompleteForMultiple`: a list of suggestions for each entity type.
+
+    `types` maps GraphQL symbols to entity types.
+    """
     answer = as_object(graphql_data(body).get("autoCompleteForMultiple"), "suggest")
     groups = answer.get("suggestions")
     if not isinstance(groups, list):
@@ -140,8 +143,10 @@ def parse_suggestions(body: Any, types: Mapping[str, str]) -> list[list[Suggesti
 
 @read_as("structured properties")
 def parse_properties(body: Any) -> tuple[Facet, ...]:
-    """Return the structured properties that a search in GraphQL found, as facets with the values
-    that they allow, whose counts are 0."""
+    """Parse definitions of structured properties, as facets.
+
+    Their values are the allowed values, with a count of 0.
+    """
     found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
     facets = []
     for result in found.get("searchResults") or ():
@@ -160,12 +165,12 @@ def parse_properties(body: Any) -> tuple[Facet, ...]:
 def pair_suggestions(
     texts: Sequence[str], urns: Sequence[Urn], entity_type: str
 ) -> list[Suggestion]:
-    """Return texts with the URNs that they are found in."""
+    """Return suggestions that pair texts with the URNs that have them as their name."""
     return _paired(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
 
 
 def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
-    """Return what a search found, by the names it matched."""
+    """Return search hits as suggestions, grouped by entity type, with the names that matched."""
     found: dict[str, list[Suggestion]] = {}
     for hit in hits:
         names = (match.value for match in hit.matched if match.field in _NAMES)
@@ -178,8 +183,10 @@ def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
 
 
 def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
-    """Return the first of every type, then the second of every type, and so on: no type's names are
-    ranked above another's."""
+    """Return the first suggestion of every type, then the second of every type, and so on.
+
+    No type is ranked above another. At most `limit`.
+    """
     rounds = zip_longest(*groups)
     mixed = (one for one in chain.from_iterable(rounds) if one is not None)
     return tuple(mixed)[:limit]
@@ -214,8 +221,11 @@ def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
 def _paired(
     texts: Sequence[str], entities: Sequence[tuple[Urn, frozenset[str]]], entity_type: str
 ) -> list[Suggestion]:
-    """Return each text with the entity of that name. Servers list entities in no reliable order, so
-    they are matched by their names, then by their URNs; a last pair belongs together."""
+    """Pair each text with the entity of that name.
+
+    Servers list the entities in no reliable order, so they are matched by name, then by URN; if one
+    text and one entity remain, they are paired.
+    """
     left = list(entities)
     found: dict[str, Urn] = {}
     for text in texts:
@@ -239,7 +249,7 @@ def _paired(
     ]
 
 
-# What is completed, one type at a time, where the server cannot be asked for all at once.
+# The types that are completed one by one if the server cannot complete all in one request.
 _COMPLETED = (
     "dataset",
     "chart",
@@ -257,14 +267,14 @@ _ENTITY_TYPE = "_entityType"
 _PROPERTY = "structuredProperty"
 _MOST_PROPERTIES = 500
 _MOST_NAMED = 20
-# People type the id of a platform, which is its name in small letters.
+# People type the id of a platform, which is its name in lower case.
 _IDS_ARE_NAMES = frozenset({"dataPlatform"})
-# Nobody types a filter for longer without a pause, and counts may be a little old.
+# About the time that typing a filter takes; counts that old are still good enough.
 _FACETS_KEPT_SECONDS = 10.0
 
 
 class CompletionMethods(SearchMethods):
-    """Completion of names and of filter text."""
+    """Methods that complete names and filters."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -282,8 +292,10 @@ class CompletionMethods(SearchMethods):
         limit: int = 10,
         superseding: str | None = None,
     ) -> tuple[str, ...]:
-        """Return names that complete `text`, best first, at most `limit`. One request.
-        `superseding` is that of `search`.
+        """Return names of one entity type that complete `text`, best first, at most `limit`. One
+        request.
+
+        `superseding` is as in `search`.
 
         Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
         """
@@ -300,11 +312,12 @@ class CompletionMethods(SearchMethods):
         limit: int = 10,
         superseding: str | None = None,
     ) -> tuple[Suggestion, ...]:
-        """Return names that complete `text`, of all entity types or of those named, at most
-        `limit`: the best of every type, then the second best, and so on.
+        """Return names that complete `text`, of all entity types or of those given, at most
+        `limit`.
 
-        One request; from a server without GraphQL one for each type, and a search where it
-        completes none of them. `superseding` is that of `search`.
+        The best of every type comes first, then the second best of every type, and so on. One
+        request; on a server without GraphQL one for each type, and a search if none of them
+        completes. `superseding` is as in `search`.
 
         Example: `cat.suggest("ord", entities=["dataset", "chart"])`
         """
@@ -314,12 +327,14 @@ class CompletionMethods(SearchMethods):
     async def complete_filter(
         self, text: str, cursor: int, *, entity: str | Sequence[str] | None = None
     ) -> "tuple[Completion, ...]":
-        """Return what may be typed at the cursor of a filter's text, best first: fields, operators,
-        and the values that entities of some types or of all have, most frequent first. People,
-        groups and whatever else has a URN are offered by their names.
+        """Return what can be typed at the cursor in a filter, best first.
 
-        Up to two requests, one more where structured properties may be defined and two for a value
-        with a name, whose answers do for ten seconds; where none comes, no values are offered.
+        These are fields, operators, and values that entities (of the given types, or of all) have,
+        most frequent first. People, groups and other entities are completed by name.
+
+        Up to two requests, one more if structured properties may be defined, and two for a value
+        that is an entity. Answers are reused for ten seconds. If there is no answer, no values are
+        returned.
 
         Example: `cat.complete_filter("owner:ni", 8)`
         """
@@ -337,8 +352,10 @@ class CompletionMethods(SearchMethods):
     async def _names_for(
         self, field: "FilterField", typed: str, facets: Sequence[Facet]
     ) -> dict[str, str]:
-        """Return the names of the URNs that a field may have at a place: those whose names begin
-        with what was typed, then those of its facet."""
+        """Return the names of the URNs that can be typed as a field's value.
+
+        First those whose names begin with what was typed, then those in the field's facet.
+        """
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
         try:
@@ -356,7 +373,7 @@ class CompletionMethods(SearchMethods):
         return found | known
 
     async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
-        """Return the names of the values of a facet, kept as long as the facet is."""
+        """Return the names of the URNs in a facet; they are cached as long as the facet."""
         since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
         if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
             known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
@@ -384,15 +401,15 @@ class CompletionMethods(SearchMethods):
             page = await self._found(f"{text}*", types, limit)
             groups = suggestions_from_hits(page.hits)
         if not types:
-            # Only now, and without types that it may not know, is it known that the server lacks
-            # this way, and did not refuse the question.
+            # Without types, which the server may not have, a refusal means that it does not support
+            # `suggest`.
             self._ways.setdefault("suggest", False)
         return interleave(groups, limit)
 
     async def _completed_each(
         self, text: str, types: Sequence[str], limit: int
     ) -> list[list[Suggestion]]:
-        """Return the completions of each type that the server completes."""
+        """Return the completions of each type, without the types that the server refuses."""
         each = await asyncio.gather(
             *(self._completed(text, entity, limit) for entity in types), return_exceptions=True
         )
@@ -416,14 +433,16 @@ class CompletionMethods(SearchMethods):
                 try:
                     facets = (await self._found("*", types, 0)).facets
                 except Unreachable:
-                    # Kept as well: not every key is to wait for a server that is not there.
+                    # Cached as well, so that not every key press waits for an unreachable server.
                     facets = ()
                 self._counted_facets[types] = (monotonic(), facets)
             return facets
 
     async def _properties(self, types: Sequence[str], facets: Sequence[Facet]) -> tuple[Facet, ...]:
-        """Return the structured properties that are defined, as facets with the values they allow.
-        Where all entities were counted by type and none is one, no request is sent."""
+        """Return the defined structured properties, as facets with their allowed values.
+
+        No request if the facet of entity types shows that there are none.
+        """
         since, found = self._defined
         if monotonic() - since > _FACETS_KEPT_SECONDS:
             has_any = bool(types) or any(

@@ -1,4 +1,4 @@
-"""The connection to one server: sends requests, retries, authenticates, reads the offline cache."""
+"""The connection to one server: sends requests, retries, authenticates, uses the offline cache."""
 
 import asyncio
 import os
@@ -81,7 +81,7 @@ _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 class Abilities:
     """The optional capabilities of a server.
 
-    `release` is the version as numbers that compare, `(0, 14, 1)`; empty where the server names no
+    `release` is its version as comparable numbers, `(0, 14, 1)`; empty if the server sends no
     version.
     """
 
@@ -103,24 +103,27 @@ class Abilities:
     scroll: bool = False
     """Search results beyond the first 10,000, `scrollAcrossEntities`."""
     deep_pages: bool = False
-    """Search results beyond the first 10,000 by their place, `start`."""
+    """Search results beyond the first 10,000 by position, `start`."""
     patch: bool = False
-    """Writes that change a part of an aspect."""
+    """Writes that change part of an aspect."""
     names: bool = False
-    """Names in the place of URNs in filters, and the field `documented`."""
+    """Names instead of URNs in filters, and the field `documented`."""
     stewardship: bool = False
-    """What is described and what is not, counted by the server."""
+    """Coverage and the worklist, computed by the server."""
     coverage_trend: bool = False
-    """How much was described on each day, counted by the server."""
+    """Coverage on each day, computed by the server."""
     conditional_edits: bool = False
-    """Edits in GraphQL that are made only while what their writer saw is there."""
+    """GraphQL edits with a condition on the present value."""
     proposals: bool = False
-    """Staged changesets that colleagues review together, kept by the server."""
+    """Staged changesets stored on the server, for review by several people."""
 
 
 def read_abilities(config: Any) -> Abilities:
-    """Return the capabilities that an answer of `GET /config` declares. What is missing or
-    malformed there counts as not offered, except for calls that servers without them refuse."""
+    """Return the capabilities declared in an answer to `GET /config`.
+
+    Missing or malformed ones count as not supported. Exceptions are calls that can be tried,
+    because servers without them refuse them.
+    """
     declared = config if isinstance(config, dict) else {}
     ours = declared.get("catalogExplorer")
     if isinstance(ours, dict):
@@ -168,17 +171,17 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def config_request() -> Request:
-    """Return the request for what the server is and can do."""
+    """Return the request for the server's product, version and capabilities."""
     return Request("GET", "/config")
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One try of a request, and its outcome.
+    """One attempt of a request, and its outcome.
 
-    `path` is as it was sent, `sized_bytes` the length of the answer's body. Where no answer came
-    `status` is None and `failure` says why; for a refusal `failure` holds the server's own words,
-    whole. No token is in any of it.
+    `path` is the path as sent, `sized_bytes` the length of the answer's body. Without an answer
+    `status` is `None` and `failure` says why; for an error status `failure` holds the server's
+    complete answer. The token is removed from all of it.
     """
 
     method: str
@@ -192,22 +195,25 @@ class Exchange:
 
     @classmethod
     def since(cls, began: datetime, method: str, path: str, *, writes: bool) -> "Exchange":
-        """Return an exchange that ends now, without an answer."""
+        """Return an exchange without an answer that ends now."""
         seconds = (datetime.now(UTC) - began).total_seconds()
         return cls(method, path, began, seconds, writes=writes)
 
 
 Watching = Callable[[Exchange], None]
-"""Called with every exchange as it ends; returns at once and raises nothing."""
+"""A function called with every exchange when it ends; it must return at once and not raise."""
 
 
 Offline = Literal["off", "keep", "fallback", "only"]
-"""How answers are cached on disk: `off` not at all; `keep` stores them; `fallback` stores them, and
-reads them when the server does not answer; `only` reads them and sends no request."""
+"""How answers are cached on disk.
+
+`off` does not cache; `keep` stores answers; `fallback` stores them, and reads them when the server
+does not answer; `only` reads them and sends no request.
+"""
 
 
 def check_offline(mode: object) -> None:
-    """Raise `InvalidInput` for what is none of `Offline`, naming them."""
+    """Raise `InvalidInput` if the mode is none of `Offline`; the message lists them."""
     if mode not in get_args(Offline):
         known = ", ".join(map(repr, get_args(Offline)))
         raise InvalidInput(f"offline is one of {known}, not {mode!r}")
@@ -215,8 +221,11 @@ def check_offline(mode: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The JSON of an answer, or None for an empty one. `as_of` is None for an answer of the server,
-    unless that says how old it is, and the time of storing for one out of the cache."""
+    """The JSON of an answer, `None` if it is empty.
+
+    `as_of` is when a cached answer was stored, or the moment up to which the server says that its
+    answer is complete; `None` for an answer that is up to date.
+    """
 
     body: Any
     as_of: datetime | None = None
@@ -240,11 +249,12 @@ class OfflineCache:
 
     @property
     def falls_back(self) -> bool:
-        """Whether a cached answer is used where the server does not answer."""
+        """Whether a cached answer is used when the server does not answer."""
         return self._mode == "fallback"
 
     async def find(self, request: Request) -> tuple[bytes, datetime] | None:
-        """Return the cached answer and when it was stored, and note its age."""
+        """Return the cached answer and when it was stored, and record its age; `None` if there is
+        none."""
         if request.writes or self._mode == "off":
             return None
         found = await asyncio.to_thread((await self._open()).get, request)
@@ -253,8 +263,10 @@ class OfflineCache:
         return found
 
     def store(self, request: Request, body: bytes, as_of: datetime | None) -> None:
-        """Store an answer of the server in the background, unless it says that it is old, and note
-        its age. Raises nothing."""
+        """Store an answer of the server in the background. Never raises.
+
+        An answer that the server itself calls old is not stored; only its age is noted.
+        """
         if as_of is not None:
             self.as_of = as_of if self.as_of is None else min(self.as_of, as_of)
             return
@@ -266,7 +278,7 @@ class OfflineCache:
         task.add_done_callback(self._pending.discard)
 
     async def close(self) -> None:
-        """Close the cache, after pending answers are stored."""
+        """Close the cache after all pending answers are stored."""
         if self._pending:
             await asyncio.wait(set(self._pending))
         if self._cache is not None:
@@ -286,7 +298,7 @@ class OfflineCache:
 
 
 class ServerTransport:
-    """Opens the transport to a server. With `data_dir` the embedded catalog there is found, or
+    """Opens the transport to a server. With `data_dir` the local catalog there is found or
     started."""
 
     def __init__(
@@ -305,10 +317,10 @@ class ServerTransport:
         self._closed = False
 
     async def open(self, instead_of: Transport | None = None) -> Transport:
-        """Return the transport, which is made with the first call.
+        """Return the transport, which is created by the first call.
 
-        `instead_of` is a transport that failed: the embedded catalog is then looked for anew, since
-        it may have ended and been started at another address. Raises what starting it raises, and
+        `instead_of` is a transport that failed: the local catalog is then located again, because it
+        may have stopped and been started at another address. Raises what starting it raises, and
         `Misuse` after `close`.
         """
         self._check_open()
@@ -323,7 +335,7 @@ class ServerTransport:
             return self._transport
 
     async def close(self) -> None:
-        """Close all connections; the embedded catalog goes on for others."""
+        """Close all connections. The local catalog keeps running for other clients."""
         self._closed = True
         async with self._opening:
             if self._transport is not None:
@@ -331,7 +343,7 @@ class ServerTransport:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Misuse("this client is closed; make another one")
+            raise Misuse("this client is closed; create another one")
 
     async def _renew(self) -> None:
         if self._data_dir is None:
@@ -340,7 +352,7 @@ class ServerTransport:
 
         found = (await asyncio.to_thread(instance.ensure, self._data_dir)).address
         if found != self.address and self._transport is not None:
-            # Requests that still wait there would never be answered.
+            # Requests still in progress at the old address would never be answered.
             await self._transport.close()
             self._transport = None
         self.address = found
@@ -352,8 +364,11 @@ class ServerTransport:
 
 
 def proxy_of(address: str) -> str | None:
-    """Return the proxy that the environment names for an http or https address: `HTTP_PROXY`,
-    `HTTPS_PROXY` or `ALL_PROXY`, in upper or lower case; None for the hosts in `NO_PROXY`."""
+    """Return the proxy that the environment names for an HTTP or HTTPS address, or `None`.
+
+    It is read from `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`, in upper or lower case; hosts in
+    `NO_PROXY` have none.
+    """
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
     from urllib.request import getproxies_environment, proxy_bypass
@@ -374,12 +389,12 @@ def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
 
 
 class Authenticator:
-    """Puts the token on requests.
+    """Adds the token to requests.
 
-    GraphQL always carries it. The other calls do once the server has asked for it with a 401,
-    or from the first on with `always`. `fetch` gives the token; it may take long, is called in a
-    thread, and not before it is needed. It is called again, with True, when a token was refused
-    that had expired or was replaced.
+    GraphQL requests always carry it. Others carry it once the server has answered 401, or from the
+    start with `always`. `fetch` returns the token; it may take long, is called in a thread, and
+    only when a token is needed. It is called again, with True, if a token was refused that had
+    expired or was replaced.
     """
 
     def __init__(
@@ -391,15 +406,18 @@ class Authenticator:
         self._fetching = asyncio.Lock()
 
     async def sign(self, request: Request) -> Request:
-        """Return the request with the token where it is sent. Raises what `fetch` raises."""
+        """Return the request with the token if it is to be sent. Raises what `fetch` raises."""
         if not (self._always or request.path.startswith(GRAPHQL_PATH)):
             return request
         secret = await self._found()
         return request if secret is None else replace(request, signature=secret)
 
     async def was_asked(self, request: Request) -> bool:
-        """Note that the server refused a request for want of a token. Returns whether the request
-        can be sent again with one, which all requests carry from now on."""
+        """Record that the server answered a request with 401.
+
+        Returns whether the request can be sent again with a token, which all later requests then
+        carry.
+        """
         if request.signature is not None:
             return await self._was_renewed(request.signature)
         if await self._found() is None:
@@ -408,11 +426,11 @@ class Authenticator:
         return True
 
     async def _was_renewed(self, refused: Secret) -> bool:
-        """Return whether there is another token than the one that was refused."""
+        """Return whether a token other than the refused one could be fetched."""
         if self._renew is None:
             return False
         async with self._fetching:
-            # Of many requests that were refused at once the first fetches for all.
+            # If many requests were refused at once, the first fetches a token for all.
             if self._secret is not None and self._secret.mark != refused.mark:
                 return True
             found = await asyncio.to_thread(_wrapped, partial(self._renew, True))
@@ -422,7 +440,7 @@ class Authenticator:
             return True
 
     def cut_from(self, body: bytes) -> bytes:
-        """Return an answer's body without the token where the server repeats it."""
+        """Return an answer's body with the token removed, in case the server repeats it."""
         return body if self._secret is None else self._secret.cut_from(body)
 
     async def _found(self) -> Secret | None:
@@ -436,7 +454,7 @@ class Authenticator:
 
 
 def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
-    """Return what gives the token of a source, renewed where it is that of a sign-in."""
+    """Return a function that fetches the token of a source, and renews it if it is from a sign-in."""
 
     def fetch(was_refused: bool) -> str | None:
         from explorer.client.sign_in import renew
@@ -447,7 +465,7 @@ def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
 
 
 def _wrapped(fetch: Callable[[], str | None]) -> Secret | None:
-    # Wrapped here, so that no frame of a waiting request ever holds the bare text.
+    # Wrapped here, so that no frame of a pending request holds the token as text.
     return Secret.of(fetch())
 
 
@@ -457,10 +475,10 @@ _MAX_LINE_BYTES = 64 * 1024 * 1024
 async def lines_of(
     pieces: AsyncIterator[bytes], address: str, silence_seconds: float
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the lines of a stream, without their ends.
+    """Yield the lines of a stream, without line ends.
 
-    Raises `TimedOut` when nothing comes for `silence_seconds`, and `Unreachable` for a line that
-    is longer than 64 MB.
+    Raises `TimedOut` if nothing arrives for `silence_seconds`, and `Unreachable` if a line is
+    longer than 64 MB.
     """
     held: list[bytes] = []
     length = 0
@@ -481,7 +499,7 @@ async def lines_of(
 
 
 async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
-    """Return the beginning of a stream, a little more than `most_bytes` at most."""
+    """Return the beginning of a stream, at most one piece more than `most_bytes`."""
     found = b""
     async for piece in pieces:
         found += piece
@@ -492,7 +510,7 @@ async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
 
 async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: float) -> bytes | None:
     try:
-        # Around this alone: each line may be read by another task.
+        # Only around this call: a timeout belongs to one task, and tasks may take turns to read.
         async with asyncio.timeout(silence_seconds):
             return await anext(pieces, None)
     except TimeoutError:
@@ -502,10 +520,10 @@ async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: flo
 
 _MAX_AT_ONCE = 8
 _TIMEOUT_SECONDS = 30.0
-# Servers send a line at least every 15 seconds, if only a comment.
+# Servers send a line at least every 15 seconds, a comment if nothing else.
 _SILENCE_SECONDS = 60.0
 _MAX_REFUSAL_BYTES = 64 * 1024
-# Where several servers share a catalog: how far the one that answered knows its change log.
+# Where several servers share a catalog: the change log offset that the answering one has reached.
 _LOG_OFFSET = "x-catalog-offset"
 # Of a server that cannot ask the database: how old what its searches find is.
 _AGE = "x-catalog-age-seconds"
@@ -516,8 +534,8 @@ _LONGEST_OFFSET = 19
 class Connection:
     """Sends requests to one server and returns its answers as JSON.
 
-    `config.server` says which server is meant; with no address the embedded catalog is found, or
-    started, and started again after it ended for want of requests.
+    `config.server` decides which server is used. Without an address it is the local catalog, which
+    is found or started, and started again if it stopped because it had no requests.
     """
 
     def __init__(
@@ -551,11 +569,11 @@ class Connection:
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             self.drafting = found.drafting
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
-            # Absolute, and without credentials: another process may open it again.
+            # Absolute, and without credentials: another process may open it from a pickle.
             place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}
             if transport is None:
                 self._place = {"profile": profile} if profile else place
-            # The profile too: two of one server are two people, who may not see the same.
+            # Includes the profile: two profiles of one server may be users with different rights.
             self.identity = part_login(found.identity)[0]
             server = f"{part_login(found.name)[0]} {self.identity}"
             if token is not None:
@@ -570,7 +588,7 @@ class Connection:
         self._reach = ServerTransport(address, folder, self._timeout_seconds, transport)
         check_offline(offline)
         self._offline = offline
-        # The embedded catalog is always there: nothing of it is kept.
+        # The local catalog is always reachable, so its answers are not cached.
         self._offline_cache = OfflineCache(offline if server and folder is None else "off", server)
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
         self._learning = asyncio.Lock()
@@ -578,16 +596,19 @@ class Connection:
         self._fields: dict[str, frozenset[str] | None] = {}
         self.watching: Watching | None = None
         self.warned: Callable[[str], None] = _warn
-        # With a transport of the caller the network path is unknown.
+        # With a transport from the caller the network path is unknown.
         self._warns_of_token = transport is None
         self._known_offset = 0
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments that open the same catalog again, as a pickle holds them: all but
-        the token, which is looked up anew where it is opened. Raises `TypeError` for a connection
-        with a transport of its caller, which cannot be opened again."""
+        """Return the arguments that open the same catalog again, except the token; used for
+        pickling.
+
+        The token is looked up again when the pickle is loaded. Raises `TypeError` for a connection
+        whose transport was passed by the caller, because it cannot be opened again.
+        """
         if self._place is None:
-            raise TypeError("a catalog with a transport of its own cannot be pickled")
+            raise TypeError("a catalog that was given a transport cannot be pickled")
         return {
             **self._place,
             "timeout_seconds": self._timeout_seconds,
@@ -598,40 +619,43 @@ class Connection:
 
     @property
     def embedded(self) -> bool:
-        """Whether this is the catalog of this machine, started when needed."""
+        """Whether this is the local catalog, which is started when needed."""
         return self._reach.embedded
 
     @property
     def address(self) -> str:
         """The address of the server, without credentials; empty before the first request to the
-        embedded catalog."""
+        local catalog."""
         return self._reach.address
 
     @property
     def is_offline(self) -> bool:
-        """Whether only cached answers are given, and no request is sent."""
+        """Whether answers come only from the cache and no request is sent."""
         return self._offline_cache.is_offline
 
     @property
     def as_of(self) -> datetime | None:
-        """When the oldest of the cached answers was stored that were given since the server last
-        answered; None when the last answer was the server's, and not an old one by its own word."""
+        """When the oldest cached answer was stored, of those returned since the server last
+        answered.
+
+        `None` when the last answer came from the server and was up to date.
+        """
         return self._offline_cache.as_of
 
     def url_of(self, path: str) -> str:
-        """Return the whole address of a path, as errors name it."""
+        """Return the full URL of a path, as shown in errors."""
         return self.address.rstrip("/") + path
 
     async def send(self, request: Request) -> Any:
-        """Return the JSON of the answer, None for an empty one. See `ask`."""
+        """Send a request and return the JSON of the answer, `None` if it is empty. See `ask`."""
         return (await self.ask(request)).body
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Reply:
-        """Return the JSON object of the answer, None for an empty one.
+        """Send a request and return the JSON object of the answer, `None` if it is empty.
 
-        Tries again where that is safe: when the request never left, or when sending it twice does
-        what sending it once does. With `fresh` the answer never comes out of the cache. Raises the
-        error that the refusal or the silence stands for.
+        It is retried where that is safe: if the request was never sent, or if sending it twice has
+        the same effect as sending it once. With `fresh` the answer never comes from the cache.
+        Raises the error that an error status or a missing answer maps to.
         """
         self._check_allowed(request)
         if self._offline_cache.is_offline:
@@ -655,11 +679,11 @@ class Connection:
         return await self._from_cache(request, silence, fresh=fresh)
 
     async def stream(self, request: Request) -> AsyncGenerator[bytes, None]:
-        """Yield the lines of an answer as they come, without their ends.
+        """Yield the lines of an answer as they arrive, without line ends.
 
-        A stream that began is not sent again; it ends with the answer, or when it is closed.
-        Raises what `ask` raises, `TimedOut` when nothing comes for a minute, and `Unsupported`
-        when the transport in use gives whole answers only.
+        A stream that has begun is not retried; it ends with the answer, or when the generator is
+        closed. Raises what `ask` raises, `TimedOut` when nothing arrives for a minute, and
+        `Unsupported` if the transport in use cannot stream.
         """
         self._check_allowed(request)
         if self._offline_cache.is_offline:
@@ -673,27 +697,31 @@ class Connection:
                     yield one
 
     async def abilities(self) -> Abilities:
-        """Return what the server can do. One request, the first time; raises `Unreachable`."""
+        """Return the capabilities of the server. One request for the first call; raises
+        `Unreachable`."""
         async with self._learning:
             if self._abilities is not None:
                 return self._abilities
             try:
                 reply = await self.ask(config_request())
             except (InvalidInput, NotFound, Forbidden, Unreadable):
-                # It answers, and declares nothing.
+                # The server answers but declares no capabilities.
                 reply = Reply(None)
             except ServerFault:
-                # Asked again with the next call.
+                # Not stored, so the next call asks again.
                 return read_abilities(None)
             found = read_abilities(reply.body)
             if reply.as_of is None:
-                # A cached answer may be of an earlier release of the server.
+                # A cached answer may come from an earlier release of the server.
                 self._abilities = found
             return found
 
     async def offers(self, type_name: str, field: str) -> bool:
-        """Return whether a type of the server's GraphQL schema has a field; true where the server
-        does not tell, and then refuses the field itself. One request a type, the first time."""
+        """Return whether a type of the server's GraphQL schema has a field.
+
+        Also true if the server does not reveal its schema; it then refuses the field itself. One
+        request for each type, at the first call.
+        """
         async with self._learning:
             if type_name in self._fields:
                 known = self._fields[type_name]
@@ -702,7 +730,7 @@ class Connection:
         return known is None or field in known
 
     async def close(self) -> None:
-        """Close all connections; the embedded catalog goes on for others."""
+        """Close all connections. The local catalog keeps running for other clients."""
         await self._offline_cache.close()
         await self._reach.close()
 
@@ -711,16 +739,16 @@ class Connection:
             raise ReadOnly("this profile is read-only, and nothing was sent; use one that writes")
 
     async def _send_with_retries(self, request: Request) -> Answer:
-        """Return an answer within 2xx, after as many tries as the retry policy allows."""
+        """Return a 2xx answer, after as many attempts as the retry policy allows."""
         clock = asyncio.get_running_loop().time
-        # While cached answers are in use, one failed try is enough to use another.
+        # After a cached answer was used, one failed attempt is enough to use the cache again.
         uses_cache = self._offline_cache.falls_back and self._offline_cache.as_of is not None
         tries = 1 if uses_cache else self._retry.tries
         tried = 0
         failed: Transport | None = None
         was_sent = False
         async with self._turns:
-            # Counted from here: waiting for a free slot is not the server's time.
+            # Measured from here: time spent waiting for a free slot is not the server's.
             end = clock() + max(self._timeout_seconds, self._retry.total_seconds)
             while True:
                 tried += 1
@@ -738,13 +766,13 @@ class Connection:
                     least_pause = asked_pause_seconds(answer.headers)
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
-                    # An earlier try was sent, and may have done its work.
+                    # An earlier attempt was sent, and may have taken effect.
                     failure = Unreachable(str(failure))
                 if tried >= tries or not _is_worth_another(request, failure):
                     raise failure
                 pause = self._retry.pause_seconds(tried, least_pause)
                 if failed is not None and self.embedded and tried == 1:
-                    # It had ended for want of requests, and `open` starts it again.
+                    # It had stopped because it had no requests, and `open` starts it again.
                     pause = 0.0
                 if clock() + pause >= end:
                     raise failure
@@ -758,22 +786,24 @@ class Connection:
         return answer
 
     async def _signed(self, request: Request) -> Request:
-        """Return the request with the token where it is sent; warns once where others could read
-        the token."""
+        """Return the request with the token if it is to be sent.
+
+        Warns once if the token is sent where others can read it.
+        """
         signed = await self._signing.sign(request)
         if signed.signature is not None and self._warns_of_token:
             self._warns_of_token = False
             if self.address.startswith("http://") and not is_local(self.address):
                 self.warned(
-                    f"the access token goes to {shown(self.address)} over plain HTTP, where others "
-                    "on the way can read it; use an address that begins with https://"
+                    f"the access token is sent to {shown(self.address)} over plain HTTP, where "
+                    "others on the network can read it; use an address that begins with https://"
                 )
         return signed
 
     async def _watched(self, transport: Transport, request: Request, end: float) -> Answer:
         if self.watching is None:
             return await self._exchange(transport, request, end)
-        began, answer, failure = datetime.now(UTC), None, "it was given up"
+        began, answer, failure = datetime.now(UTC), None, "the request was cancelled"
         try:
             answer = await self._exchange(transport, request, end)
         except CatalogError as error:
@@ -788,7 +818,7 @@ class Connection:
             return
         exchange = Exchange.since(began, request.method, request.path, writes=request.writes)
         if answer is not None:
-            # The token was removed from refusals already.
+            # The token was already removed from answers with an error status.
             failure = "" if answer.status < 300 else answer.body.decode(errors="replace")
             exchange = replace(exchange, status=answer.status, sized_bytes=len(answer.body))
         self.watching(replace(exchange, failure=failure))
@@ -797,7 +827,7 @@ class Connection:
         latest = asyncio.get_running_loop().time() + self._timeout_seconds
         given = None
         try:
-            # Over the whole answer: a server that sends a byte now and then is never silent.
+            # Limits the whole answer: httpx's read timeout restarts with every byte received.
             async with asyncio.timeout_at(min(latest, end)):
                 given = await transport.send(self._informed(request))
         except TimeoutError:
@@ -811,20 +841,23 @@ class Connection:
         return answer if answer.status < 300 else self._without_token(answer)
 
     def _informed(self, request: Request) -> Request:
-        """Return the request with what is known of the server's change log, where that says: of
-        several servers of one catalog, each then answers with what was written by way of others."""
+        """Return the request with a header that names the last change log offset seen.
+
+        Where several servers share a catalog, each then answers with the changes written through
+        the others.
+        """
         if not self._known_offset:
             return request
         said = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
         return replace(request, headers=said)
 
     async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
-        """Return a stream that began and is closed with `held`."""
+        """Return a stream that has begun; `held` closes it."""
         failed: Transport | None = None
         while True:
             transport = await self._reach.open(instead_of=failed)
             if not isinstance(transport, Streaming):
-                raise Unsupported("the transport in use cannot stream; name a server's address")
+                raise Unsupported("the transport in use cannot stream; use a server's address")
             signed = await self._signed(request)
             answer: Answer | None = None
             try:
@@ -865,7 +898,7 @@ class Connection:
         return body
 
     def _operation_refused(self, errors: Any, url: str) -> CatalogError:
-        """Return the error for an operation that GraphQL refused within an answer of status 200."""
+        """Return the error for an operation that GraphQL rejected in an answer with status 200."""
         try:
             errors = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))
         except orjson.JSONDecodeError:
@@ -874,7 +907,7 @@ class Connection:
         return responses.from_graphql(errors, url=url)
 
     def _without_token(self, refusal: Answer) -> Answer:
-        # Before anything else sees the refusal: it goes to watchers and into tracebacks.
+        # Done first, because the answer goes to watchers and into tracebacks.
         return refusal._replace(body=self._signing.cut_from(refusal.body))
 
     def _refusal(self, request: Request, answer: Answer) -> CatalogError:
@@ -888,19 +921,20 @@ class Connection:
     async def _from_cache(
         self, request: Request, silence: Unreachable | None, *, fresh: bool
     ) -> Reply:
-        """Return the cached answer; where there is none, raise `silence`, the failure of the
-        server."""
+        """Return the cached answer. If there is none, raise `silence`, the error of the server."""
         found = None if fresh else await self._offline_cache.find(request)
         if found is not None:
             return Reply(orjson.loads(found[0]) if found[0] else None, found[1])
         if silence is not None:
             raise silence
-        why = "nothing can be saved" if request.writes else "this part is not in the local copy"
+        why = "nothing can be saved" if request.writes else "this is not in the local cache"
         raise Unreachable(f"offline: {why}; go online and try again")
 
     async def _fields_of(self, type_name: str) -> frozenset[str] | None:
-        """Return the fields of a type, None where the server does not tell. An answer of the server
-        is remembered, one out of the cache is not."""
+        """Return the fields of a GraphQL type, `None` if the server does not reveal them.
+
+        An answer of the server is remembered; one from the cache is not.
+        """
         try:
             reply = await self.ask(type_fields_request(type_name))
         except (InvalidInput, NotFound, Forbidden, Unreadable):
@@ -935,17 +969,19 @@ def _is_worth_another(request: Request, failure: CatalogError) -> bool:
 
 
 class LatestOnly:
-    """Requests in progress, one for each key: a newer one cancels the older. Used from one event
-    loop."""
+    """Requests in progress, one for each key: a newer one cancels the older.
+
+    Used from one event loop.
+    """
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[Any]] = {}
 
     async def run(self, key: str | None, work: Coroutine[Any, Any, _T]) -> _T:
-        """Return the result of a coroutine, unless another one starts under the same key first.
+        """Run a coroutine and return its result, unless another one starts with the same key first.
 
-        The other one cancels this request, and `Superseded` is raised here, in whichever order the
-        answers come. Without a key nothing is superseded.
+        That one cancels this request, and this call raises `Superseded`, whichever answer comes
+        first. Without a key nothing is cancelled.
         """
         if key is None:
             return await work
@@ -967,14 +1003,15 @@ class LatestOnly:
                 del self._running[key]
         if not is_last:
             if not task.cancelled():
-                # Retrieved, or asyncio would report an error that concerns no one any more.
+                # Retrieved, because asyncio logs exceptions that are never retrieved.
                 task.exception()
-            raise Superseded("a later question took this one's place; nothing is to be done")
+            raise Superseded("a later request replaced this one; there is nothing to do")
         return task.result()
 
 
 class CatalogMethods:
-    """A group of methods over one connection; `AsyncCatalog` is all of them together."""
+    """The base class of groups of methods over one connection; `AsyncCatalog` combines all
+    groups."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -982,11 +1019,11 @@ class CatalogMethods:
 
     @property
     def registry(self) -> Registry:
-        """The vocabulary this client knows."""
+        """The entity types, aspects and fields that this client knows."""
         return load_registry()
 
     async def abilities(self) -> Abilities:
-        """Return the optional capabilities of the server. One request, the first time.
+        """Return the optional capabilities of the server. One request for the first call.
 
         Example: `cat.abilities()`
         """
@@ -994,20 +1031,26 @@ class CatalogMethods:
 
     async def _offers(self, type_name: str, field: str) -> bool:
         """Return whether a type of the server's GraphQL schema (`Mutation`, `Query`, `Dataset`) has
-        a field; true where the server does not tell. One request a type, the first time."""
+        a field.
+
+        Also true if the server does not reveal its schema. One request for each type, at the first
+        call.
+        """
         return await self._connection.offers(type_name, field)
 
 
 def in_chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield the items in order in lists of `size`; the last may be shorter."""
+    """Yield the items in order, in lists of `size`; the last may be shorter."""
     source = iter(items)
     while chunk := list(islice(source, size)):
         yield chunk
 
 
 async def gather_limited(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) -> list[_T]:
-    """Run coroutines, `at_once` at a time, and return their results in order. The first failure
-    cancels the rest, which have ended when this raises."""
+    """Run coroutines, `at_once` at a time, and return their results in order.
+
+    The first failure cancels the others, which have ended when it is raised.
+    """
     turns = asyncio.Semaphore(at_once)
 
     async def one(part: Coroutine[Any, Any, _T]) -> _T:
@@ -1023,7 +1066,7 @@ async def gather_limited(work: Iterable[Coroutine[Any, Any, _T]], at_once: int) 
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
-        # Those that never started.
+        # Closes those that never started.
         for part in parts:
             part.close()
     return [task.result() for task in tasks]

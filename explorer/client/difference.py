@@ -1,7 +1,7 @@
-"""What differs between two values of an aspect, place by place.
+"""The differences between two values of an aspect, field by field.
 
-Elements of arrays are matched by what tells them apart (a column's `fieldPath`, an owner's URN and
-role), so that an element which only moved is no change. Pure: asks no server.
+Elements of arrays are matched by the fields that identify them (a column's `fieldPath`, an owner's
+URN and type), so moving an element is not a change. No requests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "ValueChange", "difference"]
 
 ChangeKind = Literal["added", "removed", "changed"]
 
-# The first of these that every element of an array says tells its elements apart.
+# Elements of an array are identified by the first of these keys that all of them have.
 _NATURAL: tuple[tuple[str, ...], ...] = (
     ("fieldPath",),
     ("owner", "type"),
@@ -30,16 +30,17 @@ _NATURAL: tuple[tuple[str, ...], ...] = (
     ("name",),
     ("value",),
 )
-# Deeper than any model goes; what lies below is compared as a whole.
+# Deeper than any aspect is nested; values below are compared as a whole.
 _MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One place where two values differ.
+    """One position at which two values differ.
 
-    `path` leads to it: names of fields, and for an element of an array what tells it apart, one
-    step for each of its keys. `before` is None for what was added, `after` for what was removed.
+    `path` leads to it: the names of fields, and for an element of an array the values that identify
+    it, one step for each of its keys. `before` is `None` for an added value, `after` for a removed
+    one.
     """
 
     path: tuple[str, ...]
@@ -49,14 +50,14 @@ class ValueChange:
 
     @property
     def place(self) -> str:
-        """The path as one text, as a JSON pointer writes it: `/fields/id/description`."""
+        """The path as a JSON pointer: `/fields/id/description`."""
         return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in self.path)
 
     def lines(self, context: int = 3) -> tuple[str, ...]:
-        """Return the change as a unified diff without its head, `context` lines around each
-        difference.
+        """Return the change as the lines of a unified diff without its header, without line ends.
 
-        Texts line by line, anything else as indented JSON. Lines have no line ends.
+        `context` unchanged lines are shown around each difference. Texts are compared line by line,
+        other values as indented JSON.
         """
         found = unified_diff(_lines(self.before), _lines(self.after), n=context, lineterm="")
         return tuple(found)[2:]
@@ -68,11 +69,12 @@ def difference(
     *,
     keys: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[ValueChange, ...]:
-    """Return what became of `before` in `after`; nothing where they say the same.
+    """Return the changes from `before` to `after`; empty if they are equal.
 
-    Fields by name; in an array the elements of `after` in their order, then those removed. `keys`
-    says of arrays, by their field's name, what tells their elements apart where the common keys
-    do not. Elements without keys are matched by their whole value. A null is nothing.
+    Fields are in the order of their names; elements of an array in the order of `after`, then the
+    removed ones. `keys` gives the identifying keys of arrays, by the array's field name, if the
+    common keys do not apply. Elements without keys are matched by their whole value. Null counts as
+    absent.
     """
     return tuple(_Comparison(keys or {}).members(before or {}, after or {}, ()))
 
@@ -116,8 +118,11 @@ class _Comparison:
     def _alike(
         self, before: list[Any], after: list[Any], path: tuple[str, ...], array: str
     ) -> Iterable[ValueChange]:
-        """Elements that nothing tells apart: those that stayed as they were are left out, the
-        others taken for changed in their order while there are some on both sides."""
+        """Compare elements with the same identity, or without one.
+
+        Elements present on both sides are left out; the others are paired in order as changed, as
+        long as there are some on both sides.
+        """
         if len(before) > 1 or len(after) > 1:
             before, after = _without_common(before, after)
         for at in range(max(len(before), len(after))):
@@ -137,7 +142,7 @@ def _natural_keys(before: list[Any], after: list[Any]) -> tuple[str, ...]:
 
 
 def _grouped(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[str, ...], list[Any]]:
-    """Elements under what tells them apart, in order; scalars under themselves."""
+    """Group the elements by their identifying values, in order; scalars by themselves."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for element in elements:
         found.setdefault(_told(element, keys), []).append(element)
@@ -187,7 +192,7 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _json(value: Any) -> bytes:
-    """Return a mark of a value, the same for values that say the same."""
+    """Return a serialization that is the same for equal values."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
@@ -196,7 +201,7 @@ def _json(value: Any) -> bytes:
 
 
 def _spelled(value: Any) -> str:
-    """Return the same for any value whatever its depth; slower."""
+    """Return a serialization that works at any depth, but is slower."""
     parts: list[str] = []
     waiting: list[Any] = [value]
     while waiting:

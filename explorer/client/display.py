@@ -1,8 +1,8 @@
-"""Text from a catalog, made safe to show: the one place where it is cleaned.
+"""Cleaning text from a catalog before it is shown. All front ends use these functions.
 
-Names and descriptions are written by anybody. Shown as they are, an escape sequence in one could
-set the reader's clipboard or title, a bidirectional mark could make a name read as another. What
-is cleaned is for showing only; what is edited and sent back is never touched.
+Anybody can write names and descriptions. An escape sequence in one could set the reader's clipboard
+or window title, and a bidirectional mark could make a name look like another. Only text that is
+shown is cleaned; text that is edited and sent back is not changed.
 """
 
 import re
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 __all__ = ["BLOCK_LIMIT", "LINE_LIMIT", "block", "hidden_count", "line", "moment", "visible"]
 
-# C0 but tab and newline, DEL, C1, and the marks that reorder or hide text.
+# C0 except tab and newline, DEL, C1, and the characters that reorder or hide text.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
@@ -23,9 +23,9 @@ BLOCK_LIMIT = 100_000
 
 
 def block(text: str | None, limit: int = BLOCK_LIMIT) -> str:
-    """Text over several lines: control, escape and bidirectional characters taken out.
+    """Return text of several lines without control, escape and bidirectional characters.
 
-    Longer than `limit` characters, it is cut and the cut is said.
+    Text longer than `limit` characters is cut, and a last line says by how much.
     """
     if not text:
         return ""
@@ -35,7 +35,7 @@ def block(text: str | None, limit: int = BLOCK_LIMIT) -> str:
 
 
 def line(text: str | None, limit: int = LINE_LIMIT) -> str:
-    """Text as one line: as `block`, and every run of white space one space."""
+    """Return text cleaned as by `block`, in one line: each run of white space is one space."""
     if not text:
         return ""
     clean = _SPACE.sub(" ", _UNSAFE.sub("", text[:limit].replace("\r", "\n"))).strip()
@@ -43,18 +43,20 @@ def line(text: str | None, limit: int = LINE_LIMIT) -> str:
 
 
 def in_quotes(text: str | None, limit: int = LINE_LIMIT) -> str:
-    """Text as one line between “ and ”, for a sentence that names it."""
+    """Return text as one line in “ and ”."""
     return f"“{line(text, limit)}”"
 
 
 def visible(text: str) -> str:
-    """Text being edited: each unsafe character shown as a mark in its place, none taken out, so
-    that every character stands where it does in the text itself."""
+    """Return text for an editor: each unsafe character is replaced by a visible one.
+
+    None is removed, so positions are the same as in the text itself.
+    """
     return _UNSAFE.sub(_mark, text)
 
 
 def hidden_count(text: str) -> int:
-    """Return how many unsafe characters a text has, none of which is seen where it is shown."""
+    """Return the number of unsafe characters in a text, which are invisible when it is shown."""
     return sum(1 for _ in _UNSAFE.finditer(text.replace("\r\n", "\n")))
 
 
@@ -64,7 +66,7 @@ def _mark(found: re.Match[str]) -> str:
 
 
 def moment(millis: int, *, utc: bool = False) -> str:
-    """Return a moment given in milliseconds, as people write it, in the local zone or in UTC."""
+    """Return a time in milliseconds since 1970 as text, in the local time zone or in UTC."""
     try:
         at = datetime.fromtimestamp(millis / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,5 +1,5 @@
-"""What can be edited: where each value is stored, how it is read and changed, the kinds of labels,
-and the conflict of two edits of one value."""
+"""The values that can be edited: where each is stored, how it is read and changed, and
+conflicts."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 COLUMNS = "editableSchemaMetadata"
-"""The aspect with what people wrote of columns."""
+"""The aspect that holds people's descriptions and labels of columns."""
 _INFOS = "editableSchemaFieldInfo"
 
 
@@ -52,7 +52,7 @@ _INFOS = "editableSchemaFieldInfo"
 class EditableField:
     """A field of an aspect, and the mutation that sets it.
 
-    `named` and `beside` say what the aspect cannot be without, where there is none yet.
+    `named` (the aspect requires a name) and `beside` say which other fields a new aspect must have.
     """
 
     aspect: str
@@ -62,12 +62,12 @@ class EditableField:
     beside: Mapping[str, Any] | None = None
 
     def text(self, value: Json) -> str | None:
-        """Return the text that the aspect holds."""
+        """Return the text of the field, or `None`."""
         held = value.get(self.field)
         return held if isinstance(held, str) else None
 
     def with_text(self, urn: Urn, value: Json, text: str) -> Json:
-        """Return the aspect with that text."""
+        """Return the aspect with the field set to that text."""
         start = {**(self.beside or {}), **({"name": urn.name} if self.named else {})}
         return {**start, **value, self.field: text}
 
@@ -114,8 +114,10 @@ NAMES: Mapping[str, EditableField] = {
     ),
     "dataProduct": EditableField("dataProductProperties", "updateName", "name"),
 }
-"""Where the name of what a catalog is organized by is stored. DataHub's `updateName` takes no
-tags."""
+"""Where the names of tags, domains, glossary terms and groups, and data products are stored.
+
+DataHub's `updateName` does not accept tags.
+"""
 
 PARENTS: Mapping[str, tuple[EditableField, str]] = {
     "domain": (
@@ -138,12 +140,14 @@ PARENTS: Mapping[str, tuple[EditableField, str]] = {
         "glossaryNode",
     ),
 }
-"""Where the parent of what is in a tree is stored, and the type of that parent."""
+"""Where the parent of an entity in a tree is stored, and the entity type of that parent."""
 
 
 def place_of(urn: Urn, column: str | None) -> EditableField:
-    """Return where the text of an entity is kept; raises `InvalidInput` where none can be
-    written."""
+    """Return where the description of an entity is stored.
+
+    Raises `InvalidInput` if it cannot be edited.
+    """
     place = _PLACES.get(urn.entity_type)
     if place is None:
         raise InvalidInput(
@@ -160,19 +164,19 @@ def _check_has_columns(urn: Urn, column: str | None) -> None:
 
 
 def column_text(value: Json, column: str) -> str | None:
-    """Return the edited description of a column, out of the aspect for columns."""
+    """Return the edited description of a column from the aspect `COLUMNS`, or `None`."""
     held = column_info(value, column).get("description")
     return held if isinstance(held, str) else None
 
 
 def column_info(value: Json, column: str) -> Json:
-    """Return all that people wrote of a column, out of the aspect for columns."""
+    """Return the entry of a column in the aspect `COLUMNS`; empty if there is none."""
     infos = value.get(_INFOS) or ()
     return next((info for info in infos if info.get("fieldPath") == column), {})
 
 
 def with_column(value: Json, column: str, changed: Json) -> Json:
-    """Return the aspect for columns with another entry for one; the others stay as they are."""
+    """Return the aspect `COLUMNS` with the entry of one column replaced or added."""
     infos = list(value.get(_INFOS) or ())
     new = {**changed, "fieldPath": column}
     if any(info.get("fieldPath") == column for info in infos):
@@ -183,16 +187,17 @@ def with_column(value: Json, column: str, changed: Json) -> Json:
 
 
 def domains_of(value: Json) -> tuple[str, ...]:
-    """Return the domains that the aspect `domains` holds."""
+    """Return the URNs in the aspect `domains`."""
     return tuple(one for one in value.get("domains") or () if isinstance(one, str))
 
 
 def deprecation(
     note: str, decommission: datetime | None = None, replacement: str | Urn | None = None
 ) -> dict[str, Any]:
-    """Return a deprecation as edits have it: `note`, `decommissionTime`, `replacement`.
+    """Return a deprecation as in `Edit`: `note`, `decommissionTime`, `replacement`.
 
-    Raises `InvalidInput` for a datetime without a time zone, `InvalidUrn` for the replacement.
+    Raises `InvalidInput` for a datetime without a time zone, `InvalidUrn` for an invalid
+    replacement.
     """
     held: dict[str, Any] = {"note": note}
     if decommission is not None:
@@ -203,8 +208,8 @@ def deprecation(
 
 
 def deprecation_of(value: Json) -> dict[str, Any] | None:
-    """Return the deprecation that the aspect holds, as `deprecation` does; None where there is
-    none."""
+    """Return the deprecation in the aspect, as in `Edit`; `None` if the entity is not
+    deprecated."""
     if value.get("deprecated") is not True:
         return None
     known = ("decommissionTime", "replacement")
@@ -213,7 +218,7 @@ def deprecation_of(value: Json) -> dict[str, Any] | None:
 
 
 def links_of(value: Json) -> tuple[str, ...]:
-    """Return the links of the aspect `institutionalMemory` as edits have them."""
+    """Return the links in the aspect `institutionalMemory`, as in `Edit`."""
     elements = (one for one in value.get("elements") or () if isinstance(one, dict))
     return tuple(f"{url} {label}" for url, label in map(link_parts, elements))
 
@@ -231,7 +236,7 @@ def _status_of(value: Json) -> str:
 class EditTarget:
     """The value that an edit changes, within an aspect of an entity.
 
-    `read` returns it out of the JSON of the aspect, in the form that `Edit` describes.
+    `read` returns the value from the JSON of the aspect, in the form that `Edit` describes.
     """
 
     urn: Urn
@@ -246,8 +251,11 @@ class EditTarget:
 
 
 def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
-    """Return where a value is stored. Raises `InvalidInput` for a value that this entity has not,
-    and for `entity`, which is many aspects."""
+    """Return where a value is stored.
+
+    Raises `InvalidInput` for a value that this entity type does not have, and for `entity`, which
+    consists of several aspects.
+    """
     match what:
         case "description":
             place = place_of(urn, column)
@@ -297,15 +305,18 @@ class Mutation(NamedTuple):
 
     @classmethod
     def with_input(cls, name: str, fields: Json, input_type: str | None = None) -> "Mutation":
-        """Return a mutation of one variable, `input`, whose type is named after the mutation
-        unless given, and whose answer is a scalar."""
+        """Return a mutation with one variable, `input`, and a scalar result.
+
+        The type of the input is named after the mutation unless given.
+        """
         kind = input_type or f"{name[0].upper()}{name[1:]}Input"
         document = f"mutation {name}($input: {kind}!) {{ {name}(input: $input) }}"
         return cls(name, document, {"input": fields})
 
     @classmethod
     def of_entity(cls, name: str, urn: Urn, fields: Json) -> "Mutation":
-        """Return an update of an entity (`updateDataset`), which takes its URN beside the input."""
+        """Return a mutation that updates an entity (`updateDataset`), with its URN as a second
+        variable."""
         kind = name.removeprefix("update")
         document = (
             f"mutation {name}($urn: String!, $input: {kind}UpdateInput!) "
@@ -315,12 +326,11 @@ class Mutation(NamedTuple):
 
 
 class TextConflict(Conflict):
-    """What the server holds is not what the change was made from; nothing was written.
+    """The server no longer holds the value that an edit started from; nothing was written.
 
-    `place` names what was to be changed. `base` is what the change started from, `theirs` what the
-    server holds now, `mine` what was to be written, each empty where there was nothing. `author`,
-    `at` (UTC) and `version` are those of the aspect that holds it now; None where the server does
-    not say.
+    `place` describes the value. `base` is what the edit started from, `theirs` what the server
+    holds now, `mine` what was to be written, each empty if there was nothing. `author`, `at` (UTC)
+    and `version` are those of the present aspect; `None` if the server does not say.
     """
 
     def __init__(
@@ -342,7 +352,7 @@ class TextConflict(Conflict):
         self.at = at
         self.version = version
         super().__init__(
-            f"{place} was changed by somebody else meanwhile; look at both and write again"
+            f"{place} was changed by somebody else in the meantime; compare both and write again"
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -351,12 +361,12 @@ class TextConflict(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The condition of an edit: what its writer saw (`seen`), and what the edit makes of it
+    """The condition of an edit: the value that its author saw (`seen`) and the one to write
     (`mine`).
 
-    The edit is made only while the server holds what was seen. Where the server holds `mine`
-    already, there is no conflict and nothing to do, so that an edit whose answer got lost can be
-    made again. `versioned` says whether the server counts the versions of the aspect.
+    The edit is made only while the server holds `seen`. If the server already holds `mine`, there
+    is no conflict and nothing to do, so that an edit whose answer was lost can be repeated.
+    `versioned` is true if the server counts the versions of the aspect.
     """
 
     target: EditTarget
@@ -365,8 +375,10 @@ class Expectation:
     versioned: bool = False
 
     def check(self, now: Held, stamp: AuditStamp | None = None) -> None:
-        """Raise `TextConflict` where the server holds something else than is expected; `stamp` says
-        who wrote that and when."""
+        """Raise `TextConflict` if the server holds another value than expected.
+
+        `stamp` says who wrote that value and when.
+        """
         if _comparable(now) in (_comparable(self.seen), _comparable(self.mine)):
             return
         if stamp is None or stamp.time <= 0:
@@ -374,7 +386,7 @@ class Expectation:
         raise self._conflict(now, author=stamp.actor, at=stamp.at)
 
     def conflict_from_wire(self, current: Mapping[str, Any]) -> TextConflict:
-        """Return the error for what the server said is there now."""
+        """Return the error for the present value as sent by the server."""
         value = current.get("value")
         author, version, at_millis = (current.get(key) for key in ("actor", "version", "time"))
         return self._conflict(
@@ -392,7 +404,7 @@ class Expectation:
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the condition as our service takes it in the `extensions` of a GraphQL request."""
+        """Return the condition for the `extensions` of a GraphQL request to our service."""
         target = self.target
         column = {} if target.column is None else {"column": target.column}
         seen = None if self.seen == {} else self.seen
@@ -400,12 +412,13 @@ class Expectation:
 
 
 def _comparable(held: Held) -> object:
-    """Return the same for values that say the same: no order among labels, one form of nothing."""
+    """Return a form that is equal for equivalent values: labels without order, one form of
+    empty."""
     return frozenset(held) if isinstance(held, tuple) and held else held or None
 
 
 def held_text(held: Held) -> str:
-    """Return what an edit holds as one text: labels with commas, a deprecation's note."""
+    """Return the value of an edit as one text: labels separated by commas, a deprecation's note."""
     match held:
         case str():
             return held
@@ -422,11 +435,12 @@ LabelWhat = Literal["tags", "terms", "owners"]
 
 @dataclass(frozen=True, slots=True)
 class LabelKind:
-    """One kind of label: what it is called, which entities are labels of this kind, the aspect
-    that holds them, its list there, the key of an element; and the mutations that add and remove
-    labels, with the field of their input.
+    """A kind of label: tags, glossary terms or owners.
 
-    A label is a text: its URN.
+    `entity_types` are the types of the labels themselves, `aspect` and `field` the list that holds
+    them, `key` the field of an element that holds the URN, `adding` and `removing` the mutations,
+    `input_field` their input, `stamp` the audit stamp that the aspect requires. A label is
+    represented by its URN as text.
     """
 
     what: LabelWhat
@@ -440,21 +454,21 @@ class LabelKind:
     stamp: str | None = None
 
     def named(self, names: str | Urn | Iterable[str | Urn]) -> tuple[str, ...]:
-        """Return the URNs of labels that are given by name or URN. Raises `InvalidInput`."""
+        """Return the URNs of labels given by id or URN. Raises `InvalidInput`."""
         return tuple(map(str, urns_of(names, *self.entity_types)))
 
     def home(self, column: str | None) -> str:
-        """Return the aspect that holds the labels of an entity, or of its columns."""
+        """Return the name of the aspect that holds the labels of an entity, or of its columns."""
         return self.aspect if column is None else COLUMNS
 
     def labels(self, value: Json, column: str | None) -> tuple[str, ...]:
-        """Return the labels that the home aspect holds, in its order."""
+        """Return the labels in that aspect, in order."""
         return tuple(self.label(one) for one in self._list(self._holder(value, column)))
 
     def changed(
         self, value: Json, labels: Iterable[str], column: str | None, *, adding: bool
     ) -> Json:
-        """Return the home aspect with these labels as well, or without them."""
+        """Return that aspect with labels added or removed."""
         held, given = self._list(self._holder(value, column)), dict.fromkeys(labels)
         present = {self.label(one) for one in held}
         if adding:
@@ -464,7 +478,7 @@ class LabelKind:
         return self._with(value, new, column) if len(new) != len(held) else value
 
     def patch(self, labels: Iterable[str], column: str | None, *, adding: bool) -> list[Json]:
-        """Return the JSON Patch of the home aspect that adds labels, or removes them."""
+        """Return the JSON Patch of that aspect that adds or removes labels."""
         paths = ((label, self._path(label, column)) for label in labels)
         if adding:
             return [
@@ -475,8 +489,7 @@ class LabelKind:
     def mutations(
         self, labels: tuple[str, ...], resource: Json, *, adding: bool
     ) -> list[tuple[tuple[str, ...], Mutation]]:
-        """Return the mutations that add labels to a resource, or remove them, each with its
-        labels; none without labels."""
+        """Return the mutations that add or remove labels, each with the labels it changes."""
         if not labels:
             return []
         fields = {self.input_field: list(labels)}
@@ -485,7 +498,7 @@ class LabelKind:
         return [(labels, Mutation.with_input(self.removing, fields | {"resources": [resource]}))]
 
     def label(self, element: Json) -> str:
-        """Return the label that an element of the list stands for."""
+        """Return the label of an element of the list."""
         return str(element.get(self.key, ""))
 
     def element(self, label: str) -> Json:
@@ -493,7 +506,7 @@ class LabelKind:
         return {self.key: label}
 
     def _steps(self, label: str) -> list[str]:
-        """Return what a patch tells an element by."""
+        """Return the path steps that identify an element in a patch."""
         return [label]
 
     def _holder(self, value: Json, column: str | None) -> Json:
@@ -522,13 +535,12 @@ _BUILT_IN = "urn:li:ownershipType:__system__"
 
 
 class OwnerKind(LabelKind):
-    """Owners. A label is the URN of the owner and, after a space, the kind of ownership: a word
-    or the URN of an ownership type."""
+    """Owners. A label is the URN of the owner, a space, and the ownership type: a word or a URN."""
 
     __slots__ = ()
 
     def label(self, element: Json) -> str:
-        """Return the owner and the kind of ownership; the built-in types are words."""
+        """Return the owner and the ownership type; built-in types are given as words."""
         named: Any = element.get("typeUrn")
         kind = str(element.get("type") or "NONE")
         if isinstance(named, str) and named:
@@ -537,7 +549,7 @@ class OwnerKind(LabelKind):
         return f"{element.get(self.key, '')} {kind}"
 
     def element(self, label: str) -> Json:
-        """Return the owner as the aspect has it."""
+        """Return the element of the `ownership` aspect for a label."""
         owner, kind = label.rsplit(" ", 1)
         if kind.startswith("urn:li:"):
             return {"owner": owner, "type": "CUSTOM", "typeUrn": kind}
@@ -546,8 +558,10 @@ class OwnerKind(LabelKind):
     def mutations(
         self, labels: tuple[str, ...], resource: Json, *, adding: bool
     ) -> list[tuple[tuple[str, ...], Mutation]]:
-        """Return one mutation that adds owners, or one for each kind of ownership that removes
-        them, each with its labels."""
+        """Return the mutations that add or remove owners, each with the labels it changes.
+
+        Owners are added by one mutation, and removed by one for each ownership type.
+        """
         if adding:
             fields: Json = {self.input_field: [_owner_input(label) for label in labels]} | resource
             return [(labels, Mutation.with_input(self.adding, fields))] if labels else []
@@ -608,9 +622,9 @@ LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "own
 
 
 def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, ...]:
-    """Return the entities that are meant: URNs of one of these types, bare names of the first.
+    """Return URNs given as URNs of one of these types, or as ids of the first.
 
-    Each once, in their order. Raises `InvalidInput` for another type and for an empty name.
+    Without duplicates, in order. Raises `InvalidInput` for another type and for an empty id.
     """
     given = (names,) if isinstance(names, str | Urn) else names
     return tuple(dict.fromkeys(_urn(name, types) for name in given))
@@ -619,11 +633,11 @@ def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, .
 def _urn(name: str | Urn, types: tuple[str, ...]) -> Urn:
     if isinstance(name, str) and not name.startswith("urn:"):
         if not name.strip() or name != name.strip():
-            raise InvalidInput(f"{name!r} is no name of a {types[0]}; give its id or its URN")
+            raise InvalidInput(f"{name!r} is not the id of a {types[0]}; give its id or its URN")
         return Urn.parse(f"urn:li:{types[0]}:{name}")
     urn = Urn.parse(name)
     if urn.entity_type not in types:
-        raise InvalidInput(f"{urn} is no {' and no '.join(types)}")
+        raise InvalidInput(f"{urn} is not a {' or '.join(types)}")
     return urn
 
 

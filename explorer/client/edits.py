@@ -1,15 +1,16 @@
-"""Edits through GraphQL: texts, labels, owners, domains, deprecations, links, the removed mark.
+"""Edits through GraphQL: descriptions, labels, owners, domains, deprecations, links, soft deletion.
 
-An edit may name what its writer saw (`instead_of`). Whether that is still there is decided where
-the write happens, as far as the server can:
+An edit may give the value that its author saw (`instead_of`); it then fails with a conflict if the
+value has changed. How reliable the check is depends on the server:
 
-- Our service compares within the job that writes. The condition goes in the `extensions` of the
-  GraphQL request, for a field of ours in an input would make a DataHub server refuse the document.
-- DataHub's GraphQL knows no conditions. Where its aspects have versions (since 0.14), the whole
-  aspect is written with `If-Version-Match` instead, and anew while only other parts of it changed.
-- Older DataHub servers, and those where one may edit but not write whole aspects, have no
-  condition. There the comparison is made right before the write: who writes between the two, a
-  round trip apart, is overwritten.
+- Our service compares the value in the transaction that writes. The condition is sent in the
+  `extensions` of the GraphQL request, because a DataHub server refuses a document with a field
+  that it does not know.
+- DataHub's GraphQL has no conditions. Where its aspects have versions (since 0.14), the whole
+  aspect is written with `If-Version-Match` instead, and again if only other parts of it changed.
+- Older DataHub servers have no conditional writes, nor has a user who may edit but not write
+  whole aspects. There the value is compared right before the write, so a write by somebody else
+  in between, during one round trip, is overwritten.
 """
 
 import asyncio
@@ -62,7 +63,7 @@ from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = ["EditMethods", "LabelMethods", "LinkMethods", "resource_of"]
 
-# How long an edit that is called off is still waited for.
+# How long a cancelled edit may still take to finish.
 _GRACE_SECONDS = 5.0
 _LINKS = "institutionalMemory"
 _Names = str | Urn | Iterable[str | Urn]
@@ -77,7 +78,7 @@ mutation unsetDomain($entityUrn: String!) { unsetDomain(entityUrn: $entityUrn) }
 
 
 class EditMethods(ConditionalWrites):
-    """How descriptions and the removed mark are written, and what every edit goes through."""
+    """Methods that edit descriptions and soft-delete entities, and what all edit methods share."""
 
     _journal: Journal | None = None
     _journal_path: Path | None = None
@@ -85,23 +86,24 @@ class EditMethods(ConditionalWrites):
 
     @cached_property
     def _unanswered(self) -> dict[tuple[str, What, str | None], Edit]:
-        """Edits that may be stored although no answer came, by what they were of."""
+        """Edits without an answer, which may have been stored, by entity, kind and column."""
         return {}
 
     async def graphql(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the `data` of a GraphQL operation. One request, sent once.
+        """Run a GraphQL operation and return its `data`. One request, which is not retried.
 
-        Raises the error that the server's first one stands for.
+        Raises the error that the first error in the answer maps to.
 
         Example: `cat.graphql("{ me { corpUser { urn } } }")`
         """
         return await self._operate(graphql_request(query, variables or {}))
 
     async def keep_journal(self, path: Path) -> Journal:
-        """From now on write every edit down in this file, which is made where there is none.
+        """Write all edits from now on to the journal in this file, and return the journal.
 
-        What is given is iterated for the edits in it, oldest first. An edit that changed nothing
-        is not written down. No request. Raises `StorageFault` where the file cannot be.
+        The file is created if it does not exist. Iterating over the journal gives its entries,
+        oldest first. An edit that changes nothing is not recorded. No request. Raises
+        `StorageFault` if the file cannot be opened or created.
 
         Example: `cat.keep_journal(Path("journal.jsonl"))`
         """
@@ -109,16 +111,21 @@ class EditMethods(ConditionalWrites):
         return self._journal
 
     def journal_in(self, path: Path) -> None:
-        """Keep a journal in this file from the first edit on, as `keep_journal` does. Where the
-        file cannot be made, that is warned of once, and edits are made all the same.
+        """Write all edits from now on to the journal in this file, which is opened with the first
+        edit.
+
+        If the file cannot be opened or created, one warning is given and edits are made without a
+        journal.
 
         Example: `cat.journal_in(Path("journal.jsonl"))`
         """
         self._journal, self._journal_path = None, path
 
     async def _kept_journal(self) -> Journal | None:
-        """Return the journal in use, opened where it was only named. Edits that are made at once
-        may open it together, which does no harm; none of them goes on without it."""
+        """Return the journal in use, or `None`; open it if only its path was given.
+
+        Concurrent edits may each open it, which is harmless; each waits until it is open.
+        """
         path = self._journal_path
         if path is None:
             return self._journal
@@ -127,7 +134,7 @@ class EditMethods(ConditionalWrites):
         except StorageFault as error:
             if self._journal_path == path:
                 self._journal_path = None
-                self._connection.warned(f"edits cannot be taken back: {error}")
+                self._connection.warned(f"edits are not recorded and cannot be undone: {error}")
         else:
             if self._journal_path == path:
                 self._journal, self._journal_path = journal, None
@@ -142,17 +149,20 @@ class EditMethods(ConditionalWrites):
         instead_of: str | None = None,
         force: bool = False,
     ) -> Edit:
-        """Write the description of an entity, or of a dataset's column (by its exact field path).
-        The text is markdown and is kept byte for byte; what ingestion says of a dataset, a chart
-        and the like stays beside it.
+        """Set the description of an entity, or of a dataset's column given by its exact field path.
 
-        `instead_of` is the edited text that the writer started from, empty for none: where the
-        server holds another by now, nothing is written, unless with `force`. Other parts of the
-        same aspect, such as the texts of other columns, may change meanwhile. How sure that is
-        depends on the server: see the module. Two requests; one where the text is there already.
+        The text is Markdown and stored byte for byte. A description that ingestion wrote for a
+        dataset, a chart and the like is stored separately and stays.
 
-        Raises `NotFound` when there is no such entity or column, `TextConflict` as told,
-        `InvalidInput` for an entity whose description cannot be edited, naming those that can.
+        `instead_of` is the edited description that the author saw, empty for none: if the server
+        now holds another one, nothing is written, unless `force` is set. Other parts of the same
+        aspect, such as descriptions of other columns, may have changed. How reliable the check is
+        depends on the server: see `explorer.client.edits`. Two requests; one if the description is
+        already the same.
+
+        Raises `NotFound` if there is no such entity or column, `TextConflict` if the description
+        changed, and `InvalidInput` for an entity type whose description cannot be edited; the
+        message lists those that can.
 
         Example: `cat.describe(urn, "One row an order.")`
         """
@@ -173,11 +183,13 @@ class EditMethods(ConditionalWrites):
     async def create(
         self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
     ) -> Edit:
-        """Create an entity by writing its first aspect, as `put` does; of one that exists nothing
-        is changed, except that a hidden one is restored. An edit: `undo` removes what was created,
-        unless something else uses it by then. Two requests, one where it exists.
+        """Create an entity by writing its first aspect.
 
-        Raises `InvalidInput` for a value that does not fit.
+        An entity that already exists is not changed, except that it is restored if it was
+        soft-deleted. This is an edit: `undo` deletes the new entity, unless it is in use by then.
+        Two requests, one if it exists.
+
+        Raises `InvalidInput` for a value that does not fit the aspect.
 
         Example: `cat.create("urn:li:tag:Reviewed", "tagProperties", {"name": "Reviewed"})`
         """
@@ -185,8 +197,9 @@ class EditMethods(ConditionalWrites):
         return await self.create_with(urn, {name: content})
 
     async def create_with(self, urn: str | Urn, aspects: Mapping[str, Json]) -> Edit:
-        """Create an entity with several aspects, by their names; as `create` otherwise. The first
-        is written first. A request for each, and one more.
+        """Create an entity with several aspects, written in the order given; otherwise as `create`.
+
+        One request for each aspect, and one more.
 
         Example: `cat.create_with("urn:li:tag:Old", {"tagProperties": {"name": "Old"}})`
         """
@@ -212,18 +225,18 @@ class EditMethods(ConditionalWrites):
         return Edit.now(target, "status", "hidden", "shown")
 
     async def soft_delete(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Take an entity away from search and browsing; nothing of it is lost, and its page stays.
-        An edit, which the journal has and `undo` takes back.
+        """Soft-delete an entity: hide it from search and browsing, but keep all its metadata.
 
-        One request to see, two to write. Raises `NotFound` for an entity that does not exist, and
-        writes nothing then.
+        This is an edit, recorded in the journal; `undo` and `restore` reverse it. One request for a
+        dry run, two to write. Raises `NotFound` for an entity that does not exist, which is then
+        not created.
 
         Example: `cat.soft_delete(urn, dry_run=True)`
         """
         return await self._set_removed(Urn.parse(urn), True, dry_run=dry_run)
 
     async def restore(self, urn: str | Urn, *, dry_run: bool = False) -> StatusChange:
-        """Bring a soft-deleted entity back; as `soft_delete` otherwise.
+        """Restore a soft-deleted entity; otherwise as `soft_delete`.
 
         Example: `cat.restore(urn)`
         """
@@ -277,7 +290,7 @@ class EditMethods(ConditionalWrites):
             raise
 
     async def _check_column(self, urn: Urn, column: str) -> None:
-        """Raises `NotFound` for a column that the schema has not. One request."""
+        """Raise `NotFound` if the schema does not have a column. One request."""
         schema = (await self._stored(urn, "schemaMetadata")).value("schemaMetadata")
         paths = [str(field.get("fieldPath")) for field in schema.get("fields") or ()]
         if column not in paths:
@@ -298,8 +311,10 @@ class EditMethods(ConditionalWrites):
     def _expect(
         self, target: EditTarget, found: Stored, seen: Held, mine: Held
     ) -> Expectation | None:
-        """Return the condition of an edit whose writer saw `seen`; None for None, which stands for
-        no condition. Raises `TextConflict` where the server holds something else already."""
+        """Return the condition of an edit whose author saw `seen`, or `None` if `seen` is `None`.
+
+        Raises `TextConflict` if the server already holds another value.
+        """
         if seen is None:
             return None
         expected = Expectation(target, seen, mine, found.version(target.aspect) is not None)
@@ -312,8 +327,11 @@ class EditMethods(ConditionalWrites):
         change: Callable[[Json], Json],
         expected: Expectation | None,
     ) -> None:
-        """Write the aspect of a target as `change` makes it of what is stored; checks what is
-        expected each time, for a rewrite starts anew from what another wrote meanwhile."""
+        """Read the aspect of a target, apply `change` to its value, and write it.
+
+        The expected value is checked at each attempt, because a rewrite starts again if the aspect
+        was written in between.
+        """
 
         def checked(value: Json) -> Json:
             if expected is not None:
@@ -328,10 +346,11 @@ class EditMethods(ConditionalWrites):
         rewrite: Callable[[], Awaitable[None]],
         expected: Expectation | None,
     ) -> None:
-        """Have a mutation make an edit; or `rewrite`, on servers that do not offer it or that know
-        a condition only there. `rewrite` checks what is expected by itself.
+        """Make an edit by a mutation, or by `rewrite` if the server does not support that.
 
-        Raises `TextConflict` where the server holds something else than is expected.
+        `rewrite` is used on servers without the mutation, and on those that support a condition
+        only for whole aspects; it checks the expected value itself. Raises `TextConflict` if the
+        server holds another value than expected.
         """
         if (
             expected is not None
@@ -341,7 +360,7 @@ class EditMethods(ConditionalWrites):
             try:
                 await rewrite()
             except Forbidden:
-                # Some may edit what they may not write as a whole; see the module.
+                # A user may have the permission to edit but not to write whole aspects.
                 pass
             else:
                 return
@@ -349,8 +368,10 @@ class EditMethods(ConditionalWrites):
             await rewrite()
 
     async def _mutate(self, mutation: Mutation, expected: Expectation | None = None) -> bool:
-        """Send a mutation, with the condition where the server knows conditions. Returns false,
-        and sends nothing, where the server does not offer the mutation."""
+        """Send a mutation, with the condition if the server supports conditions.
+
+        Returns false, without sending anything, if the server does not have the mutation.
+        """
         if not await self._offers("Mutation", mutation.name):
             return False
         document, variables, run = mutation.document, dict(mutation.variables), run_name()
@@ -376,11 +397,11 @@ class EditMethods(ConditionalWrites):
         return data if isinstance(data, dict) else {}
 
     async def _made(self, work: Awaitable[Edit | None], edit: Edit) -> Edit:
-        """Return the edit after the work stored it and it was written down; the work may return
-        what it was in the end.
+        """Store an edit and write it to the journal, and return it.
 
-        Where the answer to an earlier try was lost, this edit starts from what was there before
-        that try: it may have been stored, and would else be in no journal.
+        `work` stores it; it may return the edit as it was finally made. If the answer to an earlier
+        attempt was lost, that attempt may have been stored without being in the journal, so the
+        recorded edit starts from the value before it.
         """
         place = (str(edit.urn), edit.what, edit.column)
         earlier = self._unanswered.get(place)
@@ -399,10 +420,11 @@ class EditMethods(ConditionalWrites):
         return await self._to_its_end(whole())
 
     async def _to_its_end(self, work: Coroutine[Any, Any, Edit]) -> Edit:
-        """Run the work that stores an edit and writes it down, and return the edit.
+        """Run the work that stores an edit and writes it to the journal, and return the edit.
 
-        Cancelled in between it would leave an edit that the journal does not know, so it is given
-        a few seconds to end by itself."""
+        If the work were cancelled in between, the journal would miss an edit that is stored. It is
+        therefore given a few seconds to finish.
+        """
         task = asyncio.create_task(work)
         try:
             return await asyncio.shield(task)
@@ -416,28 +438,33 @@ class EditMethods(ConditionalWrites):
             raise
 
     async def _noted(self, edit: Edit) -> Edit:
-        """Return the edit, written down in the journal where one is kept."""
+        """Write the edit to the journal, if one is in use, and return it."""
         journal = await self._kept_journal()
         if journal is not None and edit.changed:
             try:
                 await asyncio.to_thread(journal.append, edit, self._connection.address)
             except StorageFault as error:
-                raise StorageFault(f"the edit is stored, but not written down: {error}") from error
+                raise StorageFault(
+                    f"the edit is stored, but is missing from the journal: {error}"
+                ) from error
         return edit
 
 
 class LabelMethods(EditMethods):
-    """How entities and columns are labelled. A name that is no URN is an id: `PII` is the tag
-    `urn:li:tag:PII`, `jdoe` the user `urn:li:corpuser:jdoe`.
+    """Methods that edit tags, glossary terms, owners, domains and deprecations.
 
-    Every method takes two requests, one where nothing is to be done, one more the first time; and
-    raises `NotFound` for an entity that does not exist and where the server wants the label to.
-    Others' labels stay, whatever the server offers.
+    A name that is not a URN is an id: `PII` is the tag `urn:li:tag:PII`, `jdoe` the user
+    `urn:li:corpuser:jdoe`.
 
-    `instead_of` is all that the writer saw there of that kind, as `Edit` names it, empty for
-    nothing: where the server holds something else by now, nothing is written and `TextConflict` is
-    raised, unless what was to be done is done already. How sure that is depends on the server, see
-    the module. Without it, what others put on and take off meanwhile does not matter.
+    Every method takes two requests, one if there is nothing to change, and one more for the first
+    call. All raise `NotFound` for an entity that does not exist, and for a label that does not
+    exist if the server checks that. Labels that are not named in a call are not changed, on any
+    server.
+
+    `instead_of` is the complete value that the author saw, in the form that `Edit` describes, empty
+    for none: if the server now holds another one, nothing is written and `TextConflict` is raised,
+    unless the result is already there. How reliable the check is depends on the server: see
+    `explorer.client.edits`. Without `instead_of` concurrent changes of other labels do not matter.
     """
 
     async def add_tags(
@@ -448,7 +475,8 @@ class LabelMethods(EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Put tags on an entity or on a dataset's column; those it has already stay as they are.
+        """Add tags to an entity, or to a dataset's column. Tags that it already has are not
+        changed.
 
         Example: `cat.add_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
@@ -464,7 +492,8 @@ class LabelMethods(EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Take tags off; those it has not do no harm.
+        """Remove tags from an entity, or from a dataset's column. Tags that it does not have are
+        ignored.
 
         Example: `cat.remove_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
@@ -480,7 +509,7 @@ class LabelMethods(EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Put glossary terms on an entity or on a dataset's column, as `add_tags`.
+        """Add glossary terms to an entity, or to a dataset's column, as `add_tags`.
 
         Example: `cat.add_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
@@ -496,7 +525,7 @@ class LabelMethods(EditMethods):
         column: str | None = None,
         instead_of: _Names | None = None,
     ) -> Edit:
-        """Take glossary terms off, as `remove_tags`.
+        """Remove glossary terms from an entity, or from a dataset's column, as `remove_tags`.
 
         Example: `cat.remove_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
@@ -512,8 +541,10 @@ class LabelMethods(EditMethods):
         ownership: str = "TECHNICAL_OWNER",
         instead_of: Iterable[str] | None = None,
     ) -> Edit:
-        """Give an entity owners, users or (by their URN) groups; `ownership` is of
-        which kind, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of an ownership type.
+        """Add owners to an entity: users, or groups by their URNs.
+
+        `ownership` is the ownership type, a word (`BUSINESS_OWNER`, `DATA_STEWARD`) or the URN of
+        an ownership type.
 
         Example: `cat.add_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
@@ -529,7 +560,7 @@ class LabelMethods(EditMethods):
         ownership: str | None = None,
         instead_of: Iterable[str] | None = None,
     ) -> Edit:
-        """Take owners away, in one kind of ownership or in all.
+        """Remove owners from an entity, with one ownership type or with all.
 
         Example: `cat.remove_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
@@ -547,7 +578,7 @@ class LabelMethods(EditMethods):
     async def set_domain(
         self, urn: str | Urn, domain: str | Urn | None, *, instead_of: _Names | None = None
     ) -> Edit:
-        """Put an entity into a domain, out of any other; with `None` out of all.
+        """Set the domain of an entity, replacing any other; `None` removes it from its domain.
 
         Example: `cat.set_domain(urn, "urn:li:domain:finance")`
         """
@@ -564,8 +595,9 @@ class LabelMethods(EditMethods):
         replacement: str | Urn | None = None,
         instead_of: Mapping[str, Any] | None = None,
     ) -> Edit:
-        """Say that an entity should no longer be used and why; from when it is gone, and what to
-        use instead.
+        """Mark an entity as deprecated, with a note.
+
+        `decommission` is when it will be removed, `replacement` the entity to use instead.
 
         Example: `cat.deprecate(urn, "Read fct_order_items instead.")`
         """
@@ -575,7 +607,7 @@ class LabelMethods(EditMethods):
     async def undeprecate(
         self, urn: str | Urn, *, instead_of: Mapping[str, Any] | None = None
     ) -> Edit:
-        """Say that an entity may be used again.
+        """Remove the deprecation of an entity.
 
         Example: `cat.undeprecate(urn)`
         """
@@ -624,12 +656,12 @@ class LabelMethods(EditMethods):
         *,
         adding: bool,
     ) -> None:
-        """Write the aspect that holds labels, as a patch where the server takes patches."""
+        """Write the aspect that holds the labels, as a patch if the server supports patches."""
         column = target.column
         if column is not None:
             await self._check_column(target.urn, column)
-        # A patch tells owners apart by a word for the kind, which all kinds of one's own share, and
-        # carries no condition on a list.
+        # A patch identifies owners by the `type` of their ownership, which is the same word for all
+        # custom ownership types, and cannot carry a condition on a list.
         patches = not any(" urn:" in label for label in labels) and (await self.abilities()).patch
         if patches and (expected is None or not expected.versioned):
             operations = kind.patch(labels, column, adding=adding)
@@ -682,8 +714,10 @@ class LabelMethods(EditMethods):
         *,
         instead_of: Held,
     ) -> Edit:
-        """Replace the whole value of a target with `after`, by the mutation or, where there is
-        none, as `change` makes the aspect."""
+        """Replace the whole value of a target with `after`.
+
+        The mutation does it, if there is one, else the aspect is rewritten with `change`.
+        """
         found = await self._stored(target.urn, target.aspect)
         before = target.read(found.value(target.aspect))
         expected = self._expect(target, found, instead_of, after)
@@ -703,12 +737,12 @@ class LabelMethods(EditMethods):
 
 
 class LinkMethods(EditMethods):
-    """How an entity's documentation links are read and changed."""
+    """Methods that read and edit the documentation links of an entity."""
 
     _appends_links = False
 
     async def links(self, urn: str | Urn) -> tuple[Link, ...]:
-        """Return the links of an entity, in their order, as the server has them now. One request.
+        """Return the documentation links of an entity, in their order. One request.
 
         Raises `NotFound` for an entity that does not exist.
 
@@ -720,20 +754,22 @@ class LinkMethods(EditMethods):
     async def add_link(
         self, urn: str | Urn, url: str, label: str, *, instead_of: Iterable[str] | None = None
     ) -> Edit:
-        """Add a link to an entity; all others stay, whatever the server does with a list it is
-        given. Where the server adds links itself, it may put this one in the place of another to
-        the same address. Two requests, up to five on servers that only take lists.
+        """Add a documentation link to an entity. All other links stay.
 
-        `instead_of` are the links that the writer saw, `<address> <label>` each, as `Edit` names
-        them: where the server holds others by now, nothing is written. How sure that is depends on
-        the server, see the module.
+        A server that adds links itself may replace an existing link to the same address. Two
+        requests, up to five on servers that only accept whole lists.
 
-        Raises `NotFound` for an entity that does not exist, `TextConflict` as told.
+        `instead_of` are the links that the author saw, `<address> <label>` each, as in `Edit`: if
+        the server now holds others, nothing is written. How reliable the check is depends on the
+        server: see `explorer.client.edits`.
+
+        Raises `NotFound` for an entity that does not exist, and `TextConflict` if the links
+        changed.
 
         Example: `cat.add_link(urn, "https://wiki.example.com/orders", "How orders are counted")`
         """
         if not url or any(char.isspace() for char in url):
-            raise InvalidInput(f"{url!r} is no address; write spaces in it as %20")
+            raise InvalidInput(f"{url!r} is not an address; write spaces in it as %20")
         target = edit_target(Urn.parse(urn), "links")
         found = await self._stored(target.urn, target.aspect)
         held = _elements_of(found.value(target.aspect))
@@ -767,9 +803,8 @@ class LinkMethods(EditMethods):
     ) -> Edit:
         """Remove the links to an address, or only the one with that label. Two requests.
 
-        `instead_of` is as for `add_link`; a link that the writer saw and that is gone already is
-        no error then. Raises `NotFound` where there is no such link, and for an entity that does
-        not exist, `TextConflict` as `add_link`.
+        `instead_of` is as in `add_link`; a link in it that is already gone is then not an error.
+        Raises `NotFound` if there is no such link or entity, and `TextConflict` as `add_link`.
 
         Example: `cat.add_link(urn, "https://wiki.example.com", "Wiki"); cat.remove_link(urn,
         "https://wiki.example.com")`
@@ -819,16 +854,15 @@ class LinkMethods(EditMethods):
     async def _add_to_list(
         self, target: EditTarget, held: list[Json], link: Json, expected: Expectation | None
     ) -> None:
-        """Add a link on a server without a mutation for one link.
+        """Add a link on a server that has no mutation for a single link.
 
-        The whole list is sent, because some servers replace the list by it. Where a server appends
-        instead, the links that are double by that are removed, and from then on only the new link
-        is sent.
+        The whole list is sent, because some servers replace the list with it. If the server appends
+        instead, the duplicates are removed, and from then on only the new link is sent.
         """
         urn, author = target.urn, await self._current_user()
         new = {**link, "createStamp": {"actor": author}}
         sent = [new] if self._appends_links else [*held, new]
-        # A list is sent without a condition.
+        # The mutation for lists cannot carry a condition.
         versioned = expected is not None and expected.versioned
         if versioned or urn.entity_type != "dataset" or not await self._send_list(urn, sent):
             element = {
@@ -851,7 +885,7 @@ class LinkMethods(EditMethods):
         try:
             return await self._replace_links(urn, links, dated=True)
         except InvalidInput:
-            # Older servers have no place for the time of a link.
+            # Older servers have no field for the time of a link.
             return await self._replace_links(urn, links, dated=False)
 
     async def _replace_links(self, urn: Urn, links: list[Json], *, dated: bool) -> bool:
@@ -868,12 +902,12 @@ class LinkMethods(EditMethods):
 
 
 async def _nothing() -> None:
-    """Store nothing: it is there already."""
+    """Store nothing, because the value is already there."""
 
 
 def _continued(earlier: Edit, edit: Edit) -> Edit:
-    """Return an edit as it is together with an earlier one of the same value, as far as the earlier
-    one was stored, and without it where it was not."""
+    """Return an edit merged with an earlier one of the same value, as far as that one was
+    stored."""
     if edit.what in ("tags", "terms", "owners", "links"):
         was, left = held_labels(earlier.before), held_labels(earlier.after)
         held = held_labels(edit.before)
@@ -889,7 +923,7 @@ def _describing(target: EditTarget, text: str) -> Mutation:
 
 
 def resource_of(target: EditTarget) -> dict[str, str]:
-    """Return how the inputs of mutations name an entity, or a column of it."""
+    """Return the fields by which mutation inputs name an entity or a column."""
     entity = {"resourceUrn": str(target.urn)}
     if target.column is None:
         return entity

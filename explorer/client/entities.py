@@ -1,4 +1,4 @@
-"""Entities and aspects: requests, parsing and methods."""
+"""Reading entities and aspects: requests, parsing and methods."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def entity_request(urn: Urn, aspects: Sequence[str] | None) -> Request:
-    """Return a request for an entity; for all aspects when none are named."""
+    """Return a request for an entity with the given aspects, or with all if `None`."""
     return Request("GET", f"/entitiesV2/{urn.encoded}{of_aspects('?', aspects)}")
 
 
@@ -66,10 +66,13 @@ def aspect_request(urn: Urn, name: str, version: int) -> Request:
 
 
 def parse_config(body: Any, address: str) -> ServerInfo:
-    """Return what an answer of `GET /config` says of the server."""
+    """Parse an answer to `GET /config`. Raises `ServerFault` if it is not a metadata service's."""
     answer = as_object(body, "the server's /config")
     if answer.get("noCode") != "true":
-        raise ServerFault(f"{address} answers, but is no metadata service (its /config says so)")
+        raise ServerFault(
+            f"{address} answers, but is not a metadata service (its /config lacks noCode); check "
+            "the address"
+        )
     server = read_abilities(answer)
     if server.product == "datahub":
         return ServerInfo(address, "datahub", server.version)
@@ -87,7 +90,7 @@ def parse_config(body: Any, address: str) -> ServerInfo:
 
 
 def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
-    """Return the entity; a null in the answer stands for an aspect that is not there."""
+    """Parse an entity; an aspect that is null in the answer is left out."""
     answer = as_object(body, "an entity")
     held = answer.get("aspects")
     wrappers = {} if held is None else as_object(held, "an entity's aspects")
@@ -103,7 +106,7 @@ def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
 
 
 def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity]:
-    """Return the entities by URN, without those that the server could not read."""
+    """Parse a batch of entities, by URN, without those that the server could not read."""
     results = as_object(body, "entities").get("results")
     found = [
         parse_entity(answer, as_of)
@@ -114,15 +117,18 @@ def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity
 
 
 def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = None) -> Entity:
-    """Return the entity of a snapshot, which names aspects by their records, whatever their prefix.
-    An aspect that the model does not have is kept under the short name of its record."""
+    """Parse an entity in the legacy snapshot form.
+
+    A snapshot names aspects by their records, with or without the package prefix. An aspect that is
+    not in the model keeps the short name of its record.
+    """
     answer = as_object(body, "an entity")
     _, snapshot = _member(answer.get("value", answer), "a snapshot")
     listed = snapshot.get("aspects") or []
     if not isinstance(listed, list):
         raise Unreadable("the server's snapshot has no list of aspects")
     found: dict[str, AspectRead] = {}
-    # Some aspects stand beside the list, or several under one head.
+    # Some aspects are fields of the snapshot beside the list, or share one element of it.
     beside = {name: snapshot[name] for name in snapshot if name in registry.aspects}
     for held in (*listed, beside):
         for record, value in as_object(held, "a snapshot's aspect").items():
@@ -132,7 +138,7 @@ def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = 
 
 
 def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectRead:
-    """Return the aspect of an answer for one version of it."""
+    """Parse one version of an aspect."""
     answer = as_object(body, "an aspect")
     members = as_object(answer.get("aspect"), f"the aspect {name}")
     if len(members) > 1:
@@ -155,8 +161,8 @@ def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectR
 
 def parse_wrapper(name: str, wrapper: Any) -> AspectRead:
     if not isinstance(wrapper, dict):
-        raise Unreadable(f"the server's aspect {name} is not of the shape expected")
-    # Written out and by place: a page of entities has thousands of these.
+        raise Unreadable(f"the server's aspect {name} does not have the expected shape")
+    # Positional and without helpers, for speed: a page of entities has thousands of aspects.
     field = wrapper.get
     value, version = field("value"), field("version")
     return AspectRead(
@@ -169,7 +175,8 @@ def parse_wrapper(name: str, wrapper: Any) -> AspectRead:
 
 
 def parse_value(value: Any, what: str) -> Json:
-    """Return a value that comes as JSON or as text in an envelope; an empty one for null."""
+    """Parse a value that is a JSON object or JSON text in an envelope; null gives an empty
+    object."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -202,17 +209,19 @@ def _urn(text: Any) -> Urn:
         if isinstance(text, str):
             return Urn.parse(text)
     except InvalidUrn as error:
-        raise Unreadable(f"the server names an entity by what is no URN: {error}") from error
+        raise Unreadable(
+            f"the server's answer has an entity without a valid URN: {error}"
+        ) from error
     raise Unreadable("the server's entity has no URN")
 
 
 def whole_number(value: Any, default: int) -> int:
-    # Not isinstance: a boolean is no number here.
+    # Not isinstance, because a boolean is an int.
     return value if type(value) is int else default
 
 
 _BATCH = 150
-# Servers take a request line of 16 KB or more; names of aspects go into it too.
+# Servers accept a request line of 16 KB or more, which also holds the names of aspects.
 _BATCH_BYTES = 12_000
 _AT_ONCE = 4
 _ME = "query me { me { corpUser { urn } } }"
@@ -221,18 +230,20 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class EntityMethods(CatalogMethods):
-    """Reading entities and aspects."""
+    """Methods that read entities and aspects."""
 
     _batches = True
 
     async def info(self) -> ServerInfo:
-        """Return what the server says of itself. One request."""
+        """Return the product, version and other properties of the server. One request."""
         body = await self._connection.send(config_request())
         return parse_config(body, self._connection.address)
 
     async def me(self) -> Urn | None:
-        """Return the user that the server takes the caller for; None where it does not know. Two
-        requests.
+        """Return the URN of the user that requests are made as, or `None` if the server does not
+        know it.
+
+        Two requests.
 
         Example: `cat.me()`
         """
@@ -241,7 +252,7 @@ class EntityMethods(CatalogMethods):
             try:
                 body = await self._connection.send(graphql_request(_ME, {}))
             except REFUSALS:
-                # A server without GraphQL, or whose `me` needs somebody who signed in.
+                # A server without GraphQL, or whose `me` requires a signed-in user.
                 return None
             found = body
             for key in ("data", "me", "corpUser", "urn"):
@@ -250,10 +261,11 @@ class EntityMethods(CatalogMethods):
         return next(iter(Urn.parse_all((user,))), None)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:
-        """Return an entity with its latest aspects, or those named. One request.
+        """Return an entity with the latest version of all its aspects, or of those given. One
+        request.
 
-        An entity that was never written has nothing but its key (`Entity.exists` is false).
-        Timeseries aspects are not among them.
+        An entity that was never written has only its key (`Entity.exists` is false). Timeseries
+        aspects are not included.
         """
         request = entity_request(Urn.parse(urn), aspects)
         try:
@@ -263,11 +275,11 @@ class EntityMethods(CatalogMethods):
         return parse_entity(reply.body, reply.as_of)
 
     async def legacy_entity(self, urn: str | Urn) -> Entity:
-        """Return an entity in the deprecated snapshot form, for servers that know nothing newer;
-        use `entity` with any other. One request.
+        """Return an entity in the deprecated snapshot form. One request.
 
-        Says neither when an aspect was written nor by whom. Raises `NotFound` for types that never
-        had a snapshot, such as containers.
+        For servers that support nothing newer; use `entity` with all others. It does not say when
+        or by whom aspects were written. Raises `NotFound` for types without snapshots, such as
+        containers.
 
         Example: `cat.legacy_entity(urn)`
         """
@@ -292,8 +304,10 @@ class EntityMethods(CatalogMethods):
     async def entities(
         self, urns: Iterable[str | Urn], aspects: Sequence[str] | None = None
     ) -> dict[Urn, Entity]:
-        """Return many entities by URN, in the order given. One request for each 150, four at a time
-        (for fewer where URNs are long), or one for each entity from a server without batches.
+        """Return many entities by URN, in the order given.
+
+        One request for each 150 entities (fewer if URNs are long), four at a time; one for each
+        entity if the server has no batches.
 
         Example: `cat.entities([urn], ["ownership"])`
         """
@@ -306,7 +320,8 @@ class EntityMethods(CatalogMethods):
         return {urn: found[urn] for urn in targets if urn in found}
 
     async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
-        """Return of each entity what a line in a list needs; costs what `entities` costs.
+        """Return entities with only the aspects that a row in a list shows. Costs as many requests
+        as `entities`.
 
         Example: `cat.summaries([urn])[Urn.parse(urn)].name`
         """
@@ -315,7 +330,7 @@ class EntityMethods(CatalogMethods):
     async def aspect(self, urn: str | Urn, name: str, version: int = 0) -> AspectRead:
         """Return one version of an aspect: 0 is the latest, 1 the oldest. One request.
 
-        Raises `NotFound` where there is no such entity, aspect or version.
+        Raises `NotFound` if there is no such entity, aspect or version.
 
         Example: `cat.aspect(urn, "ownership").value`
         """
@@ -323,10 +338,11 @@ class EntityMethods(CatalogMethods):
         return parse_aspect(reply.body, name, reply.as_of)
 
     async def record(self, urn: str | Urn, kind: type[_T], version: int = 0) -> _T | None:
-        """Return an aspect as its typed record, `Ownership`; None where the entity lacks it or that
-        version of it. Fields that the record does not name are in `aspect` alone. One request.
+        """Return an aspect as its typed record, such as `Ownership`; `None` if it does not exist.
 
-        Raises `InvalidInput` for a record of no aspect, `ServerFault` for a value of another shape.
+        Fields that the record does not declare are available only through `aspect`. One request.
+        Raises `InvalidInput` if no aspect has this record type, and `ServerFault` if the value does
+        not fit it.
 
         Example: `cat.record(urn, Ownership)`
         """
@@ -343,10 +359,10 @@ class EntityMethods(CatalogMethods):
                 reply = await self._connection.ask(entities_request(urns, aspects))
                 return parse_entities(reply.body, reply.as_of)
             except REFUSALS:
-                # Refused for one of the entities, or as a batch: each is read by itself.
+                # One of the entities or the batch as such was refused: read them one by one.
                 pass
         found = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
-        # Each can be read by itself, so this server knows no batches, and none is sent again.
+        # All could be read one by one, so the server has no batches: none is tried again.
         self._batches = False
         return {one.urn: one for one in found}
 

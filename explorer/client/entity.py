@@ -1,4 +1,4 @@
-"""An entity as it was read: its aspects, its name and texts, and the columns of its schema."""
+"""An entity as read from the server: its aspects, its name and descriptions, and its columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,11 @@ __all__ = ["SUMMARY_ASPECTS", "AspectRead", "Column", "Entity", "Schema"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `depth` counts its ancestors; `parent` is the path of the nearest."""
+    """One column. `depth` is the number of its ancestors, `parent` the field path of the nearest.
+
+    `ingested` and `edited` are its descriptions by ingestion and by people; `children` is the
+    number of columns directly below it.
+    """
 
     path: FieldPath
     name: str
@@ -45,7 +49,7 @@ class Column:
 
     @property
     def description(self) -> str:
-        """The edited text where there is one, else the ingested one."""
+        """The edited description, or the ingested one if there is none."""
         texts = ((text or "").strip() for text in (self.edited, self.ingested))
         return next(filter(None, texts), "")
 
@@ -57,9 +61,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a dataset, every parent before its children, siblings as ingested.
+    """The columns of a dataset, each parent before its children, siblings in ingested order.
 
-    `orphans` are texts written for columns that the schema no longer has.
+    `orphans` are descriptions of columns that the schema no longer has.
     """
 
     name: str
@@ -77,17 +81,18 @@ class Schema:
         return {column.path.raw: column for column in self.columns}
 
     def column(self, path: str) -> Column | None:
-        """Return the column of that exact path."""
+        """Return the column with exactly this field path, or `None`."""
         return self._by_path.get(path)
 
     @property
     def documented(self) -> int:
-        """How many columns are documented."""
+        """The number of columns with a description."""
         return sum(column.documented for column in self.columns)
 
 
 def read_schema(ingested: SchemaAspect | None, edited: EditableSchemaMetadata | None) -> Schema:
-    """Return the columns of both aspects, matched by exact path."""
+    """Combine the ingested and the edited schema aspect; columns are matched by exact field
+    path."""
     fields = ingested.fields if ingested else ()
     keys = frozenset(ingested.primary_keys or ()) if ingested else frozenset()
     entries = edited.editable_schema_field_info if edited else ()
@@ -124,7 +129,7 @@ def _in_tree_order(
     while waiting:
         field, depth = waiting.pop()
         yield field, depth
-        # A path listed twice has its children once.
+        # Popped, so that the children of a path listed twice are yielded once.
         below = children.pop(field.field_path, ())
         waiting.extend((child, depth + 1) for child in reversed(below))
 
@@ -158,8 +163,10 @@ def _column(
 
 
 def _name_below(path: FieldPath, parent: str | None) -> str:
-    """Return what is left of the path under its parent: usually one name, more where the records
-    between are not columns themselves."""
+    """Return the part of the field path below its parent.
+
+    Usually one name; more if the records in between are not columns themselves.
+    """
     above = len(FieldPath(parent).names) if parent else 0
     return ".".join(path.names[above:]) or path.name
 
@@ -226,16 +233,16 @@ SUMMARY_ASPECTS = tuple(
         ]
     )
 )
-"""The aspects that a line in a list is made from."""
+"""The aspects needed to show an entity as a row in a list."""
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class AspectRead(msgspec.Struct, frozen=True):
-    """One aspect: its version (0 is the latest) and its value as JSON.
+    """One version of an aspect (0 is the latest), with its value as JSON.
 
-    `stamp` is the audit stamp as it came, or a typed one; `system` the system metadata, where the
-    server gives any. `as_of` is set for what was kept from an earlier reading.
+    `stamp` is the audit stamp, as JSON or typed; `system` the system metadata, if the server sends
+    any. `as_of` is set if it comes from the cache.
     """
 
     name: str
@@ -247,8 +254,11 @@ class AspectRead(msgspec.Struct, frozen=True):
 
     @property
     def created(self) -> typed.AuditStamp | None:
-        """Who wrote it and when; None where the server does not say or it cannot be read. Of older
-        versions some servers say it in the system metadata alone."""
+        """Who wrote the aspect and when, or `None` if the server does not say or it cannot be
+        parsed.
+
+        For older versions some servers put it only in the system metadata.
+        """
         stamp = self.stamp
         if stamp is None and isinstance(self.system, dict):
             stamp = self.system.get("aspectModified") or self.system.get("aspectCreated")
@@ -261,18 +271,19 @@ class AspectRead(msgspec.Struct, frozen=True):
 
     @property
     def run_id(self) -> str | None:
-        """The run of ingestion that wrote it; None where the server does not say."""
+        """The id of the ingestion run that wrote the aspect, or `None` if the server does not
+        say."""
         run = self.system.get("runId") if isinstance(self.system, dict) else None
         return run if isinstance(run, str) else None
 
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity read at once. What it holds is raw text: clean it before it is shown.
+    """An entity with the aspects that were requested.
 
-    Aspects outside those read are absent, and what is made from them is empty. What an aspect of
-    another shape would say raises `ServerFault`. `as_of` is set for what was kept from an earlier
-    reading.
+    Texts are as stored and must be cleaned before they are shown. Properties whose aspects were not
+    requested are empty; those whose aspect has an unexpected shape raise `ServerFault`. `as_of` is
+    set if the entity comes from the cache.
     """
 
     urn: Urn
@@ -280,7 +291,7 @@ class Entity:
     as_of: datetime | None = None
 
     def raw(self, name: str) -> dict[str, Any] | None:
-        """Return the value of an aspect as it came.
+        """Return the value of an aspect as JSON, or `None` if the entity lacks it.
 
         Example: `orders.raw("ownership")`
         """
@@ -288,9 +299,9 @@ class Entity:
         return aspect.value if aspect else None
 
     def aspect(self, name: str, record: type[_T]) -> _T | None:
-        """Return the value of an aspect as a typed record; nothing where the entity lacks it.
+        """Return the value of an aspect as a typed record, or `None` if the entity lacks it.
 
-        Raises `ServerFault` when the value has another shape.
+        Raises `ServerFault` if the value does not fit the record.
 
         Example: `orders.aspect("ownership", Ownership)`
         """
@@ -299,13 +310,15 @@ class Entity:
 
     @property
     def entity_type(self) -> str:
-        """`dataset`, `chart`, …"""
+        """The entity type: `dataset`, `chart`, …"""
         return self.urn.entity_type
 
     @property
     def exists(self) -> bool:
-        """Whether it was ever written. A server gives the key of any URN it is asked for; only one
-        that is stored says when it was written."""
+        """Whether the entity was ever written.
+
+        A server returns a key aspect for any URN; only that of a stored entity has a time.
+        """
         return any(
             (aspect.created is not None and aspect.created.time > 0) or not name.endswith("Key")
             for name, aspect in self.aspects.items()
@@ -313,34 +326,35 @@ class Entity:
 
     @cached_property
     def name(self) -> str:
-        """Its display name."""
+        """The display name."""
         values = {name: aspect.value for name, aspect in self.aspects.items()}
         return display_name(self.urn, values)
 
     @property
     def ingested_description(self) -> str:
-        """The description that ingestion wrote."""
+        """The description written by ingestion."""
         return self._first_text(_INGESTED_TEXTS)
 
     @property
     def edited_description(self) -> str:
-        """The description that people wrote."""
+        """The description written by people."""
         return self._first_text(_EDITED_TEXTS)
 
     @property
     def description(self) -> str:
-        """The edited description where there is one, else the ingested one."""
+        """The edited description, or the ingested one if there is none."""
         return self.edited_description or self.ingested_description
 
     @property
     def kind(self) -> str:
-        """What the platform calls it (`View`), else its entity type."""
+        """The name that the platform uses for this kind of entity (`View`), else the entity
+        type."""
         types = self.aspect("subTypes", typed.SubTypes)
         return types.type_names[0] if types and types.type_names else self.entity_type
 
     @property
     def platform(self) -> str | None:
-        """The bare name of its platform or tool."""
+        """The name of the platform or tool, without a URN prefix."""
         held = self.raw("dataPlatformInstance")
         if held and isinstance(held.get("platform"), str):
             return str(held["platform"]).rpartition(":")[2]
@@ -348,60 +362,60 @@ class Entity:
 
     @property
     def removed(self) -> bool:
-        """Whether it is soft-deleted."""
+        """Whether the entity is soft-deleted."""
         status = self.aspect("status", typed.Status)
         return bool(status and status.removed)
 
     @property
     def deprecation(self) -> str | None:
-        """The note of its deprecation; None where it is not deprecated."""
+        """The note of the deprecation, or `None` if the entity is not deprecated."""
         held = self.aspect("deprecation", typed.DeprecationRecord)
         return (held.note or "deprecated") if held and held.deprecated else None
 
     @property
     def owners(self) -> tuple[typed.Owner, ...]:
-        """Its owners, as stored."""
+        """The owners, as stored."""
         held = self.aspect("ownership", typed.Ownership)
         return held.owners if held else ()
 
     @property
     def tags(self) -> tuple[Urn, ...]:
-        """Its tags."""
+        """The URNs of the tags."""
         held = self.aspect("globalTags", typed.GlobalTags)
         return Urn.parse_all(tag.tag for tag in held.tags) if held else ()
 
     @property
     def terms(self) -> tuple[Urn, ...]:
-        """Its glossary terms."""
+        """The URNs of the glossary terms."""
         held = self.aspect("glossaryTerms", typed.GlossaryTerms)
         return Urn.parse_all(term.urn for term in held.terms) if held else ()
 
     @property
     def domains(self) -> tuple[Urn, ...]:
-        """The domains it belongs to."""
+        """The URNs of the domains."""
         return Urn.parse_all(self._listed("domains", "domains"))
 
     @property
     def links(self) -> tuple[typed.Link, ...]:
-        """Its documentation links."""
+        """The documentation links."""
         held = self.aspect("institutionalMemory", typed.InstitutionalMemory)
         return held.elements if held else ()
 
     @property
     def browse_paths(self) -> tuple[str, ...]:
-        """Its browse paths, where it stores any."""
+        """The stored browse paths."""
         paths = self._listed("browsePaths", "paths")
         return tuple(path for path in paths if isinstance(path, str))
 
     @property
     def inputs(self) -> tuple[Urn, ...]:
-        """The datasets that a chart is made from."""
+        """The URNs of the datasets that a chart reads."""
         held = self.aspect("chartInfo", typed.ChartInfo)
         return Urn.parse_all(held.input_urns) if held else ()
 
     @cached_property
     def schema(self) -> Schema:
-        """Its columns; empty where it has none."""
+        """The columns; empty if the entity has none."""
         return read_schema(
             self.aspect("schemaMetadata", typed.SchemaMetadata),
             self.aspect("editableSchemaMetadata", typed.EditableSchemaMetadata),

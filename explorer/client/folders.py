@@ -1,6 +1,7 @@
-"""The folders of a catalog as one tree: entity types, folders, groups, containers and domains.
+"""The folders of a catalog as one tree: entity types, folders, glossary groups, containers,
+domains.
 
-A source reads the entries of one folder, a page at a time, from browse paths or by searching.
+A source reads the entries of one folder page by page, from browse paths or by searching.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,9 +35,9 @@ __all__ = [
 class FolderEntry:
     """An entry of a folder: an entity type, a folder or an entity.
 
-    `below` reads what it holds, None for what holds nothing; `count` is how many entities lie in
-    and below it, None where the server does not say. A `heading` is an entity type. `aside` is
-    shown beside the name and tells entries of one name apart.
+    `below` reads its own entries, `None` if it has none; `count` is the number of entities in and
+    below it, `None` if the server does not say. A `heading` is an entity type. `aside` is shown
+    next to the name, to distinguish entries of the same name.
     """
 
     name: str
@@ -48,7 +49,7 @@ class FolderEntry:
 
     @property
     def key(self) -> object:
-        """Return what no other entry of its folder has: the URN, or the name of a folder."""
+        """A value that is unique in the folder: the URN, or the name of a folder."""
         return self.name if self.urn is None else self.urn
 
 
@@ -56,9 +57,9 @@ class FolderEntry:
 class EntryPage:
     """A page of a folder.
 
-    `total` counts the entries that all pages hold together, without those of `head`, which come
-    before them and are given with the first page only. `instead` is the source to read further
-    pages from, where it is another one; `note` is shown after the last entry.
+    `total` is the number of entries on all pages, without those of `head`, which precede them and
+    are on the first page only. `instead` is the source to read further pages from, if it is another
+    one; `note` is shown after the last entry.
     """
 
     entries: tuple[FolderEntry, ...]
@@ -73,44 +74,47 @@ class EntrySource(Protocol):
 
     @property
     def by_name(self) -> bool:
-        """Whether the entities of all pages are in the order of their names."""
+        """Whether the entities of all pages are sorted by name."""
         ...
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return the entries from `start` on, at most `count`."""
+        """Return at most `count` entries from position `start`."""
         ...
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
-        """Return a source of the entries that have a text in their names; `known` are those that
-        were read already."""
+        """Return a source of the entries that have a text in their names.
+
+        `known` are the entries read so far.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSource:
-    """Entries that were read already. No request."""
+    """A source of entries that were already read. No request."""
 
     entries: tuple[FolderEntry, ...]
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return some of them."""
+        """Return at most `count` entries from position `start`."""
         del catalog
         return EntryPage(self.entries[start : start + count], len(self.entries))
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
-        """Return those that have the text in their names."""
+        """Return a source of the entries that have the text in their names."""
         del known
         return FixedSource(tuple(one for one in self.entries if name_contains(one, text)))
 
 
 def name_contains(entry: FolderEntry, text: str) -> bool:
-    """Return whether a text is part of the name of an entry, ignoring case."""
+    """Return whether the name of an entry contains a text, ignoring case."""
     return text.casefold() in entry.name.casefold()
 
 
 def natural_order(name: str) -> tuple[str, str]:
-    """Return a sort key that puts s2 before s10, and orders names that differ in case alone."""
+    """Return a sort key that orders s2 before s10, and distinguishes names that differ only in
+    case."""
     return natural_key(name), name
 
 
@@ -119,11 +123,13 @@ NESTING: Mapping[str, tuple[str, ...]] = {
     "container": ("container",),
     "domain": ("parentDomain", "domains"),
 }
-"""Types whose entities hold others, with the fields in which those name what holds them; by the
-first of them they hold one another."""
+"""The entity types that contain others, and the fields in which those refer to them.
+
+Entities of the type itself refer to it by the first field.
+"""
 
 WINDOW = 10_000
-"""How far into a result servers can be asked to count."""
+"""The highest position in a search result that servers accept."""
 
 _FIRST = (
     *("dataset", "dashboard", "chart", "dataFlow", "dataJob", "container", "domain"),
@@ -141,12 +147,12 @@ query browse($input: BrowseInput!) {
 
 @dataclass(frozen=True, slots=True)
 class TypesSource:
-    """The entity types that the catalog has entities of, the most wanted first. One request."""
+    """The entity types that have entities in the catalog, most important first. One request."""
 
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return all of them, whatever `start` and `count` are."""
+        """Return all of them; `start` and `count` are ignored."""
         del start, count
         counted = await catalog.counts()
         last = len(_FIRST)
@@ -158,7 +164,7 @@ class TypesSource:
         return EntryPage(entries, len(entries))
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Return those of the known types; one page holds all."""
+        """Return a source of those of the known types; one page has all of them."""
         return FixedSource(known).narrowed(text, ())
 
 
@@ -170,15 +176,15 @@ def _top_of(entity_type: str) -> EntrySource:
 
 
 def below_path(path: str, name: str) -> str:
-    """Return the path of a folder in a folder."""
+    """Return the path of a folder inside another."""
     return f"{path.rstrip('/')}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """What lies at a browse path. One request a page.
+    """The folders and entities at a browse path. One request for each page.
 
-    Entities of a type that nobody filed in folders are listed by searching. `repeating` is as in
+    Entities of a type that is in no folders are found by searching. `repeating` is as in
     `BrowsePage`.
     """
 
@@ -188,7 +194,7 @@ class FolderSource:
     repeating: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return folders, then entities; in natural order where one page holds all."""
+        """Return folders, then entities; sorted naturally if one page has all of them."""
         first = start == 0
         try:
             page = await catalog.browse(
@@ -224,17 +230,20 @@ class FolderSource:
         return replace(await source.read(catalog, 0, count), instead=source)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Return what the server finds in and below; folders by their own name among those at
-        hand."""
+        """Return a source of what the server finds in and below the path, and of the known folders
+        with the text in their name."""
         called = tuple(one for one in known if one.urn is None and name_contains(one, text))
         return FoundInFolder(self, text, called)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundInFolder:
-    """What has a text in its name, in and below a browse path: the folders it lies in, then the
-    entities right there. Two requests a page. `called` are folders that have it in their own name;
-    `skipped` is how many folders the server counts before the entities."""
+    """The entities with a text in their name in and below a browse path.
+
+    First the folders that contain such entities, then those directly at the path. Two requests for
+    each page. `called` are folders with the text in their own name; `skipped` is the number of
+    folders that the server counts before the entities.
+    """
 
     folder: FolderSource
     text: str
@@ -243,7 +252,7 @@ class FoundInFolder:
     skipped: int = 0
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return the folders with the first page, the entities by pages."""
+        """Return the folders with the first page, and the entities page by page."""
         if start == 0:
             return await self._first(catalog, count)
         value = await self._ask(catalog, self.skipped + start, count)
@@ -270,7 +279,7 @@ class FoundInFolder:
         return replace(self.folder, path=below_path(self.folder.path, name))
 
     async def _ask(self, catalog: "AsyncCatalog", start: int, count: int) -> dict[str, Any]:
-        # Heavy to import, and wanted by few: not before somebody filters.
+        # Imported here, because it is slow to import and used only when somebody filters.
         from explorer.client.search import entity_symbol
 
         kind = self.folder.entity_type
@@ -288,22 +297,25 @@ class FoundInFolder:
         return {"groups": (), "entities": ()} | value
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Another text."""
+        """Return a source for another text."""
         return self.folder.narrowed(text, known)
 
 
 @dataclass(frozen=True, slots=True)
 class ListSource:
-    """What a search for everything of some types (all, where none is named) finds: for types that
-    lie in no folder, and for what lies in a group, a container or a domain. Two requests a page;
-    servers count to 10,000."""
+    """The entities of some types (or of all) that match a filter, found by searching.
+
+    Used for types without folders, and for the content of a glossary group, container or domain.
+    Two requests for each page; servers count to 10,000.
+    """
 
     types: tuple[str, ...] = ()
     among: Filter = _ALL
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """By name where the server can sort them so; what holds others before what does not."""
+        """Return entities sorted by name if the server can sort by it; those that contain others
+        first."""
         page = await catalog.search(
             "*",
             entity=self.types[0] if len(self.types) == 1 else self.types,
@@ -327,21 +339,21 @@ class ListSource:
         return not self.types or all(_has(registry, one, "name") for one in self.types)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Only what has the text in its name."""
+        """Return a source of those that have the text in their names."""
         del known
         return _Narrowed(self, text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Narrowed:
-    """What has a text in its name, of a list."""
+    """The entities of a `ListSource` that have a text in their names."""
 
     whole: ListSource
     text: str
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
-        """Return the same list, narrowed."""
+        """Return a page of the filtered list."""
         types = self.whole.types or catalog.registry.listed
         called = _called_so(catalog.registry, types, self.text)
         among = self.whole.among.any_of or ((),)
@@ -349,12 +361,12 @@ class _Narrowed:
         return await replace(self.whole, among=both).read(catalog, start, count)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
-        """Another text."""
+        """Return a source for another text."""
         return self.whole.narrowed(text, known)
 
 
 async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[FolderEntry, ...]:
-    """Entities by name; those that hold others can be unfolded."""
+    """Return entries for entities with their names; those that contain others can be expanded."""
     listed = tuple(urns)
     known = await catalog.summaries(listed) if listed else {}
     return tuple(
@@ -401,8 +413,10 @@ _HOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class FolderPath:
-    """From the top to an entity: folders by name, groups and containers by URN. `own` says that
-    the last folder may be the entity's own name."""
+    """A path from the top of the tree to an entity: folders by name, groups and containers by URN.
+
+    `own` is true if the last folder may be the entity's own name.
+    """
 
     steps: tuple[str | Urn, ...]
     urn: Urn
@@ -411,8 +425,10 @@ class FolderPath:
 
 
 async def paths_to(catalog: "AsyncCatalog", urn: Urn) -> list[FolderPath]:
-    """Its browse paths first, then the groups, containers and domains it lies in. Two requests,
-    and one for each of those."""
+    """Return the paths to an entity: its browse paths, then its groups, containers and domains.
+
+    Two requests, and one for each of these ancestors.
+    """
     entity = await catalog.entity(urn)
     name = entity.name
     found = []
@@ -434,7 +450,7 @@ async def paths_to(catalog: "AsyncCatalog", urn: Urn) -> list[FolderPath]:
 
 
 async def _chain(catalog: "AsyncCatalog", entity: "Entity") -> tuple[Urn, ...]:
-    """Return what holds an entity, from the top."""
+    """Return the ancestors of an entity, from the top."""
     chain: list[Urn] = []
     holder = _holder(entity)
     while holder is not None and holder not in chain and len(chain) < _DEEPEST:

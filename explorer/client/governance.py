@@ -1,7 +1,6 @@
-"""What a catalog is organized by: tags, glossary terms and groups, domains and data products; how
-they are made, renamed and moved.
+"""Tags, glossary terms and groups, domains and data products: how they are created, renamed, moved.
 
-Their descriptions, owners, links and deprecation are edited as those of anything else.
+Their descriptions, owners, links and deprecation are edited like those of other entities.
 """
 
 import re
@@ -20,7 +19,7 @@ from explorer.metadata.urn import Urn
 __all__ = ["GOVERNED", "GovernanceMethods", "Governed", "new_aspects", "new_id"]
 
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
-"""A type of entity that others are organized by."""
+"""A type of entity that other entities are organized by."""
 
 GOVERNED: Final[tuple[Governed, ...]] = get_args(Governed)
 
@@ -30,23 +29,27 @@ _SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class _AspectField:
-    """The field of an aspect in which a name or a parent is, and what the aspect needs beside."""
+    """The field of an aspect that holds a name or a parent, and the other fields that the aspect
+    requires."""
 
     field: str
     beside: Json
 
     def changed(self, value: Json, text: str | None) -> Json:
-        """Return the aspect with another text in the field; with None without the field."""
+        """Return the aspect with the field set to `text`, or without the field if `text` is
+        `None`."""
         if text is None:
             return {key: one for key, one in value.items() if key != self.field}
         return {**self.beside, **value, self.field: text}
 
 
 def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
-    """Return the id of something new by its name: of a tag the name itself; of a glossary term or
-    group the names on the way to it, with dots between, as DataHub's source of business glossaries
-    makes it; of others the name with hyphens in place of spaces. A name of which nothing is left
-    gets an id by chance."""
+    """Return the id for a new entity of this name.
+
+    For a tag it is the name itself; for a glossary term or group the id of the parent and the name,
+    joined by a dot, as DataHub's business glossary source does; for others the name with hyphens
+    instead of spaces. If no usable character is left, it is a random UUID.
+    """
     if kind == "tag":
         return name
     own = _SEVERAL_ODD.sub("-", name).strip("-.") or str(uuid4())
@@ -58,7 +61,7 @@ def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
 def new_aspects(
     kind: Governed, name: str, description: str = "", parent: str | None = None
 ) -> dict[str, Json]:
-    """Return the aspects of something new, by their names: the one that describes it first."""
+    """Return the aspects of a new entity by name, the one with its properties first."""
     info: Json = {}
     place = NAMES[kind]
     info |= place.beside or {}
@@ -75,7 +78,8 @@ def new_aspects(
 
 
 class GovernanceMethods(LabelMethods):
-    """How tags, glossary terms and groups, domains and data products are made, renamed, moved."""
+    """Methods that create, rename and move tags, glossary terms and groups, domains and data
+    products."""
 
     async def new(
         self,
@@ -86,43 +90,42 @@ class GovernanceMethods(LabelMethods):
         description: str = "",
         entity_id: str | None = None,
     ) -> Edit:
-        """Make a tag, a glossary term or group (`glossaryNode`), a domain or a data product, and
-        return the edit, whose `urn` is that of the new entity. `undo` removes it while nothing
-        uses it.
+        """Create a tag, a glossary term or group (`glossaryNode`), a domain or a data product.
 
-        `parent` is the group of a term or group, the domain of a domain or data product, as a URN
-        or an id; a tag has none. The id is made of the name (see `new_id`) unless it is given.
-        Three to five requests.
+        Returns the edit, whose `urn` is that of the new entity; `undo` deletes it as long as
+        nothing uses it. `parent` is the group of a term or group, or the domain of a domain or data
+        product, as a URN or an id; a tag has none. Without `entity_id` the id is derived from the
+        name (see `new_id`). Three to five requests.
 
-        Raises `Conflict` where there is such an entity already, `NotFound` where there is no such
-        parent, `InvalidInput` for an empty name or a parent of another type.
+        Raises `Conflict` if there is already such an entity, `NotFound` if the parent does not
+        exist, `InvalidInput` for an empty name or a parent of another type.
 
         Example: `cat.new("glossaryTerm", "Churned", description="Left for good.")`
         """
         if kind not in GOVERNED:
-            raise InvalidInput(f"a {kind} is not made here; these are: {', '.join(GOVERNED)}")
+            raise InvalidInput(f"a {kind} cannot be created here; these can: {', '.join(GOVERNED)}")
         _check_name(kind, name)
         above = await self._parent(kind, parent)
         chosen = entity_id or new_id(kind, name, above)
         (target,) = urns_of(chosen, kind)
         if await self._is_stored_entity(target):
-            raise Conflict(f"{target} is there already; give another id, or rename that one")
+            raise Conflict(f"{target} already exists; give another id, or rename that one")
         held = None if above is None else str(above)
         made = await self.create_with(target, new_aspects(kind, name, description, held))
         if made.what != "entity":
-            raise Conflict(f"{target} was made by somebody else just now; give another id")
+            raise Conflict(f"{target} was just created by somebody else; give another id")
         return made
 
     async def rename(self, urn: str | Urn, name: str, *, instead_of: str | None = None) -> Edit:
-        """Give a tag, a glossary term or group, a domain or a data product another name; its URN
-        stays, and so does all that uses it.
+        """Rename a tag, a glossary term or group, a domain or a data product. Its URN does not
+        change.
 
-        `instead_of` is the name that the writer saw, empty for none: where there is another by now,
-        nothing is written. How sure that is depends on the server, see `explorer.client.edits`. Two
-        requests, one more the first time.
+        `instead_of` is the name that the author saw, empty for none: if there is another by now,
+        nothing is written. How reliable the check is depends on the server: see
+        `explorer.client.edits`. Two requests, one more for the first call.
 
-        Raises `NotFound` for an entity that does not exist, `TextConflict` as told, `InvalidInput`
-        for an empty name and for an entity whose name is not people's.
+        Raises `NotFound` for an entity that does not exist, `TextConflict` if the name changed,
+        `InvalidInput` for an empty name and for an entity type whose name cannot be edited.
 
         Example: `cat.rename(cat.new("tag", "Draft").urn, "Under review")`
         """
@@ -133,15 +136,16 @@ class GovernanceMethods(LabelMethods):
     async def move(
         self, urn: str | Urn, parent: str | Urn | None, *, instead_of: str | None = None
     ) -> Edit:
-        """Put a glossary term or group under another group, a domain under another domain; with
-        None to the top. What lies below moves with it. A data product changes its domain with
-        `set_domain`.
+        """Move a glossary term or group to another group, or a domain to another domain.
 
-        `instead_of` is the URN of the parent that the writer saw, empty for none; otherwise as for
-        `rename`. Three requests and one for each step up from the new parent.
+        With `None` it is moved to the top level. Everything below it moves with it. Use
+        `set_domain` to change the domain of a data product.
 
-        Raises `NotFound` where there is no such entity or parent, `TextConflict` as told,
-        `InvalidInput` for a parent of another type, and for one that lies below the entity.
+        `instead_of` is the URN of the parent that the author saw, empty for none; otherwise as in
+        `rename`. Three requests, and one for each ancestor of the new parent.
+
+        Raises `NotFound` if there is no such entity or parent, `TextConflict` if the parent
+        changed, `InvalidInput` for a parent of another type or below the entity.
 
         Example: `cat.move(cat.new("domain", "Web").urn, "urn:li:domain:finance")`
         """
@@ -159,7 +163,7 @@ class GovernanceMethods(LabelMethods):
         found = NAMES[urn.entity_type]
         place = _AspectField(found.field, {**(found.beside or {})})
         mutation = None
-        # A name can be given where there is an aspect for it, and not taken away.
+        # The mutation can set a name if the aspect exists, and cannot remove one.
         if name and found.mutation and (await self._stored(urn, found.aspect)).value(found.aspect):
             mutation = Mutation.with_input(found.mutation, {"urn": str(urn), "name": name})
         change = partial(place.changed, text=name)
@@ -178,7 +182,7 @@ class GovernanceMethods(LabelMethods):
         return await self._replace(target, parent, change, mutation, instead_of=instead_of)
 
     async def _parent(self, kind: str, parent: str | Urn | None) -> Urn | None:
-        """Return the parent that is named, which exists."""
+        """Return the URN of a parent. Raises `NotFound` if it does not exist."""
         if parent is None:
             return None
         if kind in PARENTS:
@@ -189,7 +193,7 @@ class GovernanceMethods(LabelMethods):
             raise InvalidInput(f"a {kind} has no parent; leave it out")
         (above,) = urns_of(parent, kind_above)
         if not await self._is_stored_entity(above):
-            raise NotFound(f"there is no {above} in this catalog; nothing was written")
+            raise NotFound(f"{above} does not exist in this catalog; nothing was written")
         return above
 
     async def _check_not_below(self, target: Urn, parent: Urn) -> None:

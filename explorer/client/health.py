@@ -37,9 +37,9 @@ _Json = Mapping[str, Any]
 def failing_assertion(
     assertion: Entity, runs: Sequence[_Json], *, has_older: bool
 ) -> FailingAssertion | None:
-    """Return the assertion as one that fails; None where its newest completed run did not fail.
+    """Return the assertion as failing, or `None` if its latest completed run did not fail.
 
-    `runs` are its run events, oldest first; `has_older` says that there are others before them.
+    `runs` are its run events, oldest first; `has_older` is true if there are more before them.
     """
     since: _Json | None = None
     newest: _Json | None = None
@@ -67,7 +67,7 @@ def failing_assertion(
 
 
 def open_incident(incident: Entity) -> OpenIncident | None:
-    """Return an incident that is active; None for one that is resolved, or has nothing stored."""
+    """Return the incident if it is active, `None` if it is resolved or has no info."""
     info = incident.raw("incidentInfo") or {}
     status = _dict(info.get("status"))
     if status.get("state") != "ACTIVE":
@@ -87,7 +87,7 @@ def open_incident(incident: Entity) -> OpenIncident | None:
 
 
 def assertion_rule(assertion: Entity) -> str:
-    """Return what an assertion asserts, in words: what people wrote, else its parts."""
+    """Return what an assertion checks, in words: its description, else its condition."""
     info = assertion.raw("assertionInfo") or {}
     description = info.get("description")
     if isinstance(description, str) and description.strip():
@@ -130,7 +130,7 @@ def _compared(condition: _Json) -> str:
 
 
 def _found(result: _Json) -> str:
-    """Return what a run found, in words."""
+    """Return the result of a run, in words."""
     counted = {"unexpectedCount": "unexpected", "missingCount": "missing", "rowCount": "rows"}
     parts = [
         f"{result[key]:,} {word}"
@@ -159,21 +159,21 @@ _ASSERTS = "Asserts"
 _INCIDENT_ON = "IncidentOn"
 _RUNS = "assertionRunEvent"
 _AT_ONCE = 4
-# Of one entity, and of one assertion the newest.
+# The most assertions read for an entity, and the most runs (the latest) for an assertion.
 _MOST_ASSERTIONS = 100
 _MOST_RUNS = 50
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
-    """Reading failing assertions and open incidents."""
+    """Methods that read failing assertions and active incidents."""
 
     async def health(self, urn: str | Urn) -> Health:
-        """Return the assertions about an entity that fail now and the incidents that are active.
+        """Return the failing assertions and the active incidents of an entity.
 
-        No request for an entity that can have neither; else one, one more for a hundred assertions
-        and incidents where there are any, and one for each assertion that is not known to pass.
-        Of the newest 50 runs an assertion, 100 assertions at most.
+        No request if its type can have neither; else one, one more for each hundred assertions and
+        incidents, and one for each assertion not known to pass. At most 100 assertions are read,
+        and of each the latest 50 runs.
 
         Example: `[one.rule for one in cat.health(urn).failing]`
         """

@@ -1,6 +1,7 @@
 """Versions of aspects, their differences, and who wrote the description of each column.
 
-Authorship is pure: versions are given newest first, an aspect at a time, as far back as it takes.
+The authorship classes send no requests: they are given versions, newest first, as far back as
+needed.
 """
 
 from collections.abc import AsyncGenerator, Iterator
@@ -23,8 +24,8 @@ __all__ = ["HistoryMethods", "parse_versions", "versions_request"]
 
 
 def versions_request(urn: Urn, name: str, newest: int, start: int, count: int) -> Request:
-    """Return a request for the versions of an aspect up to a number, newest first, as this
-    package's own service offers it."""
+    """Return a request to our own service for the versions of an aspect up to a number, newest
+    first."""
     return Request(
         "GET",
         f"/versions/{urn.encoded}?aspect={quote(name, safe='')}"
@@ -38,7 +39,7 @@ def version_of(read: AspectRead) -> Version:
 
 
 def parse_versions(body: Any, urn: Urn, name: str, as_of: datetime | None = None) -> Versions:
-    """Return the versions that an answer of this package's own service lists."""
+    """Parse a page of versions from our own service."""
     answer = as_object(body, "versions")
     listed = answer.get("versions")
     if not isinstance(listed, list):
@@ -54,7 +55,7 @@ _Texts = dict[str, str]
 
 @dataclass(slots=True)
 class ColumnTexts:
-    """The texts that one aspect gives to columns, followed back through its versions."""
+    """The column descriptions in one aspect, and their changes, collected from its versions."""
 
     origin: Origin
     aspect: str
@@ -75,7 +76,7 @@ class ColumnTexts:
         self._newer = version, texts
 
     def end(self) -> None:
-        """Note that there is no older version, so that the oldest one brought all its texts."""
+        """Record that there is no older version: all descriptions in the oldest are new in it."""
         if self._newer is not None:
             self._compare({})
             self._newer = None
@@ -101,7 +102,7 @@ class ColumnTexts:
 
 @dataclass(slots=True)
 class Authorship:
-    """The texts of both aspects that describe columns."""
+    """The column descriptions of both aspects, ingested and edited."""
 
     ingested: ColumnTexts = field(
         default_factory=lambda: ColumnTexts("ingested", "schemaMetadata", "fields")
@@ -113,14 +114,16 @@ class Authorship:
     )
 
     def unexplained(self, track: ColumnTexts) -> bool:
-        """Return whether the author of a text in use is in an older version than those read."""
+        """Return whether a description in use was written in an older version than those read."""
         return any(
             counting is track and path not in track.changes for path, counting in self._counting()
         )
 
     def of_column(self, path: str) -> tuple[ColumnChange, ...]:
-        """Return every change of one column, newest first; one without a time comes after the next
-        newer change of the same aspect."""
+        """Return all changes of one column, newest first.
+
+        A change without a time comes after the next newer change of the same aspect.
+        """
         timed = []
         for track in (self.edited, self.ingested):
             track.end()
@@ -129,18 +132,18 @@ class Authorship:
                 if change.created is not None:
                     latest_millis = min(latest_millis, change.created.time)
                 timed.append((latest_millis, change))
-        # Stable: each aspect's changes stay in their order.
+        # The sort is stable, so each aspect's changes stay in order.
         timed.sort(key=lambda one: one[0], reverse=True)
         return tuple(change for _, change in timed)
 
     def blamed(self) -> dict[str, ColumnChange]:
-        """Return the change that gave each documented column its text."""
+        """Return the change that wrote the present description of each described column."""
         self.edited.end()
         self.ingested.end()
         return {path: track.changes[path][0] for path, track in self._counting()}
 
     def _counting(self) -> Iterator[tuple[str, ColumnTexts]]:
-        """Yield each documented column, with the aspect whose text is in use."""
+        """Yield each described column with the aspect whose description is in use."""
         for path in self.ingested.order or self.edited.order:
             for track in (self.edited, self.ingested):
                 if track.latest.get(path, "").strip():
@@ -157,25 +160,25 @@ def _elements(listed: Any) -> Iterator[tuple[str, str | None]]:
 
 
 _PAGE = 100
-# Versions of a schema are large.
+# Smaller, because versions of a schema are large.
 _SCHEMA_PAGE = 20
 _AT_ONCE = 4
 
 
 class HistoryMethods(CatalogMethods):
-    """Reading versions of aspects."""
+    """Methods that read versions of aspects and their differences."""
 
     async def versions(
         self, urn: str | Urn, aspect: str, *, start: int = 0, count: int = _PAGE
     ) -> Versions:
-        """Return versions of an aspect, newest first: `count` of them after the first `start`.
+        """Return `count` versions of an aspect, newest first, from position `start`.
 
-        One request where the server tells its versions at once (`Abilities.versions`). Elsewhere
-        they are looked up one by one: two requests and one for each version, or, where the server
-        does not count back from the latest, one for each version that the aspect ever had. Such
-        servers may have dropped old versions; what lies below one that is missing is not seen.
+        One request if the server lists versions (`Abilities.versions`). On other servers they are
+        read one by one: two requests and one for each version, or, if the server does not count
+        back from the latest, one for each version that the aspect ever had. Such servers may have
+        dropped old versions; versions older than a missing one are not found.
 
-        Raises `NotFound` where the entity lacks the aspect, `InvalidInput` for a timeseries.
+        Raises `NotFound` if the entity lacks the aspect, `InvalidInput` for a timeseries aspect.
 
         Example: `cat.versions(urn, "schemaMetadata")`
         """
@@ -190,13 +193,16 @@ class HistoryMethods(CatalogMethods):
     async def every_version(
         self, urn: str | Urn, aspect: str, *, page_size: int = _PAGE
     ) -> AsyncGenerator[Version, None]:
-        """Yield every version of an aspect, newest first, each once, also when it is written to
-        meanwhile. Costs what `versions` costs, a page at a time, as far as it is read.
+        """Yield all versions of an aspect, newest first, each once, even if it is written to
+        meanwhile.
+
+        Costs the requests of `versions` for each page that is read.
 
         Example: `list(cat.every_version(urn, "schemaMetadata"))`
         """
         target = Urn.parse(urn)
-        # The number of the second says where to go on, whatever is written in between.
+        # The second version's number (the first is always 0) says where the next page begins, even
+        # if something is written in between.
         size = max(page_size, 2)
         found = await self.versions(target, aspect, count=size)
         below: float = float("inf")
@@ -207,19 +213,20 @@ class HistoryMethods(CatalogMethods):
             if not found.truncated or last <= 1:
                 return
             if last >= below:
-                raise ServerFault(f"the server gives versions of {aspect} that were not asked for")
+                raise ServerFault(
+                    f"the server returned versions of {aspect} that were not requested"
+                )
             below = last
             found = await self._versions(target, aspect, last - 1, 0, size)
 
     async def diff(
         self, urn: str | Urn, aspect: str, older: int = -1, newer: int = 0
     ) -> AspectDiff:
-        """Return what differs between two versions of an aspect; by default what the latest
-        changed.
+        """Return the differences between two versions of an aspect, by default the latest two.
 
-        Versions by number: 0 is the latest, 1 the oldest, negative numbers count back from the
-        latest, -1 being the one before it. One or two requests where the server tells its versions
-        at once, else what looking each up costs. Raises `NotFound` where there is no such version.
+        Version 0 is the latest, 1 the oldest; negative numbers count back from the latest, -1 being
+        the one before it. One or two requests if the server lists versions, else those of reading
+        each. Raises `NotFound` if there is no such version.
 
         Example: `cat.diff(urn, "schemaMetadata")`
         """
@@ -235,11 +242,11 @@ class HistoryMethods(CatalogMethods):
         return AspectDiff(target, aspect, old, new, difference(old.value, new.value))
 
     async def column_history(self, urn: str | Urn, column: str) -> tuple[ColumnChange, ...]:
-        """Return every change of a column's description, newest first, by ingestion and by people;
-        empty where it never had one. `column` is its exact field path.
+        """Return all changes of a column's description, newest first, by ingestion and by people.
 
-        Reads every version of the schema and of what people wrote of it: a request for each 20 of
-        either where the server tells its versions at once, else one for each.
+        Empty if it never had one. `column` is its exact field path. Reads all versions of the
+        ingested and the edited schema: one request for each 20 of either if the server lists
+        versions, else one for each.
 
         Example: `cat.column_history(urn, "order_id")`
         """
@@ -251,11 +258,12 @@ class HistoryMethods(CatalogMethods):
         return found.of_column(column)
 
     async def blame(self, urn: str | Urn) -> dict[str, ColumnChange]:
-        """Return for each documented column, in the order of the schema, the change that gave it
-        its present description: what people wrote where they wrote any, else what was ingested.
+        """Return the change that wrote the present description of each described column, in schema
+        order.
 
-        Costs what `column_history` costs, but reads no further back than it takes: two requests
-        where the latest 20 versions tell it.
+        The present description is the edited one, or the ingested one if there is none. Costs at
+        most the requests of `column_history`, but reads only as far back as needed: two requests if
+        the latest 20 versions suffice.
 
         Example: `cat.blame(urn)`
         """
@@ -263,7 +271,7 @@ class HistoryMethods(CatalogMethods):
         found = Authorship()
         tracks = (found.edited, found.ingested)
         sources = [self._written(target, track.aspect) for track in tracks]
-        # The latest of both say which text of a column is in use.
+        # The latest version of both decides which description of a column is in use.
         for track, source in zip(tracks, sources, strict=True):
             async for version in source:
                 track.read(version)
@@ -296,14 +304,14 @@ class HistoryMethods(CatalogMethods):
     async def _versions(
         self, urn: Urn, aspect: str, newest: int, start: int, count: int
     ) -> Versions:
-        """Return versions from the number `newest` downward, 0 being the latest."""
+        """Return versions in descending order from the number `newest`; 0 is the latest."""
         if not (await self.abilities()).versions:
             return await self._walked(urn, aspect, newest, start, count)
         reply = await self._connection.ask(versions_request(urn, aspect, newest, start, count))
         return parse_versions(reply.body, urn, aspect, reply.as_of)
 
     async def _walked(self, urn: Urn, aspect: str, newest: int, start: int, count: int) -> Versions:
-        """Return the same, with one request for each number."""
+        """Return versions as `_versions`, with one request for each number."""
         known: dict[int, AspectRead] = {}
         if newest == 0:
             known[0] = await self._lookup(urn, aspect, 0)
@@ -322,7 +330,7 @@ class HistoryMethods(CatalogMethods):
             )
             for number, read in zip(chunk, looked, strict=True):
                 if read is None:
-                    # Dropped, and all before it.
+                    # The server dropped this version and all older ones.
                     total = start + len(found)
                     return Versions(urn, aspect, tuple(found), start, total, as_of=as_of)
                 found.append(Version(number, read.value, read.created, read.run_id))
@@ -332,8 +340,10 @@ class HistoryMethods(CatalogMethods):
         return Versions(urn, aspect, tuple(found), start, counted, more, as_of)
 
     async def _superseded(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
-        """Return the version before the latest by its number, and others read on the way to it;
-        none where there is only the latest."""
+        """Return the version before the latest by its number, and others read in finding it.
+
+        Empty if there is only the latest.
+        """
         try:
             before = await self._lookup(urn, aspect, -1)
         except REFUSALS:

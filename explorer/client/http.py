@@ -26,22 +26,22 @@ _CONNECT_SECONDS = 5.0
 # Servers close connections that idle for five seconds; one that has idled nearly as long is not
 # used again.
 _MAX_IDLE_SECONDS = 4.0
-# Of an answer, also when it is unpacked.
+# The maximum size of an answer, compressed and decompressed.
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
-# gzip and zlib, told apart by their first bytes.
+# gzip or zlib, detected by the first bytes.
 _EITHER = zlib.MAX_WBITS | 32
 
 
 class HttpTransport:
-    """httpx over TCP or, for addresses like `unix:/run/catalog.sock`, a Unix socket.
+    """A transport over TCP or, for addresses such as `unix:/run/catalog.sock`, a Unix socket.
 
-    `carrier` takes the requests in place of the network: `httpx.ASGITransport(app)` for an
-    application in this process, `httpx.MockTransport(answer)` for made-up answers. `proxy` is the
-    address of the proxy that requests go through. Certificates are checked against those of
-    certifi, or of `SSL_CERT_FILE` or `SSL_CERT_DIR` where these are set.
+    `carrier` handles the requests instead of the network: `httpx.ASGITransport(app)` for an
+    application in this process, `httpx.MockTransport(handler)` for canned answers. `proxy` is the
+    address of a proxy. Certificates are verified against those of certifi, or of `SSL_CERT_FILE` or
+    `SSL_CERT_DIR` if set.
 
-    The transport is called directly and not through `httpx.AsyncClient`, so redirects are not
-    followed, cookies are not stored, and addresses are not logged.
+    The httpx transport is called directly, not through `httpx.AsyncClient`, so redirects are not
+    followed, cookies are not stored, and URLs are not logged.
     """
 
     def __init__(
@@ -52,19 +52,19 @@ class HttpTransport:
         carrier: httpx.AsyncBaseTransport | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Raises `Misconfigured` for a proxy or certificates that cannot be used."""
+        """Raises `Misconfigured` if the proxy or the certificates cannot be used."""
         self._address = address
         self._proxy = proxy
         is_unix = address.startswith(UNIX)
         self._base = "http://catalog" if is_unix else base_url(address)
-        # Packing an answer costs more than it saves where no network is in between.
+        # Compressing an answer costs more than it saves if it does not cross a network.
         self._encoding = "identity" if proxy is None and is_local(address) else "gzip, deflate"
         if carrier is not None:
             self._carrier = carrier
         elif is_unix:
             self._carrier = UnixSocketTransport(address.removeprefix(UNIX))
         else:
-            # Loading certificates takes longer than a first answer, so only where they are used.
+            # Certificates are loaded only if needed, as that takes longer than a first answer.
             self._carrier = _tcp_transport(proxy, verify=self._base.startswith("https:"))
         self._is_closed = False
         self._timeouts = httpx.Timeout(
@@ -72,11 +72,11 @@ class HttpTransport:
         ).as_dict()
 
     async def send(self, request: Request) -> Answer:
-        """Send once.
+        """Send a request once and return the answer.
 
-        Raises `NeverSent` when no connection was made, `Unreachable` when the answer did not come
-        or broke off, `Unreadable` for an answer that is too long, `InvalidInput` for a request
-        that HTTP cannot carry.
+        Raises `NeverSent` if no connection was made, `Unreachable` if the answer did not arrive or
+        broke off, `Unreadable` if it is too long, `InvalidInput` for a request that HTTP cannot
+        carry.
         """
         failure: BaseException
         try:
@@ -98,12 +98,15 @@ class HttpTransport:
         except asyncio.CancelledError as error:
             error.__context__ = None
             failure = error.with_traceback(None)
-        # Raised outside the handlers: the frames in the first error's trace hold the token.
+        # Raised outside the handlers, because the frames of the original traceback hold the token.
         raise failure
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[Streamed, None]:
-        """The answer as it comes, however long it is silent. Raises what `send` raises."""
+        """Send a request and return the answer as it arrives, without a read timeout.
+
+        Raises what `send` raises.
+        """
         failure: CatalogError | None = None
         patient = self._timeouts | {"read": None}
         try:
@@ -123,14 +126,14 @@ class HttpTransport:
             await self._finish(answer)
 
     async def close(self) -> None:
-        """Close all connections, also those that wait for an answer."""
+        """Close all connections, including those with a request in progress."""
         self._is_closed = True
         await self._carrier.aclose()
 
     async def _finish(self, answer: httpx.Response) -> None:
         await answer.aclose()
         connection = answer.extensions.get("network_stream")
-        # One that was made while the others were closed is not known to who closed them.
+        # A connection opened during `close` is not among those that the carrier closed.
         if self._is_closed and connection is not None:
             await connection.aclose()
 
@@ -182,7 +185,7 @@ class HttpTransport:
 
 
 def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTransport:
-    """Return the transport of httpx. Raises `Misconfigured` for bad certificates or proxies."""
+    """Return httpx's TCP transport. Raises `Misconfigured` for invalid certificates or proxies."""
     limits = httpx.Limits(
         max_connections=_MAX_CONNECTIONS,
         max_keepalive_connections=_MAX_CONNECTIONS,
@@ -199,11 +202,11 @@ def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTranspo
 
 
 class UnixSocketTransport(httpx.AsyncBaseTransport):
-    """Sends requests over the Unix socket at `path`, as `httpx.AsyncHTTPTransport(uds=path)` does,
-    but through connections of asyncio rather than of anyio, which httpx has no parameter for.
+    """Sends requests over the Unix socket at `path`, with the streams of asyncio.
 
-    Those of anyio report `InvalidStateError` to the event loop when a request is cancelled at the
-    moment in which its answer arrives (anyio 4.16; the same fault at closing is
+    It does what `httpx.AsyncHTTPTransport(uds=path)` does over anyio, which httpx cannot be told to
+    replace. With anyio's streams, cancelling a request at the moment in which its answer arrives
+    reports `InvalidStateError` to the event loop (anyio 4.16; the same fault at closing is
     https://github.com/agronholm/anyio/issues/1267).
     """
 
@@ -217,8 +220,8 @@ class UnixSocketTransport(httpx.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and return the response, whose body is read as it comes. Raises the
-        errors of httpx."""
+        """Send a request and return the response, whose body is read as it arrives. Raises httpx's
+        errors."""
         url = request.url
         with _as_httpx_errors():
             response = await self._pool.handle_async_request(
@@ -259,7 +262,7 @@ class _ResponseStream(httpx.AsyncByteStream):
             await self._response.aclose()
 
 
-# Each before the classes that it derives from.
+# Each class before its base classes.
 _HTTPX_ERRORS: tuple[tuple[type[Exception], type[httpx.TransportError]], ...] = (
     (httpcore.ConnectTimeout, httpx.ConnectTimeout),
     (httpcore.ReadTimeout, httpx.ReadTimeout),
@@ -278,7 +281,7 @@ _HTTPX_ERRORS: tuple[tuple[type[Exception], type[httpx.TransportError]], ...] = 
 
 @contextmanager
 def _as_httpx_errors() -> Iterator[None]:
-    """Raise the errors of httpcore as those of httpx."""
+    """Translate httpcore's exceptions to httpx's."""
     try:
         yield
     except tuple(kind for kind, _ in _HTTPX_ERRORS) as error:
@@ -287,7 +290,7 @@ def _as_httpx_errors() -> Iterator[None]:
 
 
 class _AsyncioBackend(httpcore.AsyncNetworkBackend):
-    """Connects to Unix sockets with the streams of asyncio."""
+    """A network backend that connects to Unix sockets with the streams of asyncio."""
 
     async def connect_unix_socket(
         self,
@@ -336,19 +339,19 @@ class _AsyncioStream(httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> object:
         if info == "is_readable":
-            # Of an idle connection that means: the server closed it.
+            # An idle connection is readable if the server closed it.
             return self._reader.at_eof() or self._reader.exception() is not None
         return None
 
 
 def _not_sendable(error: Exception) -> InvalidInput:
-    # Without the text of a header, which may be the token.
+    # Does not quote the header, which may be the token.
     why = "a header holds a character outside latin-1" if isinstance(error, UnicodeError) else ""
     return InvalidInput(f"the request cannot be sent: {why or error}")
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
-    """Return what went wrong with the encryption, where a failure to connect comes from that."""
+    """Return the TLS error that caused a connection failure, or `None`."""
     if not isinstance(error, httpx.ConnectError):
         return None
     at: BaseException | None = error
@@ -360,7 +363,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 
 def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
-    """Return the error for a server with which no trusted encrypted connection can be made."""
+    """Return the exception for a server to which no trusted TLS connection can be made."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Untrusted(
             f"{shown(address)} shows a certificate that is not trusted here "
@@ -375,7 +378,7 @@ def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
 
 
 async def _body(answer: httpx.Response) -> bytes:
-    """Return all of an answer, as it came; raises `OverflowError` for one that is too long."""
+    """Return the body of an answer, still compressed. Raises `OverflowError` if it is too long."""
     held, size = [], 0
     async for piece in _raw(answer):
         held.append(piece)
@@ -386,9 +389,9 @@ async def _body(answer: httpx.Response) -> bytes:
 
 
 async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
-    # Not unpacked by httpx, which sets no limit to what packed bytes become.
+    # Not decompressed by httpx, which does not limit the decompressed size.
     if answer.is_stream_consumed:
-        # A made-up answer, whose content is there already.
+        # The content of a canned answer is already there.
         yield answer.content
         return
     async for piece in answer.aiter_raw():
@@ -396,10 +399,9 @@ async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
 
 
 def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the body of an answer without its content encoding.
+    """Return the decompressed body of an answer.
 
-    Raises `OverflowError` where that is longer than an answer may be, `ValueError` where it cannot
-    be unpacked.
+    Raises `OverflowError` if it is longer than allowed, `ValueError` if it cannot be decompressed.
     """
     if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip", "deflate"):
         return body
@@ -407,11 +409,11 @@ def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
     try:
         body = unpacking.decompress(body, _MAX_ANSWER_BYTES)
     except zlib.error:
-        raise ValueError("its answer cannot be unpacked") from None
+        raise ValueError("its answer cannot be decompressed") from None
     if unpacking.unconsumed_tail:
         raise OverflowError
     if not unpacking.eof:
-        raise ValueError("its answer cannot be unpacked")
+        raise ValueError("its answer cannot be decompressed")
     return body
 
 

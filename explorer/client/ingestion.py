@@ -46,21 +46,24 @@ __all__ = [
 ]
 
 MAX_BATCH = 200
-"""How many proposals a batch holds."""
+"""The maximum number of proposals in a batch."""
 MAX_BODY_BYTES = 16 * 1024 * 1024
-"""How long a request may be."""
-# What a proposal takes beside its URN, its value and its system metadata.
+"""The maximum size of a request's body."""
+# The size of a proposal without its URN, value and system metadata.
 _ENVELOPE_BYTES = 400
 
 
 def ingest_request(proposal: Proposal) -> Request:
-    """Endpoint 1."""
+    """Return a request that writes one aspect (`ingestProposal`)."""
     body = {"proposal": proposal.to_wire(), "async": "false"}
     return action("/aspects", "ingestProposal", body, repeatable=_repeatable(proposal), writes=True)
 
 
 def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
-    """Endpoint 1 for many: one transaction."""
+    """Return a request that writes many aspects in one transaction (`ingestProposalBatch`).
+
+    Raises `InvalidInput` for more than 200 proposals.
+    """
     if len(proposals) > MAX_BATCH:
         raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
     return _batch_request(Batch(0, tuple(proposals), tuple(one.to_wire() for one in proposals)))
@@ -73,7 +76,7 @@ def _batch_request(batch: "Batch") -> Request:
 
 
 def size_bytes(proposal: Proposal, wire: Mapping[str, Any]) -> int:
-    """Return the length of a proposal in a request's body, or a little more."""
+    """Return the size of a proposal in a request's body, or slightly more."""
     value: str = wire["aspect"]["value"] if "aspect" in wire else ""
     # The value is JSON within JSON: its quotes and backslashes take two bytes each.
     inner = len(value.encode()) + value.count('"') + value.count("\\")
@@ -82,38 +85,42 @@ def size_bytes(proposal: Proposal, wire: Mapping[str, Any]) -> int:
 
 
 def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
-    """Endpoint 2: `record` is the snapshot's full name, `aspects` by their records' full names."""
+    """Return a request that writes a legacy snapshot (`ingest`).
+
+    `record` is the full name of the snapshot's record; `aspects` are keyed by the full names of
+    theirs.
+    """
     held = {"urn": str(urn), "aspects": [{name: value} for name, value in aspects.items()]}
     return action("/entities", "ingest", {"entity": {"value": {record: held}}}, writes=True)
 
 
 def delete_request(urn: Urn) -> Request:
-    """Return the request that deletes an entity for good."""
+    """Return the request that permanently deletes an entity."""
     return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
 
 
 def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
-    """Return the request that removes references to an entity from others' aspects, or lists
+    """Return the request that removes the references to an entity from other entities, or lists
     them."""
     body = {"urn": str(urn), "dryRun": dry_run}
     return action("/entities", "deleteReferences", body, writes=not dry_run)
 
 
 def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
-    """Return the request for the runs of ingestion, newest first."""
+    """Return the request for the ingestion runs, newest first."""
     body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
     return action("/runs", "list", body)
 
 
 def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
-    """Return the request that rolls back a run of ingestion."""
+    """Return the request that rolls back an ingestion run."""
     body = {"runId": run_id, "dryRun": dry_run, "safe": False}
     return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
 
 
 def _repeatable(proposal: Proposal) -> bool:
-    # Writing the same value twice makes no new version, so an unanswered write may be sent again. A
-    # conditional one may not: the first one would make the condition of the second fail.
+    # Writing the same value twice creates no new version, so a write without an answer may be sent
+    # again. A conditional one may not: if the first was stored, the condition of the second fails.
     return proposal.change == "UPSERT" and not proposal.headers
 
 
@@ -121,10 +128,10 @@ _ABSENT = -1
 
 
 class Stored(NamedTuple):
-    """The aspects of an entity as they are stored now.
+    """The stored aspects of an entity.
 
-    `versions` are those that a conditional write names; None where the server counts none. `stamps`
-    say who wrote each aspect last and when, where the server says so.
+    `versions` are the numbers for conditional writes, `None` if the server does not count versions.
+    `stamps` say who last wrote each aspect and when, if the server sends that.
     """
 
     exists: bool
@@ -133,16 +140,16 @@ class Stored(NamedTuple):
     stamps: dict[str, AuditStamp]
 
     def value(self, aspect: str) -> Json:
-        """Return the aspect's value; empty where there is none."""
+        """Return the aspect's value; empty if there is none."""
         return self.values.get(aspect, {})
 
     def version(self, aspect: str) -> int | None:
-        """Return the version for a conditional write of the aspect; None where there is none."""
+        """Return the version for a conditional write of the aspect, `None` if not supported."""
         return None if self.versions is None else self.versions.get(aspect, _ABSENT)
 
 
 def parse_stored(body: Any) -> Stored:
-    """Parse endpoint 3, as the basis of a write."""
+    """Parse an entity as the basis of a write."""
     entity = parse_entity(body)
     values = {name: aspect.value for name, aspect in entity.aspects.items()}
     wrappers = as_object(as_object(body, "an entity").get("aspects") or {}, "an entity")
@@ -157,7 +164,7 @@ def parse_stored(body: Any) -> Stored:
 
 @read_as("rollback")
 def parse_rollback(body: Any) -> Rollback:
-    """Return what a rollback did."""
+    """Parse the result of a rollback."""
     value = value_of(body, "rollback")
     return Rollback(
         int(value.get("aspectsReverted", 0)),
@@ -168,10 +175,10 @@ def parse_rollback(body: Any) -> Rollback:
 
 @read_as("runs")
 def parse_runs(body: Any) -> tuple[Run, ...]:
-    """Return the runs, newest first."""
+    """Parse the ingestion runs, newest first."""
     listed = as_object(body, "runs").get("value")
     if not isinstance(listed, list):
-        raise Unreadable("the server's list of runs is no list")
+        raise Unreadable("the server's answer to runs is not a list")
     return tuple(
         Run(
             str(entry["runId"]),
@@ -184,14 +191,14 @@ def parse_runs(body: Any) -> tuple[Run, ...]:
 
 @read_as("delete")
 def parse_deleted(body: Any) -> tuple[int, int]:
-    """Return how many versions and how many points in time were deleted."""
+    """Parse the result of a deletion: the numbers of deleted versions and timeseries points."""
     value = value_of(body, "delete")
     return int(value.get("rows", 0)), int(value.get("timeseriesRows", 0))
 
 
 @read_as("references")
 def parse_references(body: Any) -> tuple[int, tuple[EntityReference, ...]]:
-    """Return how many references there are, and some of them."""
+    """Parse the references to an entity: their number, and some of them."""
     value = value_of(body, "references")
     listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
     found = tuple(
@@ -210,13 +217,13 @@ def _stored_version(wrapper: Any) -> int | None:
 
 
 _USUAL = 100
-# The braces and commas around the proposals take a little too.
+# Leaves room for the braces and commas around the proposals.
 _ROOM_BYTES = MAX_BODY_BYTES - 4096
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive changes, also as they are sent; `start` is the place of the first among all."""
+    """Consecutive changes and their wire form; `start` is the position of the first among all."""
 
     start: int
     proposals: tuple[Proposal, ...]
@@ -224,16 +231,17 @@ class Batch:
 
     @property
     def positions(self) -> range:
-        """The places of the changes among all."""
+        """The positions of the changes among all."""
         return range(self.start, self.start + len(self.proposals))
 
     @cached_property
     def urns(self) -> frozenset[Urn]:
-        """The entities that are changed."""
+        """The URNs of the changed entities."""
         return frozenset(proposal.urn for proposal in self.proposals)
 
     def must_follow(self, other: "Batch") -> bool:
-        """Return whether this batch may only be sent when the other is stored."""
+        """Return whether this batch may only be sent after the other is stored, as they share an
+        entity."""
         return not self.urns.isdisjoint(other.urns)
 
 
@@ -242,9 +250,9 @@ def cut(
 ) -> Iterator[Batch]:
     """Yield the changes in order, in batches of about `usual`.
 
-    A batch takes up to 200 so as not to split the changes of one entity, and never more than fits
-    into one request; a single change that is longer goes alone. Reads no further ahead than the
-    batch that it yields.
+    A batch grows to up to 200 to keep the changes of one entity together, and never exceeds the
+    size of one request; a single change above that size is a batch of its own. Reads ahead no
+    further than the batch that it yields.
     """
     held: list[Proposal] = []
     wires: list[Mapping[str, Any]] = []
@@ -267,11 +275,11 @@ def cut(
 
 
 class LoadInterrupted(Unreachable):
-    """The server stopped answering while changes were sent to it; some of them are stored.
+    """The server stopped answering while changes were being sent; some of them are stored.
 
-    `report` counts the changes whose outcome is known, and `stored` holds the places of those that
-    were written, counted from 0. Those at the places `unanswered` were sent and may have been
-    written. `not_tried` counts the rest, which were not sent; None where the changes were an
+    `report` counts the changes with a known outcome. `stored` holds the positions of those that
+    were written, from 0; `unanswered` the positions of those that were sent and may have been
+    written. `not_tried` is the number of changes that were not sent, `None` if the changes were an
     iterator of unknown length. `cause` is the error that ended the load.
     """
 
@@ -288,9 +296,10 @@ class LoadInterrupted(Unreachable):
         self.stored = stored
         self.unanswered = unanswered
         self.not_tried = not_tried
-        left = "" if not_tried is None else f", {not_tried:,} did not"
+        left = "" if not_tried is None else f", {not_tried:,} were not sent"
         super().__init__(
-            f"{cause}; {report.written:,} changes went in, {len(unanswered):,} may have{left}",
+            f"{cause}; {report.written:,} changes were written, {len(unanswered):,} may have "
+            f"been{left}",
             status=cause.status,
             url=cause.url,
             excerpt=cause.excerpt,
@@ -301,23 +310,23 @@ class LoadInterrupted(Unreachable):
         return type(self), held, self.__dict__
 
 
-# Of several writers of one aspect one succeeds each time, so that all do in the end; the random
-# pauses keep them from colliding again.
+# Of several concurrent writers of one aspect one succeeds at each attempt, so all succeed in the
+# end; random pauses make repeated collisions unlikely.
 _ATTEMPTS = 30
 _LONGEST_PAUSE_SECONDS = 0.2
-# Aspects that nearly every entity has, by which its existence is known. Servers return the key of
-# any URN, stored or not, and not every server says when a key was stored.
+# Aspects that nearly every entity has, read to find out whether it exists: servers return the key
+# of any URN, stored or not, and not every server says when a key was stored.
 _SIGNS = ("status", "dataPlatformInstance", "browsePaths")
 _CONDITION = "If-Version-Match"
-# Some servers answer a failed condition with 422, told from other refusals by these words.
+# Some servers answer a failed condition with 422; these words distinguish it from other errors.
 _NOT_HELD = "expected version"
 
 
 class ConditionalWrites(CatalogMethods):
-    """What writing and editing have in common."""
+    """Conditional writes, which the methods for writing and for editing share."""
 
     async def _stored(self, urn: Urn, *aspects: str) -> Stored:
-        """Return the entity as the server has it now, with these aspects. One request.
+        """Return the given aspects of an entity as the server has them now. One request.
 
         Raises `NotFound` for an entity that was never written.
         """
@@ -326,22 +335,22 @@ class ConditionalWrites(CatalogMethods):
         signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
         names = list(dict.fromkeys((*aspects, *signs)))
         request = entity_request(urn, names)
-        # The basis of a write never comes out of the cache.
+        # The basis of a write must not come from the cache.
         reply = await self._connection.ask(request, fresh=True)
         found = parse_stored(reply.body)
         if not found.exists:
-            raise NotFound(f"there is no {urn} in this catalog; nothing was written")
+            raise NotFound(f"{urn} does not exist in this catalog; nothing was written")
         return found
 
     async def _rewrite(
         self, urn: Urn, aspect: str, change: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> None:
-        """Write what `change` makes of an aspect's value; nothing when that is what it was.
+        """Read an aspect, apply `change` to its value, and write it, unless nothing changed.
 
-        Where the server counts versions (ours, DataHub's since 0.14) the write carries
-        `If-Version-Match`: after another write in between it starts anew from that value, which
-        `change` may refuse. On other servers a write in between is lost. Two requests. Raises
-        `NotFound`, and `Conflict` when others wrote in between again and again.
+        If the server counts versions (ours, DataHub's since 0.14), the write carries
+        `If-Version-Match`: if somebody else wrote in between, it starts again with that value,
+        which `change` may refuse by raising. On other servers a write in between is lost. Two
+        requests. Raises `NotFound`, and `Conflict` if others kept writing in between.
         """
         for attempt in range(_ATTEMPTS):
             found = await self._stored(urn, aspect)
@@ -361,7 +370,7 @@ class ConditionalWrites(CatalogMethods):
                 return
 
     async def _put(self, proposal: Proposal, version: int | None) -> None:
-        """Write a proposal, with a version only over that version. Raises `Conflict`."""
+        """Write a proposal; if a version is given, only over that version. Raises `Conflict`."""
         if version is not None:
             headers = {**(proposal.headers or {}), _CONDITION: str(version)}
             proposal = replace(proposal, headers=headers)
@@ -376,10 +385,10 @@ class ConditionalWrites(CatalogMethods):
 def aspect_value(
     name: str | None, value: Mapping[str, Any] | msgspec.Struct
 ) -> tuple[str, dict[str, Any]]:
-    """Return an aspect's name and its value as JSON."""
+    """Return the name of an aspect and its value as JSON. Raises `InvalidInput`."""
     if isinstance(value, Mapping):
         if name is None:
-            raise InvalidInput("name the aspect; only a typed record knows its own")
+            raise InvalidInput("give the name of the aspect; only a typed record implies it")
         return name, dict(value)
     known = next((own for own, record in RECORDS.items() if record is type(value)), None)
     if known is None:
@@ -399,13 +408,15 @@ def _without_nulls(value: Any) -> Any:
 
 _AT_ONCE = 2
 _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
-"""Errors that concern one change and not the others."""
+"""Errors that concern a single change and not the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The outcome of a batch: the places of the changes that were stored, and of those that may
-    have been. `again` are refused changes that may succeed once all others are stored."""
+    """The outcome of a batch: the positions of changes that were stored, and that may have been.
+
+    `again` are refused changes that may succeed after all others are stored.
+    """
 
     stored: Sequence[int]
     refused: Sequence[RefusedChange] = ()
@@ -425,7 +436,7 @@ class _Tally:
     again: list[tuple[int, Proposal]] = field(default_factory=list)
 
     def count(self, loaded: _Loaded) -> None:
-        """Add a batch."""
+        """Add the outcome of a batch."""
         self.stored.append(loaded.stored)
         self.refused += loaded.refused
         self.unanswered += loaded.unanswered
@@ -434,12 +445,12 @@ class _Tally:
 
     @property
     def report(self) -> LoadReport:
-        """The report of the changes whose outcome is known."""
+        """The report on the changes with a known outcome."""
         refused = tuple(sorted(self.refused, key=lambda one: one.position))
         return LoadReport(sum(map(len, self.stored)), refused)
 
     def interruption(self, cause: Unreachable, proposals: Iterable[Proposal]) -> LoadInterrupted:
-        """Return the error with the outcome so far."""
+        """Return the error that carries the outcome so far."""
         report, left = self.report, None
         if isinstance(proposals, Sized):
             known = report.written + len(report.refused) + len(self.unanswered)
@@ -449,27 +460,29 @@ class _Tally:
 
 
 class IngestionMethods(ConditionalWrites):
-    """How changes are sent."""
+    """Methods that write proposals."""
 
     _in_batches = True
 
     async def ingest(self, proposal: Proposal) -> None:
-        """Write, or remove, one aspect. Stored when this returns. One request.
+        """Write or remove one aspect. It is stored when this returns. One request.
 
         Example: `cat.ingest(Proposal(Urn.parse(urn), "status", {"removed": False}))`
         """
         await self._connection.send(ingest_request(proposal))
 
     async def ingest_batch(self, proposals: Iterable[Proposal]) -> LoadReport:
-        """Write many aspects, as many as possible: what is refused is reported and loses no other.
+        """Write many aspects, and report those that were refused. A refused aspect does not affect
+        others.
 
-        One request for one or two hundred, two of them at once where they concern different
-        entities; changes of one entity are stored in the order given. A batch that is refused is
-        sent again one by one. Of one that the server failed at, and so may have stored, patches
-        are not sent twice but reported as refused. The changes are drawn as they are sent.
+        One request for each 100 to 200 aspects, two at a time if they concern different entities;
+        the changes of one entity are stored in the order given. A batch that is refused is sent
+        again one by one. If the server failed during a batch, and so may have stored it, its
+        patches are not sent again but reported as refused. The iterable is read as the batches are
+        sent.
 
-        Raises only what concerns them all: `LoadInterrupted` where the server stopped answering,
-        which is `Unreachable` and tells what had gone in; `NotSignedIn`, `Forbidden`.
+        Raises only errors that concern all changes: `LoadInterrupted` (an `Unreachable`) if the
+        server stopped answering, which says what was written; `NotSignedIn`, `Forbidden`.
         """
         tally = _Tally()
         under_way: dict[asyncio.Task[_Loaded], Batch] = {}
@@ -504,8 +517,10 @@ class IngestionMethods(ConditionalWrites):
         return tally.report
 
     async def _load_again(self, tally: _Tally, proposals: Iterable[Proposal]) -> None:
-        """Send again what may have been refused because it came too early: values of a structured
-        property before its definition, as in files that are sorted by URN."""
+        """Send changes again that may have been refused because they came too early.
+
+        These are values of a structured property before its definition, as in files sorted by URN.
+        """
         for position, proposal in tally.again:
             try:
                 reason = await self._refusal(proposal, None)
@@ -521,7 +536,7 @@ class IngestionMethods(ConditionalWrites):
             try:
                 await self._connection.send(_batch_request(batch))
             except ServerFault as error:
-                # It may have failed half-way, or after all was stored.
+                # The server may have failed before or after the batch was stored.
                 fault = error
             except _OF_ONE:
                 pass
@@ -533,8 +548,10 @@ class IngestionMethods(ConditionalWrites):
         return await self._load_singly(batch, fault)
 
     async def _load_singly(self, batch: Batch, fault: ServerFault | None) -> _Loaded:
-        """Send each change by itself. `fault` is the failure of the batch, after which some may be
-        stored already."""
+        """Send each change by itself.
+
+        `fault` is the error of the batch, after which some changes may already be stored.
+        """
         stored: list[int] = []
         refused: list[RefusedChange] = []
         again: list[tuple[int, Proposal]] = []
@@ -558,7 +575,7 @@ class IngestionMethods(ConditionalWrites):
                 # A patch of the same aspect starts from what was just written.
                 whole.add(place)
         if len(batch.proposals) > 1 and not refused:
-            # The batch itself was refused: a server without batches gets no other.
+            # Only the batch was refused: if the server has no batches, none is sent again.
             try:
                 self._in_batches = (await self.abilities()).batch_writes
             except Unreachable as error:
@@ -566,12 +583,12 @@ class IngestionMethods(ConditionalWrites):
         return _Loaded(stored, refused, again=again)
 
     async def _refusal(self, proposal: Proposal, fault: ServerFault | None) -> str | None:
-        """Send one change, and return why it was refused; None where it was stored. `fault` is the
-        failure of a batch with which it may have been stored before."""
+        """Send one change; return the reason if it was refused, `None` if it was stored.
+
+        `fault` is the error of a batch in which it may already have been stored.
+        """
         if fault is not None and proposal.change == "PATCH":
-            return (
-                f"it may be stored, for the server failed then; a patch is not sent twice: {fault}"
-            )
+            return f"the server failed, and may have stored it; a patch is not sent twice: {fault}"
         try:
             await self.ingest(proposal)
         except _OF_ONE as error:
@@ -581,7 +598,8 @@ class IngestionMethods(ConditionalWrites):
         return None
 
     async def _is_stored(self, proposal: Proposal) -> bool:
-        """Return whether a refused change, of a kind that succeeds only once, was made already."""
+        """Return whether a refused change, of a kind that succeeds only once, was already
+        stored."""
         is_removal = proposal.change == "DELETE"
         if proposal.change == "UPSERT" and not proposal.headers:
             return False
@@ -599,7 +617,7 @@ _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 
 
 class AspectMethods(IngestionMethods):
-    """How aspects are written and taken back."""
+    """Methods that write, remove, delete and roll back aspects."""
 
     async def put(
         self,
@@ -610,15 +628,15 @@ class AspectMethods(IngestionMethods):
         run_id: str | None = None,
         only_if_version: int | None = None,
     ) -> None:
-        """Write one aspect whole. One request.
+        """Write one aspect, replacing its value. One request.
 
-        `value` is JSON, or a typed record (`Status(removed=True)`), which knows its aspect's name:
-        `aspect` is then `None`. A record carries the fields it has a name for and no others.
-        `run_id` names the run that `roll_back` takes back. With `only_if_version` it is written
-        only over the version of that number (as its system metadata counts them, from 1; -1 where
-        there must be none yet).
+        `value` is JSON, or a typed record (`Status(removed=True)`), for which `aspect` can be
+        `None`. A record writes only the fields that it declares. `run_id` assigns the write to a
+        run, which `roll_back` undoes. With `only_if_version` the aspect is written only if its
+        present version has this number (as in its system metadata, from 1; -1 if there must be none
+        yet).
 
-        Raises `Conflict` where it is another version, `InvalidInput` for a value that does not fit.
+        Raises `Conflict` if it has another version, `InvalidInput` for a value that does not fit.
 
         Example: `cat.put(urn, "status", {"removed": False})`
         """
@@ -634,12 +652,12 @@ class AspectMethods(IngestionMethods):
         aspect: str,
         operations: Sequence[Mapping[str, Any]] | Mapping[str, Any],
     ) -> None:
-        """Change part of an aspect on the server, so that nothing written meanwhile is lost.
+        """Change part of an aspect on the server, so that concurrent changes are not lost.
 
-        `operations` are a JSON Patch whose arrays are addressed by what tells their elements apart
-        (`{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}`), or an
-        object with `patch` and `arrayPrimaryKeys`. An aspect that is not there starts empty, as
-        does the entity. One request, sent once.
+        `operations` are a JSON Patch in which elements of arrays are addressed by the fields that
+        identify them (`{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag":
+        "urn:li:tag:PII"}}`), or an object with `patch` and `arrayPrimaryKeys`. An aspect or entity
+        that does not exist starts empty. One request, which is not retried.
 
         Example: `cat.patch(urn, "status", [{"op": "add", "path": "/removed", "value": False}])`
         """
@@ -647,10 +665,10 @@ class AspectMethods(IngestionMethods):
         await self.ingest(Proposal(Urn.parse(urn), aspect, held, "PATCH"))
 
     async def remove(self, urn: str | Urn, aspect: str) -> None:
-        """Remove one aspect with all its versions; the key aspect stands for the entity. One
-        request, sent once.
+        """Remove one aspect with all its versions; removing the key aspect deletes the entity.
 
-        Raises `InvalidInput` where a server does not take single aspects away (DataHub's do not).
+        One request, which is not retried. Raises `InvalidInput` if the server does not remove
+        single aspects (DataHub's do not).
 
         Example: `cat.remove(urn, "deprecation")`
         """
@@ -659,10 +677,10 @@ class AspectMethods(IngestionMethods):
     async def ingest_snapshot(
         self, urn: str | Urn, aspects: Mapping[str, Mapping[str, Any] | msgspec.Struct]
     ) -> None:
-        """Write several aspects of one entity, by their names, in one request.
+        """Write several aspects of one entity, by name, in one request.
 
-        Deprecated by the service: the legacy form, for servers that know no other. Use `put`, or
-        `ingest_batch`.
+        Deprecated by the service: this is the legacy form, for servers that support no other. Use
+        `put` or `ingest_batch`.
 
         Example: `cat.ingest_snapshot(urn, {"status": {"removed": False}})`
         """
@@ -680,12 +698,12 @@ class AspectMethods(IngestionMethods):
     async def delete(
         self, urn: str | Urn, *, dry_run: bool = False, with_references: bool = False
     ) -> Deletion:
-        """Delete an entity for good: every aspect, every version, every point in time.
+        """Permanently delete an entity: all aspects, versions and timeseries points.
 
-        This cannot be undone. Look first with `dry_run`, which tells what points at the entity and
-        changes nothing; `soft_delete` hides an entity and keeps it. What points at it goes on
-        doing so, unless `with_references` takes these references out of the others' aspects.
-        Three requests. Raises `NotFound` for an entity that does not exist.
+        This cannot be undone. `dry_run` changes nothing and returns what refers to the entity;
+        `soft_delete` hides an entity without deleting it. References from other entities stay,
+        unless `with_references` removes them from their aspects. Three requests. Raises `NotFound`
+        for an entity that does not exist.
 
         Example: `cat.delete(urn, dry_run=True)`
         """
@@ -704,8 +722,10 @@ class AspectMethods(IngestionMethods):
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
     ) -> tuple[Run, ...]:
-        """Return the runs of ingestion that something is left of, newest first; `include_removed`
-        counts belongs to soft-deleted entities too. One request.
+        """Return the ingestion runs that have anything left in the catalog, newest first. One
+        request.
+
+        `include_removed` also counts versions and points of soft-deleted entities.
 
         Example: `cat.runs(count=5)`
         """
@@ -713,7 +733,8 @@ class AspectMethods(IngestionMethods):
         return parse_runs(await self._connection.send(request))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
-        """Undo what a run of ingestion brought: its versions, and the entities it made.
+        """Undo an ingestion run: remove the versions it wrote and the entities it created.
+
         One request.
 
         Example: `cat.roll_back("my-run", dry_run=True)`

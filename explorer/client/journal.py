@@ -1,7 +1,7 @@
-"""The journal of edits: a file with one line of JSON for each edit and what stood there before.
+"""The journal of edits: a file with one line of JSON for each edit, including the replaced value.
 
-The edits of one save share its id, so that they are undone together. An edit that undoes others
-names them, so that the journal alone says what is undone.
+The edits of one save share an id, so that they are undone together. An edit that undoes others
+records their ids, so the journal alone shows what is undone.
 """
 
 import os
@@ -38,10 +38,10 @@ __all__ = [
 ]
 
 JOURNAL: Final = "journal.jsonl"
-"""The name of the file in the state directory that every front end writes to."""
-# Where older versions noted which edits were undone.
+"""The name of the journal file in the state directory, which all front ends use."""
+# Older versions recorded in this file which edits were undone.
 _UNDONE: Final = "undone.jsonl"
-# Our service refuses a longer one.
+# Our service rejects longer names.
 _LONGEST_RUN: Final = 500
 
 
@@ -64,11 +64,12 @@ def one_save(
     proposed_by: str = "",
     approved_by: str = "",
 ) -> Iterator[str]:
-    """Journal all edits made inside as one save, which is undone at once. Yields its id.
+    """Record all edits made inside the context as one save, which is undone as a whole. Yields its
+    id.
 
-    `save_id` continues an earlier save. Inside another save this one is a part of it. `undoes`
-    names the entries of the journal that the edits undo. Of edits that were reviewed, `proposed_by`
-    and `approved_by` say by whom.
+    `save_id` continues an earlier save. Inside another save this one becomes part of it. `undoes`
+    are the ids of the entries that the edits undo. For reviewed edits, `proposed_by` and
+    `approved_by` are the people.
     """
     outer = _SAVING.get()
     number = outer.id if outer else save_id or _new_id()
@@ -81,8 +82,10 @@ def one_save(
 
 
 def run_name() -> str:
-    """Return the name of the run that edits made now are stored with, where they were reviewed: it
-    names the changeset, who proposed and who approved it. Empty for any other edit."""
+    """Return the name of the run that reviewed edits are stored with; empty for other edits.
+
+    It names the changeset, and who proposed and approved it.
+    """
     saving = _SAVING.get()
     if saving is None or not (saving.proposed_by or saving.approved_by):
         return ""
@@ -94,7 +97,7 @@ def run_name() -> str:
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One line: an edit, its id, when it was applied, and the address of the server.
+    """One line of the journal: an edit, its id, its time, and the address of the server.
 
     `save` is the id of its save, `undoes` the ids of the entries that it undoes. `proposed_by` and
     `approved_by` are empty for edits that were not reviewed.
@@ -122,28 +125,28 @@ class JournalEntry(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class JournalSave:
-    """The entries of one save, oldest first."""
+    """The journal entries of one save, oldest first."""
 
     id: str
     entries: tuple[JournalEntry, ...]
 
     @property
     def server(self) -> str:
-        """The address of the server that was written to."""
+        """The address of the server that the edits were made on."""
         return self.entries[0].server
 
     @property
     def at(self) -> datetime:
-        """When its last edit was made."""
+        """The time of the last edit."""
         return self.entries[-1].at
 
     @property
     def edits(self) -> "tuple[tuple[Edit, tuple[str, ...]], ...]":
-        """One edit for each value that the save changed, with the ids of its entries, the last
-        first, but what made an entity behind all others: edits that are made at the same time
-        reach the journal in any order.
+        """One edit for each value that the save changed, with the ids of its entries.
 
-        Of labels and links the edit names those that the save added or removed, and no others.
+        The last edit comes first, except that creations of entities come last, because concurrent
+        edits reach the journal in any order. For labels and links the edit contains only those that
+        the save added or removed.
         """
         found: dict[tuple[str, What, str | None], tuple[Edit, tuple[str, ...]]] = {}
         for entry in self.entries:
@@ -160,9 +163,11 @@ class JournalSave:
         )
 
     def has(self, words: str) -> bool:
-        """Return whether every word is somewhere in the save: in the URN of an entity, a column, a
-        text or label before or after, the kind of an edit, the server's address, the name of who
-        proposed or approved it, or in its day (2030-01-31). Upper and lower case are the same."""
+        """Return whether each of the words occurs in the save, ignoring case.
+
+        Searched are the URNs of entities, columns, texts and labels before and after, kinds of
+        edits, the server's address, the names of proposer and approver, and the day (2030-01-31).
+        """
         wanted = words.casefold().split()
         if not wanted:
             return True
@@ -175,14 +180,15 @@ class JournalSave:
 
 
 class Journal:
-    """A journal in a file that several processes may write to at once.
+    """A journal in a file that several processes may write to concurrently.
 
-    Every line is written at once and is on disk when `append` returns. Only the user who made the
-    file may read it, because it holds what people wrote.
+    Each line is written in one piece and is on disk when `append` returns. Only the user who
+    created the file can read it, because it contains what people wrote.
     """
 
     def __init__(self, path: Path) -> None:
-        """Make the file where there is none; raises `StorageFault` where that cannot be."""
+        """Create the file if it does not exist. Raises `StorageFault` if it cannot be opened or
+        created."""
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -191,8 +197,10 @@ class Journal:
             raise StorageFault(_cannot(path, error)) from error
 
     def append(self, edit: Edit, server: str) -> JournalEntry:
-        """Append an edit as a part of the current save, else as a save of its own. Raises
-        `StorageFault` where the line cannot be written whole."""
+        """Append an edit to the current save, or as a save of its own, and return the entry.
+
+        Raises `StorageFault` if the line cannot be written completely.
+        """
         own = _new_id()
         saving = _SAVING.get() or _Saving(own)
         entry = JournalEntry(
@@ -225,7 +233,7 @@ class Journal:
         return entry
 
     def __iter__(self) -> Iterator[JournalEntry]:
-        """Yield the entries, oldest first, without lines that a crash cut short."""
+        """Yield the entries, oldest first, without lines that a crash cut off."""
         older = _read_undone(self.path.with_name(_UNDONE))
         try:
             with self.path.open("rb") as lines:
@@ -240,12 +248,12 @@ class Journal:
             raise StorageFault(_cannot(self.path, error)) from error
 
     def _open(self) -> int:
-        # Opened for reading too, because `append` looks at the last byte first.
+        # Also opened for reading, because `append` first looks at the last byte.
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
-    """Return the saves of entries, in the order of the last entry of each."""
+    """Return the saves of the entries, ordered by the last entry of each."""
     found: dict[str, tuple[JournalEntry, ...]] = {}
     for entry in entries:
         save = entry.save or entry.id
@@ -254,8 +262,7 @@ def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
 
 
 def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEntry]:
-    """Return the entries of the saves that have all words, in their order; see
-    `JournalSave.has`."""
+    """Return the entries of the saves that contain all words, in order; see `JournalSave.has`."""
     if not words.strip():
         return list(entries)
     saves = {save.id for save in saves_of(entries) if save.has(words)}
@@ -263,7 +270,7 @@ def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEnt
 
 
 def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
-    """Return, by the id of each entry that was undone, the ids of the entries that undid it."""
+    """Return the ids of the entries that undid each entry, by its id."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         for of in entry.undoes:
@@ -277,8 +284,10 @@ def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """Return the last save to a server that is not undone, without entries that are; None where
-    there is none. An undo or a redo does not count as a save."""
+    """Return the last save on a server that is not undone, or `None`.
+
+    Entries of it that are undone are left out. An undo or a redo does not count as a save.
+    """
     undone = undone_in(entries)
     for save in reversed(saves_of(one for one in entries if one.server == server)):
         standing = standing_part(save, undone)
@@ -288,8 +297,10 @@ def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
 
 
 def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """Return the last undo on a server that was not redone; None where there is none, or where
-    something else was saved since."""
+    """Return the last undo on a server that was not redone, or `None`.
+
+    Also `None` if something else was saved since.
+    """
     undone, known = undone_in(entries), {one.id: one for one in entries}
     for save in reversed(saves_of(one for one in entries if one.server == server)):
         depth = undo_depth(save.entries[0], known)
@@ -303,8 +314,10 @@ def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | Non
 
 
 def undo_depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
-    """Return 0 for an edit, 1 for an undo of one, 2 for a redo, and so on. `known` are the entries
-    of the journal by their ids."""
+    """Return 0 for an edit, 1 for an undo of one, 2 for a redo, and so on.
+
+    `known` are the entries of the journal by id.
+    """
     depth, at = 0, entry
     while at.undoes:
         depth += 1
@@ -315,17 +328,17 @@ def undo_depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
 
 
 def standing_part(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> JournalSave | None:
-    """Return a save without its entries that are undone; None where all of them are."""
+    """Return a save without its entries that are undone; `None` if all of them are."""
     left = tuple(one for one in save.entries if not is_undone(one.id, undone))
     return JournalSave(save.id, left) if left else None
 
 
 def _joined(first: Edit, then: Edit) -> Edit:
-    """Return two edits of one value as one."""
+    """Merge two edits of one value into one."""
     parts = (first.before, first.after, then.before, then.after)
     if not all(isinstance(part, tuple) for part in parts):
         return replace(then, before=first.before)
-    # Others' labels may have come and gone between the two.
+    # Other people may have added or removed labels between the two.
     added: dict[str, None] = {}
     taken: dict[str, None] = {}
     for edit in (first, then):
@@ -342,7 +355,7 @@ def _joined(first: Edit, then: Edit) -> Edit:
 
 
 def held_labels(held: Held) -> tuple[str, ...]:
-    """Return the labels or links that an edit holds; none for values of other kinds."""
+    """Return the labels or links in the value of an edit; empty for other kinds of values."""
     return held if isinstance(held, tuple) else ()
 
 
@@ -351,7 +364,7 @@ def _new_id() -> str:
 
 
 def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return which entries the entries of an older version's journal undo, by their ids."""
+    """Return the ids of the entries that each entry in an older version's journal undoes."""
     found: dict[str, tuple[str, ...]] = {}
     try:
         lines = path.read_bytes().split(b"\n")
@@ -372,7 +385,7 @@ def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _is_torn(file: int) -> bool:
-    """Return whether the last line has no end."""
+    """Return whether the last line lacks its line end."""
     end = os.lseek(file, 0, os.SEEK_END)
     return end > 0 and os.pread(file, 1, end - 1) != b"\n"
 
@@ -401,4 +414,4 @@ def _searched(value: Any) -> str:
 
 
 def _cannot(path: Path, error: OSError) -> str:
-    return f"the journal {path} cannot be used ({error.strerror}); name another place for it"
+    return f"the journal {path} cannot be used ({error.strerror}); give another path for it"

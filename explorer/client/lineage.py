@@ -1,4 +1,4 @@
-"""Relationships between entities, and lineage over any number of hops."""
+"""Reading relationships between entities, and lineage over any number of hops."""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ __all__ = [
     "relationships_request",
 ]
 
-# The server has a little less time than whoever waits for its answer.
+# A little less than the client's timeout of 30 seconds.
 _SERVER_SECONDS = 25.0
 _MOST_EDGES = 2_000_000
 _SERVER_ENTITIES = 250_000
@@ -54,8 +54,7 @@ def relationships_request(
 def lineage_request(
     urn: Urn, direction: Flow, hops: int, limit: int | None, budget_seconds: float | None
 ) -> Request:
-    """Return a request for lineage over several hops in one answer, as this package's own service
-    gives it."""
+    """Return a request to our own service for lineage over several hops in one answer."""
     body: dict[str, Any] = {
         "urn": str(urn),
         "direction": direction,
@@ -63,7 +62,7 @@ def lineage_request(
         "form": "lists",
         "maxEntities": _SERVER_ENTITIES if limit is None else limit,
         "maxEdges": _MOST_EDGES,
-        # What another server makes of these words should cost it little.
+        # Another server may take this for a request for relationships: keep its answer small.
         "count": 1,
     }
     if budget_seconds is not None:
@@ -74,9 +73,11 @@ def lineage_request(
 def lineage_page_request(
     urn: Urn, direction: Flow, hops: int, count: int, scroll_id: str | None, *, marked: bool
 ) -> Request:
-    """Return a request for a page of lineage in GraphQL. `marked` includes soft-deleted entities,
-    and whether each exists and is removed, which older servers cannot say. Servers leave out what
-    was never stored."""
+    """Return a GraphQL request for a page of lineage.
+
+    `marked` includes soft-deleted entities and asks whether each exists and is removed, which older
+    servers do not support. Servers leave out entities that were never stored.
+    """
     degrees = [str(one) for one in range(1, min(hops, _FAR - 1) + 1)]
     if hops >= _FAR:
         degrees.append(f"{_FAR}+")
@@ -100,10 +101,13 @@ def lineage_page_request(
 def lineage_names(
     registry: Registry, entity_type: str, direction: Flow
 ) -> tuple[tuple[Direction, tuple[str, ...]], ...]:
-    """Return the relationships that lead on from an entity of a type: those it declares (OUTGOING)
-    and those declared to it (INCOMING), names sorted, a direction without any left out."""
-    # What an entity declares leads upstream unless the entity itself is upstream, and the other
-    # way round.
+    """Return the relationships that continue the lineage of an entity of some type.
+
+    OUTGOING are those that the entity declares, INCOMING those that are declared to it. Names are
+    sorted; a direction without any is left out.
+    """
+    # A declared relationship leads upstream, unless the registry says that its source is upstream;
+    # an incoming one the other way round.
     upstream = direction == "UPSTREAM"
     outgoing = {
         edge.name
@@ -125,9 +129,12 @@ def lineage_names(
 def carries_lineage(
     registry: Registry, declaring: str, name: str, target: str, *, source_is_upstream: bool
 ) -> bool:
-    """Return whether data flows along a relationship of that name, declared by an entity of the
-    type `declaring` to one of the type `target`. Of a name that is lineage to some types alone, a
-    type that nothing is said of counts as one of them."""
+    """Return whether a relationship carries lineage between two entity types.
+
+    `declaring` is the type of the entity that declares it, `target` that of the other. For a
+    relationship that is lineage only to some types, a target type that the registry does not
+    mention counts as one of them.
+    """
     found = [edge for edge in _declared(registry, declaring) if edge.name == name]
     flowing = [
         edge for edge in found if edge.lineage and edge.source_is_upstream == source_is_upstream
@@ -138,7 +145,7 @@ def carries_lineage(
 
 
 def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[str, ...]:
-    """Return the names of the relationships by which data may flow between two types, sorted."""
+    """Return the names of the relationships by which data can flow between two types, sorted."""
     found = {
         edge.name
         for edge in _declared(registry, downstream)
@@ -171,8 +178,11 @@ _COLUMN = "schemaField"
 def parse_relationships(
     body: Any, direction: Direction, types: Sequence[str], start: int = 0, count: int | None = None
 ) -> Edges:
-    """Return the edges, under the names that the server gives; else under the one requested, or
-    without a name where several were. What is no URN is in `unreadable`."""
+    """Parse a page of relationships.
+
+    If the server does not name them, they get the name that was requested, or no name if several
+    were. Entities without a valid URN are in `unreadable`.
+    """
     answer = as_object(body, "relationships")
     name = types[0] if len(types) == 1 else ""
     typed = answer.get("relationships")
@@ -187,7 +197,7 @@ def parse_relationships(
         ]
     total = answer.get("total")
     if total is None:
-        # A server that says no total gives all there is.
+        # A server that sends no total returns all of them.
         total, pairs = len(pairs), pairs[start : None if count is None else start + count]
     edges, unreadable = [], []
     for named, text in pairs:
@@ -199,12 +209,14 @@ def parse_relationships(
 
 @read_as("lineage")
 def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage | None:
-    """Return lineage in this package's own form; None for the answer of another server."""
+    """Parse lineage in our own service's form; `None` if the answer is in another form."""
     value = value_of(body, "lineage")
     if "names" not in value:
         return None
     if not _is_whole(value):
-        raise ServerFault("the server's answer to lineage names what it does not hold")
+        raise ServerFault(
+            "the server's answer to lineage is inconsistent: an edge refers to a missing entity"
+        )
     return Lineage(
         root,
         direction,
@@ -224,7 +236,7 @@ def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage |
 
 
 def _is_whole(value: Json) -> bool:
-    """Return whether the lists have matching lengths and refer to places that exist."""
+    """Return whether the lists have matching lengths and all indexes are in range."""
     urns, names = value["entities"], value["names"]
     ends = (value["upstream"], value["downstream"], value["types"])
     if not all(isinstance(one, list) for one in (urns, names, value["degrees"], *ends)):
@@ -238,7 +250,7 @@ def _is_whole(value: Json) -> bool:
 
 @dataclass(slots=True)
 class LineageBuilder:
-    """Lineage while it is gathered: entities and edges are added, none twice."""
+    """A lineage result under construction: entities and edges are added without duplicates."""
 
     root: Urn
     direction: Flow
@@ -254,24 +266,26 @@ class LineageBuilder:
         self.add(str(self.root), 0)
 
     def add(self, urn: str, degree: int) -> int:
-        """Return the place of an entity, adding it when it is new."""
+        """Return the index of an entity, adding it if it is new."""
         place = self.places.setdefault(urn, len(self.degrees))
         if place == len(self.degrees):
             self.degrees.append(degree)
         elif degree < self.degrees[place]:
-            # It was passed on a longer way before.
+            # It was reached on a longer path before.
             self.degrees[place] = degree
         return place
 
     def join(self, near: str, far: str, relationship: str) -> None:
-        """Add the edge from an entity that was reached to one further on, both known."""
+        """Add the edge from a reached entity to the next one; both must have been added."""
         here, there = self.places[near], self.places[far]
         ends = (there, here) if self.direction == "UPSTREAM" else (here, there)
         self.edges[*ends, relationship] = None
 
     def drawn(self, hops: int, way: Way, *, marked: bool, truncated: str | None) -> Lineage:
-        """Return the lineage gathered so far, nearest first, equally near ones in the order added.
-        `marked` says that it is known what is missing and what is removed."""
+        """Return the lineage collected so far, nearest first, then in the order added.
+
+        `marked` is true if it is known which entities are missing and which are soft-deleted.
+        """
         names = sorted({name for _, _, name in self.edges})
         kinds = {name: at for at, name in enumerate(names)}
         order = sorted(range(len(self.degrees)), key=self.degrees.__getitem__)
@@ -299,7 +313,7 @@ class LineageBuilder:
 
 @dataclass(frozen=True, slots=True)
 class LineagePage:
-    """A page of lineage as GraphQL gives it; `next_id` names the page that follows."""
+    """A page of lineage from GraphQL; `next_id` is the scroll id of the next page."""
 
     results: Sequence[Json]
     next_id: str | None
@@ -308,7 +322,7 @@ class LineagePage:
 
 @read_as("lineage")
 def parse_lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
-    """Return the page that the data of a GraphQL answer hold."""
+    """Parse the `data` of a GraphQL answer."""
     found = as_object(data.get("scrollAcrossLineage"), "lineage")
     return LineagePage(found.get("searchResults") or (), found.get("nextScrollId"), as_of)
 
@@ -323,9 +337,9 @@ def add_lineage_page(
 ) -> bool:
     """Add a page, up to `most` entities without the root; return whether all of it was added.
 
-    The edges are those on the ways that the server gave. `name_edge` gives the name of one from
-    the types of what is upstream and of what is downstream. DataHub gives what the columns that a
-    column leads to belong to: the columns are read from the ways then.
+    The edges are those on the paths that the server sent. `name_edge` returns the name of an edge
+    from the types of its upstream and downstream entity. For the lineage of a column, DataHub lists
+    the entities that the columns belong to; the columns are then read from the paths.
     """
     of_columns = into.root.entity_type == _COLUMN
     for result in page.results:
@@ -348,7 +362,7 @@ def add_lineage_page(
             if urn not in into.places and len(into.degrees) > most:
                 return False
             place = into.add(urn, min(len(way) - 1 for way in led) if of_columns else degree)
-            # What carries data between columns, a job, says nothing of the column that it ends in.
+            # The listed entity may be a job between columns; its status is not that of the column.
             if not of_columns or _belongs(urn, entity["urn"]):
                 if entity.get("exists") is False:
                     into.missing.add(place)
@@ -356,7 +370,7 @@ def add_lineage_page(
                     into.removed.add(place)
                 into.paths[place] = tuple(led)
         for near, far, at in _lineage_steps(ways):
-            # An entity that is passed and not listed on its own has a place all the same.
+            # An entity on a path may not be listed as a result itself.
             into.add(near, at)
             into.add(far, at + 1)
             flow = (far, near) if into.direction == "UPSTREAM" else (near, far)
@@ -375,13 +389,13 @@ def _belongs(column: str, urn: str) -> bool:
 def choose_reached(
     lineage: Lineage, types: Iterable[str], platforms: Iterable[str]
 ) -> list[int] | None:
-    """Return the places of the entities of some types and platforms; None where neither is
-    named."""
+    """Return the indexes of the entities of some types and platforms; `None` if neither is
+    given."""
     wanted_types = frozenset(types)
     wanted_platforms = {one.removeprefix(_PLATFORM) for one in platforms}
     if not wanted_types and not wanted_platforms:
         return None
-    # A key begins with what tells the platform; reading every URN would take longest.
+    # The part of a URN before the first comma decides the platform; parsing every URN is slow.
     verdicts: dict[str, bool] = {}
     chosen = []
     for place, urn in enumerate(lineage.urns):
@@ -398,7 +412,7 @@ def choose_reached(
 
 
 def type_of(urn: str) -> str:
-    """Return the entity type in a URN's text, which need not be well formed otherwise."""
+    """Return the entity type in a URN's text, which need not be a valid URN otherwise."""
     return urn.removeprefix("urn:li:").partition(":")[0]
 
 
@@ -418,17 +432,17 @@ def _lineage_steps(ways: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, in
 _EVERYTHING = 10_000
 _PAGE = 1_000
 _AT_ONCE = 8
-# In the order in which they are tried: fastest first, and the last is known to every server.
+# In the order in which they are tried: fastest first; every server supports the last.
 _WAYS: tuple[Way, ...] = ("server", "graphql", "relationships")
 _FLOWS: tuple[Flow, ...] = get_args(Flow)
-# What a walk of many requests is held to where nothing was said.
+# The default limits of a traversal that takes many requests.
 _MOST_ENTITIES = 10_000
 _MOST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class _LineageWalk:
-    """The parameters of a lineage request, and when to stop."""
+    """The parameters of a traversal, and when it has to stop."""
 
     root: Urn
     direction: Flow
@@ -456,9 +470,9 @@ class _LineageWalk:
 
 
 class LineageMethods(CatalogMethods):
-    """How entities hang together."""
+    """Methods that read relationships and lineage."""
 
-    # What was found out of the server.
+    # What earlier answers showed about the server.
     _names_edges = True
     _lineage_marks = True
     _lineage_way: Way | None = None
@@ -472,11 +486,12 @@ class LineageMethods(CatalogMethods):
         start: int = 0,
         count: int = _EVERYTHING,
     ) -> Edges:
-        """Return edges of an entity: OUTGOING those it declares, INCOMING those that lead to it.
+        """Return relationships of an entity: OUTGOING those it declares, INCOMING those declared to
+        it.
 
-        Of the relationships named, or of every one the model allows; `count` of them from `start`
-        on, in the server's order, 10,000 at most from most servers. One request. A server that
-        does not name the relationships it gives is asked for one at a time, a request each.
+        Only the given relationship types, or all that the model allows. Returns `count` of them
+        from position `start`, in the server's order; most servers return at most 10,000. One
+        request; if the server does not name the relationships in its answer, one for each type.
 
         Example: `cat.relationships(urn, "INCOMING", ["DownstreamOf"])`
         """
@@ -499,11 +514,11 @@ class LineageMethods(CatalogMethods):
         *,
         page_size: int = _PAGE,
     ) -> AsyncGenerator[Edge, None]:
-        """Yield every edge of an entity, however many there are.
+        """Yield all relationships of an entity, in the server's order.
 
-        Of the relationships named, or of every one the model allows, in the server's order. One
-        request a page, sent when its first edge is asked for. A server that does not name the
-        relationships it gives is asked for one at a time.
+        Only the given relationship types, or all that the model allows. One request for each page,
+        sent when its first item is needed. If the server does not name the relationships in its
+        answer, the types are requested one by one.
 
         Example: `list(cat.related(urn, "OUTGOING", ["OwnedBy"]))`
         """
@@ -521,7 +536,7 @@ class LineageMethods(CatalogMethods):
                     break
                 for edge in found.edges:
                     yield edge
-                # By what was given: servers give fewer at once than they are asked for.
+                # Servers may return fewer than requested, so this counts what they returned.
                 start = found.end
                 if start == found.start or not found.truncated:
                     break
@@ -538,31 +553,33 @@ class LineageMethods(CatalogMethods):
         budget_seconds: float | None = None,
         way: Way | None = None,
     ) -> Lineage:
-        """Return what an entity's data is made of (UPSTREAM) or what is made of it (DOWNSTREAM), as
-        far away as `hops`, nearest first. A column is given by its schemaField URN.
+        """Return the entities that an entity is derived from (UPSTREAM) or that are derived from it
+        (DOWNSTREAM).
 
-        `entities` and `platforms` (`hive`, as the URN names it) choose among what is reached; the
-        walk goes through the others and `edges` has them all. `limit` is how many entities are
-        walked to, `budget_seconds` for how long; what ended a walk early is said in `truncated`.
+        They are at most `hops` away, nearest first. A column is given by its `schemaField` URN.
+        `entities` and `platforms` (`hive`, as in the URN) filter what is returned in `reached`; the
+        traversal also passes through the others, and `edges` has all edges. `limit` is the maximum
+        number of entities to traverse, `budget_seconds` the maximum time; if either stopped the
+        traversal, `truncated` says so.
 
-        One request to this package's own service, of 250,000 entities and 25 seconds at most. One
-        for a thousand entities through the GraphQL of a current DataHub. One or two for every
-        entity passed, eight at a time, from anything else; the last two take 10,000 entities and
-        60 seconds unless limits are given. Which of these a server has is found out by the first
-        question and remembered; `way` asks for one of them. Raises `InvalidInput` for fewer than
-        one hop, `UnknownName` for an entity type that is none.
+        On our own service one request, for at most 250,000 entities and 25 seconds. On a current
+        DataHub one GraphQL request for each thousand entities. On other servers one or two requests
+        for each entity passed, eight at a time. The last two stop at 10,000 entities and 60 seconds
+        unless limits are given. The first call finds out which of them the server supports, and
+        later calls reuse it; `way` selects one. Raises `InvalidInput` for less than one hop,
+        `UnknownName` for an unknown entity type.
 
         Example: `cat.lineage(urn, "UPSTREAM", hops=2)`
         """
         root = Urn.parse(urn)
         if direction not in _FLOWS:
-            raise InvalidInput(f"lineage runs {' or '.join(_FLOWS)}, not {direction!r}")
+            raise InvalidInput(f"direction is {' or '.join(_FLOWS)}, not {direction!r}")
         if hops < 1:
-            raise InvalidInput(f"lineage is walked one hop or more, not {hops}")
+            raise InvalidInput(f"hops is at least 1, not {hops}")
         if limit is not None and limit < 0:
-            raise InvalidInput(f"a limit is a number of entities from 0 up, not {limit}")
+            raise InvalidInput(f"limit is a number of entities, at least 0, not {limit}")
         if budget_seconds is not None and budget_seconds < 0:
-            raise InvalidInput(f"a budget is a number of seconds from 0 up, not {budget_seconds}")
+            raise InvalidInput(f"budget_seconds is at least 0, not {budget_seconds}")
         for name in entities or ():
             self.registry.entity(name)
         seconds = _MOST_SECONDS if budget_seconds is None else budget_seconds
@@ -574,7 +591,7 @@ class LineageMethods(CatalogMethods):
         return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
-        """Return the relationships that an entity of a type may have in a direction, sorted.
+        """Return the relationships that an entity of a type can have in a direction, sorted.
 
         Example: `cat.relationship_names("dataset", "OUTGOING")`
         """
@@ -608,14 +625,14 @@ class LineageMethods(CatalogMethods):
         edges = [edge for part in parts for edge in part.edges]
         total = sum(part.total for part in parts)
         as_of = _oldest(*(part.as_of for part in parts))
-        # They stand behind no place of their own, so they are told with the last page.
+        # They have no position among the edges, so they are returned with the last page.
         unreadable = [text for part in parts for text in part.unreadable] if end >= total else ()
         return Edges(direction, total, tuple(edges[start:end]), start, as_of, tuple(unreadable))
 
     async def _first_relationships(
         self, source: Urn, direction: Direction, names: Sequence[str], count: int
     ) -> Edges:
-        """Return the first edges, page after page."""
+        """Return the first `count` edges, read page by page."""
         found = await self._relationship_page(source, direction, names, 0, min(count, _EVERYTHING))
         edges, unreadable, page = list(found.edges), list(found.unreadable), found
         while page.end > page.start and page.end < min(count, page.total):
@@ -638,7 +655,7 @@ class LineageMethods(CatalogMethods):
                     case "relationships":
                         found = await self._lineage_by_relationships(walk)
             except REFUSALS:
-                # Other servers refuse what they do not know in many ways.
+                # Servers refuse calls that they do not support with various errors.
                 if way == ways[-1]:
                     raise
                 continue
@@ -646,7 +663,7 @@ class LineageMethods(CatalogMethods):
                 if known is None:
                     self._lineage_way = way
                 return found
-        raise ServerFault("the server does not give lineage in the form that was asked for")
+        raise ServerFault("the server does not return lineage in the requested way; try another")
 
     async def _lineage_by_server(self, walk: _LineageWalk) -> Lineage | None:
         request = lineage_request(
@@ -672,7 +689,8 @@ class LineageMethods(CatalogMethods):
         return found.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
     async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
-        """Return the first page, and note whether the server can say what exists and is removed."""
+        """Return the first page, and record whether the server can say what exists and is
+        removed."""
         try:
             return await self._lineage_page(walk, None)
         except InvalidInput:
@@ -695,7 +713,7 @@ class LineageMethods(CatalogMethods):
         return parse_lineage_page(reply.body.get("data") or {}, reply.as_of)
 
     def _lineage_edge_name(self, upstream: str, downstream: str) -> str:
-        """Return the name of an edge between two types; empty where the model has several."""
+        """Return the name of an edge between two types; empty if the model has several or none."""
         names = lineage_edges(self.registry, upstream, downstream)
         return names[0] if len(names) == 1 else ""
 
@@ -727,7 +745,7 @@ class LineageMethods(CatalogMethods):
     async def _lineage_further(
         self, urn: Urn, walk: _LineageWalk, found: LineageBuilder
     ) -> list[Edge] | None:
-        """Return the edges that lead on from an entity; None when the time is over."""
+        """Return the edges that continue the lineage of an entity; `None` if the time is over."""
         further: list[Edge] = []
         leading = lineage_names(self.registry, urn.entity_type, walk.direction)
         for direction, names in leading:
@@ -759,5 +777,5 @@ class LineageMethods(CatalogMethods):
 
 
 def _oldest(*moments: datetime | None) -> datetime | None:
-    """Return the oldest of the moments; what was read from the server has none."""
+    """Return the earliest of the times, or `None` if all are `None`."""
     return min((one for one in moments if one is not None), default=None)

@@ -1,7 +1,7 @@
-"""Long results: how their pages are requested from a server, and the iterators over them.
+"""Paging through long results: how pages are requested, and the iterators over their items.
 
-A source of pages moves on only when an answer has come: called again after a request failed or was
-cancelled, it requests the same portion.
+A source of pages advances only when an answer arrives: if a request failed or was cancelled, the
+next call requests the same page again.
 """
 
 import asyncio
@@ -45,9 +45,10 @@ _WINDOW = 10_000
 class Portion(Generic[_T_co]):
     """The items of one answer.
 
-    `taken` counts the entries of the answer, those included that could not be read, of `total` in
-    all. `last` says that nothing follows; `cut` why the rest cannot be read; `standing` that the
-    server named the same cursor as before; `repeats` that some items may have been given already.
+    `taken` is the number of its entries, including those that could not be parsed, and `total` that
+    of the whole result. `last` is true if nothing follows; `cut` is the reason why the rest cannot
+    be read; `standing` is true if the server sent the same cursor as before; `repeats` is true if
+    some items may have been returned already.
     """
 
     items: tuple[_T_co, ...]
@@ -60,7 +61,7 @@ class Portion(Generic[_T_co]):
 
 
 class Walk(Protocol[_T_co]):
-    """One portion after another."""
+    """A source of pages, read one after another."""
 
     async def next(self) -> Portion[_T_co]:
         """Return the next portion."""
@@ -68,8 +69,11 @@ class Walk(Protocol[_T_co]):
 
 
 class ByStart(Generic[_T]):
-    """Pages by offset. `ask` gets the offset and a count, and returns the portion and the offset of
-    the next one, which is what the server really gave and not what it was asked for."""
+    """Pages by offset.
+
+    `ask` gets the offset and a count; it returns the portion and the offset of the next one, which
+    depends on what the server really returned.
+    """
 
     def __init__(
         self, ask: Callable[[int, int], Awaitable[tuple[Portion[_T], int]]], size: int
@@ -79,7 +83,8 @@ class ByStart(Generic[_T]):
         self._at = 0
 
     async def next(self) -> Portion[_T]:
-        """Return the next portion. Search engines refuse what lies beyond their first 10,000."""
+        """Return the next portion. Search engines refuse offsets above 10,000, which ends it with
+        `cut`."""
         within = self._at < _WINDOW
         count = min(self._size, _WINDOW - self._at) if within else self._size
         try:
@@ -93,8 +98,11 @@ class ByStart(Generic[_T]):
 
 
 class ByScroll(Generic[_T]):
-    """Pages by cursor. `ask` gets the cursor that the last answer named, and returns the portion
-    and the next cursor, None after the last portion."""
+    """Pages by cursor.
+
+    `ask` gets the cursor from the last answer; it returns the portion and the next cursor, `None`
+    after the last.
+    """
 
     def __init__(
         self, ask: Callable[[str | None], Awaitable[tuple[Portion[_T], str | None]]]
@@ -111,10 +119,10 @@ class ByScroll(Generic[_T]):
 
 
 class FirstThatWorks(Generic[_T]):
-    """The first of several sources of pages that the server supports, determined with the first
+    """The first of several sources of pages that the server supports, chosen with the first
     portion.
 
-    `has` remembers, by the names of the sources, which of them the server supports.
+    `has` records, by the names of the sources, which of them the server supports.
     """
 
     def __init__(
@@ -126,7 +134,7 @@ class FirstThatWorks(Generic[_T]):
         self._chosen: Walk[_T] | None = None
 
     async def next(self) -> Portion[_T]:
-        """Return the next portion; raise the error of the last source where none works."""
+        """Return the next portion. Raises the error of the last source if none works."""
         if self._chosen is not None:
             return await self._chosen.next()
         lacking = []
@@ -135,7 +143,7 @@ class FirstThatWorks(Generic[_T]):
                 portion = await walk.next()
             except REFUSALS as error:
                 if self._has.get(name):
-                    # It worked before: the request itself was refused.
+                    # The source worked before, so this request itself was refused.
                     raise
                 if not isinstance(error, ServerFault):
                     lacking.append(name)
@@ -146,15 +154,14 @@ class FirstThatWorks(Generic[_T]):
     def _choose(
         self, walk: Walk[_T], portion: Portion[_T], learned: dict[str, bool]
     ) -> Portion[_T]:
-        # Only now: until one worked, the others may have refused the request itself.
+        # Recorded only after one worked: until then the others may have refused the request itself.
         self._has.update(learned)
         self._chosen = walk
         return portion
 
 
 class RankedPages(Generic[_T]):
-    """Ranked results as far as the server serves offsets, then the rest in the order of another
-    source."""
+    """Ranked results as far as the server supports offsets, then the rest from another source."""
 
     def __init__(self, first: Walk[_T], rest: Walk[_T]) -> None:
         self._first = first
@@ -181,25 +188,26 @@ class RankedPages(Generic[_T]):
 
 _P = ParamSpec("_P")
 
-# One page without new items is no sign of the end: as many entries may have been written before the
-# place that was reached.
+
+# A single page without new items does not mean the end: entries may have been added before the
+# present position.
 _MOST_WITHOUT_NEWS = 3
 
 
 class Pager(Generic[_T]):
-    """All results of a request, one by one (`async for`) or page by page (`page()`).
+    """All items of a result, one by one (`async for`) or page by page (`page()`).
 
-    The first request is sent with the first item; from then on one page is fetched ahead, and
-    cancelled when the iteration is left. After an error, or after it was left, an iteration goes on
-    where it was, with the rest of the current page first.
+    The first request is sent for the first item; from then on one page is fetched ahead, which is
+    cancelled when the iteration is left. After an error, or after it was left, an iteration
+    continues where it was, first with the rest of the current page.
 
-    `total`      the total that the server last named; None before the first page
-    `shown`      how many items were given
-    `repeated`   how many items came twice, and were left out
-    `shifted`    the result changed meanwhile: an item came twice, the total changed, or the server
-                 gave fewer than its total
-    `truncated`  at the end: there is more than what was given
-    `why`        `shifted` and `truncated` in words; None where neither is so
+    `total`      the total that the server last sent; `None` before the first page
+    `shown`      the number of items returned
+    `repeated`   the number of items that came twice and were left out
+    `shifted`    whether the result changed meanwhile: an item came twice, the total changed, or the
+                 server returned fewer items than its total
+    `truncated`  at the end: whether there are more items than were returned
+    `why`        the reasons for `shifted` and `truncated`, in words; `None` if neither is true
     """
 
     def __init__(
@@ -232,7 +240,7 @@ class Pager(Generic[_T]):
 
     @property
     def why(self) -> str | None:
-        """What was cut or changed, in words."""
+        """The reasons for `shifted` and `truncated`, in words, or `None`."""
         reasons = [reason for reason in (self._cut, self._short) if reason]
         if self._total_moved:
             before, after = self._total_moved
@@ -263,7 +271,7 @@ class Pager(Generic[_T]):
         await self.aclose()
 
     async def page(self) -> tuple[_T, ...]:
-        """Return the next page; empty after the last. Usually one request, sent already."""
+        """Return the next page; empty after the last. Usually its request was sent ahead."""
         await self._fill()
         page = tuple(self._ready)
         self._ready.clear()
@@ -271,24 +279,24 @@ class Pager(Generic[_T]):
         return page
 
     async def pause(self) -> None:
-        """Cancel the request that fetches ahead; the next item sends it again."""
+        """Cancel the request that fetches ahead; it is sent again for the next item."""
         ahead = self._ahead
         if ahead is None:
             return
         ahead.cancel()
         await asyncio.wait((ahead,))
-        # An answer that came all the same is kept, for the source has moved on past it.
+        # If the answer still arrived, it is kept, because the source has advanced past it.
         if self._ahead is ahead and (ahead.cancelled() or ahead.exception() is not None):
             self._ahead = None
 
     async def aclose(self) -> None:
-        """Cancel the request that fetches ahead, and give no more items."""
+        """Cancel the request that fetches ahead, and return no more items."""
         self._ended = True
         self._ready.clear()
         await self.pause()
 
     async def _fill(self) -> bool:
-        """Fetch until there is an item to give; returns whether there is one."""
+        """Fetch pages until there is an item; return whether there is one."""
         async with self._lock:
             while not self._ready and not self._ended:
                 portion = await self._next()
@@ -299,7 +307,7 @@ class Pager(Generic[_T]):
         return bool(self._ready)
 
     async def _next(self) -> Portion[_T] | None:
-        """Return the next portion; None when this was closed meanwhile."""
+        """Return the next portion, or `None` if the pager was closed meanwhile."""
         while not self._ended:
             task = self._ahead or self._begin()
             try:
@@ -309,14 +317,14 @@ class Pager(Generic[_T]):
                 raise
             if self._ahead is task:
                 self._ahead = None
-            # Cancelled by another loop that was left, while this one waited.
+            # It is cancelled if another iteration over this pager was left during the wait.
             if not task.cancelled():
                 return task.result()
         return None
 
     def _begin(self) -> asyncio.Task[Portion[_T]]:
         self._ahead = task = asyncio.ensure_future(self._walk.next())
-        # Retrieved even when no one awaits it, or asyncio would report the error.
+        # Retrieved even if no one awaits it, because asyncio logs exceptions never retrieved.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 
@@ -354,7 +362,7 @@ class Pager(Generic[_T]):
         self.total = portion.total
 
     def _finish(self, portion: Portion[_T], fresh: list[_T]) -> None:
-        """Note whether that was the last portion, and why the result is incomplete."""
+        """Record whether that was the last portion, and why the result is incomplete."""
         if portion.cut is not None:
             self.truncated = self.total is None or self._taken < self.total
             self._cut = portion.cut if self.truncated else None
@@ -374,7 +382,8 @@ class Pager(Generic[_T]):
 
 
 class Pages(Generic[_T]):
-    """A blocking `Pager`: `for`, `page()` and the same properties. For one thread at a time."""
+    """A blocking `Pager`, with `for`, `page()` and the same properties. For one thread at a
+    time."""
 
     def __init__(self, pager: Pager[_T], face: BlockingFace) -> None:
         self._pager = pager
@@ -383,22 +392,22 @@ class Pages(Generic[_T]):
 
     @property
     def total(self) -> int | None:
-        """The total that the server last named; None before the first page."""
+        """The total that the server last sent; `None` before the first page."""
         return self._pager.total
 
     @property
     def shown(self) -> int:
-        """How many items were given."""
+        """The number of items returned."""
         return self._pager.shown - len(self._ready)
 
     @property
     def repeated(self) -> int:
-        """How many items came twice, and were left out."""
+        """The number of items that came twice and were left out."""
         return self._pager.repeated
 
     @property
     def truncated(self) -> bool:
-        """At the end: whether there is more than what was given."""
+        """At the end: whether there are more items than were returned."""
         return self._pager.truncated
 
     @property
@@ -408,7 +417,7 @@ class Pages(Generic[_T]):
 
     @property
     def why(self) -> str | None:
-        """What was cut or noticed, in words."""
+        """The reasons for `shifted` and `truncated`, in words, or `None`."""
         return self._pager.why
 
     def __iter__(self) -> Generator[_T, None, None]:
@@ -425,7 +434,7 @@ class Pages(Generic[_T]):
         self.close()
 
     def page(self) -> tuple[_T, ...]:
-        """Return the next page; empty after the last. Usually one request, sent already."""
+        """Return the next page; empty after the last. Usually its request was sent ahead."""
         if not self._ready:
             self._fill()
         page = tuple(self._ready)
@@ -433,7 +442,7 @@ class Pages(Generic[_T]):
         return page
 
     def close(self) -> None:
-        """Cancel the request that fetches ahead, and give no more items."""
+        """Cancel the request that fetches ahead, and return no more items."""
         self._ready.clear()
         self._face.leave(self._pager.aclose())
 
@@ -445,7 +454,7 @@ class Pages(Generic[_T]):
 def paged(
     method: Callable[Concatenate[Any, _P], Pager[_T]],
 ) -> Callable[Concatenate[BlockingFace, _P], Pages[_T]]:
-    """Return the blocking twin of a method that returns a pager."""
+    """Return the blocking counterpart of a method that returns a `Pager`."""
 
     @wraps(method)
     def call(self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs) -> Pages[_T]:

@@ -1,4 +1,4 @@
-"""Records that the client returns: immutable, the same whichever kind of server answered."""
+"""The immutable records that client methods return, the same for every kind of server."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,20 +84,20 @@ What = Literal[
     "entity",
 ]
 Held = str | tuple[str, ...] | dict[str, Any] | None
-"""The value of what an edit changes."""
+"""The value that an edit replaces or writes; `Edit` says which shape belongs to which kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One edit of an entity, or of one of its columns: what stood there before, what stands there
-    now, and when (UTC).
+    """One edit of an entity or of one of its columns: the value before and after, and the time
+    (UTC).
 
-    A description is a text, or nothing where there was none, and so is a name. A parent is the URN
-    of the glossary group or domain above, or nothing at the top. Tags, terms and domains are URNs,
-    owners `<URN> <kind>`, links `<address> <label>`. A deprecation is `note`, `decommissionTime`
-    (milliseconds since 1970 UTC) and `replacement`, or nothing for what is not deprecated. A status
-    is `shown` or `hidden`. An entity is the aspects it was created with, by their names, or nothing
-    where there was none.
+    `what` decides the shape of `before` and `after`. `description` and `name`: the text, or `None`.
+    `parent`: the URN of the parent glossary group or domain, or `None` at the top level. `tags`,
+    `terms`, `domain`: URNs. `owners`: `<URN> <ownership type>` each. `links`: `<address> <label>`
+    each. `deprecation`: an object with `note`, `decommissionTime` (milliseconds since 1970 UTC) and
+    `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `entity`: the aspects
+    that the entity was created with, by name, or `None` if it did not exist.
     """
 
     urn: Urn
@@ -111,19 +111,21 @@ class Edit:
     def now(
         cls, urn: Urn, what: What, before: Held, after: Held, column: str | None = None
     ) -> "Edit":
-        """Return an edit of this moment."""
+        """Return an edit with the current time."""
         return cls(urn, what, before, after, datetime.now(UTC), column)
 
     @property
     def changed(self) -> bool:
-        """Whether anything was written."""
+        """Whether the value after the edit differs from the value before it."""
         return self.before != self.after
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A field that made an entity match, and the value that did; how much the field weighs, where
-    the server says."""
+    """A field that matched the search and the value that matched.
+
+    `weight` is the weight of the field in the score, if the server sends it.
+    """
 
     field: str
     value: str
@@ -132,8 +134,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entity found. `reason` says why it is where it is, `use` how much of the score comes
-    from its use, where the server tells."""
+    """One entity found by a search.
+
+    `reason` explains its rank, and `use` is the part of the score that comes from how much the
+    entity is used, if the server sends them.
+    """
 
     urn: Urn
     matched: tuple[Match, ...] = ()
@@ -144,21 +149,23 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A value of a facet and how many entities of the whole result have it."""
+    """A value of a facet and the number of entities in the whole result that have it."""
 
     value: str
     count: int
 
     @property
     def label(self) -> str:
-        """The value as people say it: the name of a URN, anything else as it is."""
+        """The value as it is shown: the name in a URN, any other value unchanged."""
         return Urn.label(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A field by which a result can be narrowed, its values most frequent first; `has_more` says
-    that there are others, which the server does not give."""
+    """A field to filter a result by, with its values, most frequent first.
+
+    `has_more` is true if the server left out further values.
+    """
 
     name: str
     label: str
@@ -167,24 +174,29 @@ class Facet:
 
     @property
     def size(self) -> str:
-        """How many values there are, `7`, or at least, `100+`."""
+        """The number of values as text, `7`, or `100+` if there are more."""
         return f"{len(self.values):,}{'+' if self.has_more else ''}"
 
     def beside(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
-        """Return the facet where some values are chosen already: these first, then what another one
-        would add, which `adding` counted over all that the chosen ones leave out."""
+        """Return this facet with the chosen values first, then the values of `adding`.
+
+        `adding` is the same facet, counted over the entities that the chosen values exclude, so it
+        shows what each further value would add.
+        """
         taken = [one for one in self.values if one.value in chosen]
         return replace(self, values=(*taken, *adding.values), has_more=adding.has_more)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """A page of a search, best first. `total` counts the whole result, `len()` what is shown.
+    """A page of search results, best match first.
 
-    `unreadable` holds what the server gave as a hit and is no URN; it counts where a page ends.
-    `as_of` says when the answer was given, where it is one that was kept; nothing for a fresh one.
-    `corrected` is the text that was searched for instead, where a word of `text` is one that
-    nothing has; `suggested` one that the server proposes and did not search for.
+    `total` is the number of hits in the whole result, `len()` the number on this page.
+
+    `unreadable` holds hits whose URN could not be parsed; they count for the position of the next
+    page. `as_of` is when the answer was stored, if it comes from the cache, else `None`.
+    `corrected` is the text that was searched instead, if a word of `text` occurs nowhere;
+    `suggested` is another text that the server suggests but did not search.
     """
 
     text: str
@@ -205,23 +217,23 @@ class SearchPage:
 
     @property
     def shown(self) -> int:
-        """How many hits are on this page."""
+        """The number of hits on this page."""
         return len(self.hits)
 
     @property
     def end(self) -> int:
-        """Where the page after this one starts."""
+        """The position at which the next page starts."""
         return self.start + len(self.hits) + len(self.unreadable)
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more after this page."""
+        """Whether there are more hits after this page."""
         return self.end < self.total
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder below a browse path; `count` entities lie in or below it."""
+    """A folder below a browse path; `count` is the number of entities in and below it."""
 
     name: str
     count: int
@@ -229,7 +241,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An entity in a folder."""
+    """An entity in a folder, with its display name."""
 
     urn: Urn
     name: str
@@ -237,12 +249,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class BrowsePage:
-    """A page of a folder: the folders below it first, then the entities in it.
+    """A page of a folder: its folders first, then its entities.
 
-    `here` counts the entities in the folder itself, `total` those in and below it, `entries` the
-    folders and entities that its pages hold together, `len()` those on this one. `repeating` says
-    that the server, an older one, gives all folders on each page and counts `start` in entities.
-    `unreadable` and `as_of` are as in `SearchPage`.
+    `here` is the number of entities in the folder itself, `total` the number in and below it,
+    `entries` the number of folders and entities on all its pages, and `len()` the number on this
+    page. `repeating` is true for older servers, which repeat all folders on each page and count
+    `start` in entities. `unreadable` and `as_of` are as in `SearchPage`.
     """
 
     path: str
@@ -265,24 +277,27 @@ class BrowsePage:
 
     @property
     def shown(self) -> int:
-        """How many folders and entities are on this page."""
+        """The number of folders and entities on this page."""
         return len(self)
 
     @property
     def end(self) -> int:
-        """Where the page after this one starts."""
+        """The position at which the next page starts."""
         entities = len(self.entities) + len(self.unreadable)
         return self.start + entities + (0 if self.repeating else len(self.folders))
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more after this page."""
+        """Whether there are more entries after this page."""
         return self.end < (self.here if self.repeating else self.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A name that completes what was typed, and what is called so, where the server says."""
+    """A name that completes what was typed.
+
+    `urn` is the entity of that name, if the server sends it.
+    """
 
     text: str
     urn: Urn | None
@@ -292,11 +307,12 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvent:
-    """One change of one aspect. `kind` is the change type (`UPSERT`, `DELETE`, …), `offset` its
-    place in the log, `at` when it was stored (UTC).
+    """One change of one aspect.
 
-    `value` is what was written and `previous` what stood there before, as JSON; nothing where there
-    was none, and where values were not asked for. A deleted entity is a DELETE of its key aspect.
+    `kind` is the change type (`UPSERT`, `DELETE`, …), `offset` the position in the change log, `at`
+    when the change was stored (UTC). `value` is the new value and `previous` the one it replaced,
+    as JSON; both are `None` if there was none, or if values were not requested. Deleting an entity
+    is recorded as a DELETE of its key aspect.
     """
 
     offset: int
@@ -311,8 +327,11 @@ class ChangeEvent:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Changes in the order of the log. `next` is the offset to go on from, `head` the last there
-    was; a page may be short, or empty, while `next` is before `head`."""
+    """A page of changes in the order of the change log.
+
+    `next` is the offset to continue from, `head` the last offset in the log. A page may be short or
+    empty although `next` is before `head`.
+    """
 
     changes: tuple[ChangeEvent, ...]
     next: int
@@ -326,22 +345,22 @@ class ChangePage:
 
     @property
     def shown(self) -> int:
-        """How many changes are on this page."""
+        """The number of changes on this page."""
         return len(self.changes)
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more after this page."""
+        """Whether there are more changes after this page."""
         return self.next < self.head
 
 
 @dataclass(frozen=True, slots=True)
 class FailingAssertion:
-    """An assertion whose newest completed run failed, or ended in an error (`is_error`).
+    """An assertion whose latest completed run failed, or ended in an error (`is_error`).
 
-    `rule` says what it asserts, `found` what was found instead where the run tells. `since` is the
-    first of the runs that failed without one in between that passed, `last` the newest run; with
-    `since_or_earlier` it may have failed before the oldest run that was read.
+    `rule` says what it asserts, `found` what the run found instead, if recorded. `since` is the
+    first failed run after the last one that passed, `last` the latest run. `since_or_earlier` is
+    true if it may have failed even before the oldest run that was read.
     """
 
     urn: Urn
@@ -355,7 +374,7 @@ class FailingAssertion:
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
-    """An incident that is active. `stage` and `priority` are empty where nobody said them."""
+    """An active incident. `stage` and `priority` are empty if they were not set."""
 
     urn: Urn
     title: str
@@ -367,8 +386,12 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What is wrong with one entity, those that are wrong longest first. `assertions` counts all
-    that are about it, the passing too; `unread` those whose runs were not read."""
+    """The failing assertions and active incidents of one entity, those that have lasted longest
+    first.
+
+    `assertions` is the number of all its assertions, including the passing ones; `unread` the
+    number whose runs were not read.
+    """
 
     urn: Urn
     failing: tuple[FailingAssertion, ...] = ()
@@ -378,11 +401,11 @@ class Health:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is known to be wrong."""
+        """Whether there is no failing assertion and no active incident."""
         return not (self.failing or self.incidents)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what is wrong in words, without names and moments: `1 of 3 assertions fails`."""
+        """Return a summary in words, without names and times: `1 of 3 assertions fails`."""
         found = []
         if self.failing:
             failing, of = len(self.failing), self.assertions
@@ -400,10 +423,10 @@ Origin = Literal["ingested", "edited"]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of an aspect, as the server numbers it: 0 is the latest, 1 the oldest.
+    """One version of an aspect. As on the server, number 0 is the latest and 1 the oldest.
 
-    `created` says who wrote it and when, `run_id` which run of ingestion; servers that keep no
-    such thing of old versions leave them out.
+    `created` is who wrote it and when, `run_id` the ingestion run that wrote it. They are `None` if
+    the server does not keep them for old versions.
     """
 
     number: int
@@ -414,10 +437,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions of an aspect, newest first, from the `start`th on.
+    """Versions of an aspect, newest first, starting at position `start`.
 
-    `total` counts all there are, where that is known; `truncated` says whether there are more
-    after these. `as_of` is set for what was kept from an earlier reading.
+    `total` is the number of all versions, or `None` if unknown; `truncated` is true if there are
+    more after these. `as_of` is set if they come from the cache.
     """
 
     urn: Urn
@@ -436,13 +459,13 @@ class Versions:
 
     @property
     def shown(self) -> int:
-        """How many versions these are."""
+        """The number of versions here."""
         return len(self.versions)
 
 
 @dataclass(frozen=True, slots=True)
 class AspectDiff:
-    """What differs between two versions of an aspect."""
+    """The differences between two versions of an aspect."""
 
     urn: Urn
     aspect: str
@@ -461,8 +484,8 @@ class AspectDiff:
 class ColumnChange:
     """A change of a column's description, by ingestion or by people.
 
-    `version` is the number of the version that brought it. `before` is None where the column had
-    no text or the server keeps nothing older, `after` where it has none any more.
+    `version` is the number of the version that made the change. `before` is `None` if the column
+    had no description or the server keeps no older version, `after` if it has none any more.
     """
 
     path: str
@@ -479,8 +502,11 @@ _Record = TypeVar("_Record", bound=msgspec.Struct)
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What a server says of itself. `entities` is the number it holds, where it says so; `user` is
-    the URN of whom changes are by on the catalog of this machine, else empty."""
+    """The product, version and address of a server.
+
+    `entities` is the number of entities it holds, if it says so. `user` is the URN that edits of
+    the local catalog are attributed to; empty for other servers.
+    """
 
     address: str
     product: Literal["catalog", "datahub"]
@@ -493,8 +519,11 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Size and use of a dataset, None for what is not measured: `rows` of its newest profile,
-    `queries` and `users` of the last 30 days, `changed`, when it or its rows changed last."""
+    """The size and use of a dataset; a field is `None` if it was not measured.
+
+    `rows` is from its latest profile, `queries` and `users` are of the last 30 days, `changed` is
+    when the dataset or its rows last changed.
+    """
 
     rows: int | None = None
     queries: int | None = None
@@ -504,9 +533,10 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Timeseries:
-    """Points of a timeseries aspect, oldest first. At `limit` points there may be more.
+    """Points of a timeseries aspect, oldest first.
 
-    `as_of` is set for what was kept from an earlier reading.
+    If there are `limit` points, the server may have more. `as_of` is set if they come from the
+    cache.
     """
 
     aspect: str
@@ -516,28 +546,28 @@ class Timeseries:
 
     @property
     def shown(self) -> int:
-        """How many points these are; servers do not say how many there are in all."""
+        """The number of points here. Servers do not send the total."""
         return len(self.values)
 
     @property
     def truncated(self) -> bool:
-        """Whether the server stopped at its limit."""
+        """Whether the number of points has reached the limit, so that there may be more."""
         return len(self.values) >= self.limit
 
     def records(self, kind: type[_Record]) -> tuple[_Record, ...]:
-        """Return the points as typed records. Raises `ServerFault` for one of another shape."""
+        """Return the points as typed records. Raises `ServerFault` if one does not fit the type."""
         return tuple(read_aspect(value, kind) for value in self.values)
 
     def usage(self) -> tuple[DatasetUsageStatistics, ...]:
-        """Return the points as windows of use."""
+        """Return the points as usage statistics."""
         return self.records(DatasetUsageStatistics)
 
     def profiles(self) -> tuple[DatasetProfile, ...]:
-        """Return the points as profiles."""
+        """Return the points as dataset profiles."""
         return self.records(DatasetProfile)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return the points as things done to a dataset's rows."""
+        """Return the points as operations on the dataset's rows."""
         return self.records(Operation)
 
 
@@ -550,7 +580,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One edge of an entity, to the entity on its other side."""
+    """A relationship of an entity to another one, `urn`."""
 
     relationship: str
     urn: Urn
@@ -558,10 +588,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges of one entity in one direction, from the `start`-th on; `total` counts them all.
+    """Relationships of one entity in one direction, starting at position `start`.
 
-    `as_of` is when they were read from the server, where they come from a copy. `unreadable` holds
-    what the server gave as an entity and is no URN; it counts where the next page begins.
+    `total` is the number of all of them. `as_of` is when they were read from the server, if they
+    come from the cache. `unreadable` holds entities whose URN could not be parsed; they count for
+    the position of the next page.
     """
 
     direction: Direction
@@ -573,22 +604,21 @@ class Edges:
 
     @property
     def shown(self) -> int:
-        """How many edges these are."""
+        """The number of edges here."""
         return len(self.edges)
 
     @property
     def end(self) -> int:
-        """The place after the last of these, where the next page begins."""
+        """The position at which the next page starts."""
         return self.start + len(self.edges) + len(self.unreadable)
 
     @property
     def truncated(self) -> bool:
-        """Whether more edges follow these."""
+        """Whether there are more edges after these."""
         return self.end < self.total
 
     def by_relationship(self) -> dict[str, tuple[Urn, ...]]:
-        """Return the URNs under each relationship's name, names sorted, URNs in the server's
-        order."""
+        """Return the URNs by relationship name; names are sorted, URNs in the server's order."""
         grouped: dict[str, list[Urn]] = {}
         for edge in self.edges:
             grouped.setdefault(edge.relationship, []).append(edge.urn)
@@ -597,12 +627,13 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An entity that lineage leads to, its URN as the server gave it.
+    """An entity reached by lineage, with its URN as the server sent it.
 
-    `degree` is the length of the shortest way, in hops; `types` are the relationships at the end
-    of the shortest ways, sorted, as far as they are known. `exists` is false for one that is only
-    pointed at, `removed` true for one that is soft-deleted, both None where the server does not
-    say. `paths` are shortest ways from the root to it, both included, where the server gave any.
+    `degree` is the number of hops on a shortest path; `types` are the relationships of the last
+    hops of the shortest paths, sorted, as far as known. `exists` is false for an entity that is
+    referenced but not stored, `removed` true for one that is soft-deleted; both are `None` if the
+    server does not say. `paths` are shortest paths from the root to the entity, both included, if
+    the server sent any.
     """
 
     urn: str
@@ -615,8 +646,10 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class LineageEdge:
-    """Data flows from `upstream` to `downstream`, because of a relationship of that name, which
-    is empty where it is not known."""
+    """A lineage edge: data flows from `upstream` to `downstream`.
+
+    `relationship` is the name of the relationship that says so, empty if unknown.
+    """
 
     upstream: str
     downstream: str
@@ -624,7 +657,7 @@ class LineageEdge:
 
 
 class _View(Sequence[_Item], Generic[_Item]):
-    """A sequence whose items are made when they are looked at."""
+    """A sequence whose items are created when they are accessed."""
 
     __slots__ = ("_make", "_size")
 
@@ -655,22 +688,24 @@ class _View(Sequence[_Item], Generic[_Item]):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What a walk along lineage reached, in columns: tens of thousands of entities are a few
-    lists, and `reached` and `edges` make records of them only when looked at.
+    """The entities and edges that a traversal of lineage reached.
 
-    `urns` holds the root and then everything walked to, nearest first, `degrees` how many hops
-    away each is. An edge is a place in three lists: `upstream` and `downstream` say where in
-    `urns` its ends stand, `kinds` where in `relationships` its name. `missing` and `removed` are
-    the places in `urns` of what is only pointed at and of what is soft-deleted; None where the
-    server does not say. `chosen` are the places of the entities that were asked for, None when
-    that is all of them; `total` counts them. `paths` are shortest ways by the place of their end,
-    where the server gave them.
+    They are stored in columns, because a result may have tens of thousands of entities; `reached`
+    and `edges` create records when accessed.
 
-    `truncated` says in a few words why the walk ended early; None when it is complete. `way` is
-    how it was walked: by the server in one request, by its GraphQL, or by its relationships hop
-    by hop. What GraphQL gives is the edges on the shortest ways alone, and what relationships
-    give says neither what is missing nor what is removed. `as_of` is when it was read from the
-    server, where it comes from a copy.
+    `urns` holds the root and then all entities reached, nearest first; `degrees` the number of hops
+    of each. Edges are in three lists: `upstream` and `downstream` are indexes into `urns`, `kinds`
+    is an index into `relationships`. `missing` and `removed` are the indexes in `urns` of entities
+    that are referenced but not stored, and of those that are soft-deleted; `None` if the server
+    does not say. `chosen` are the indexes of the entities that were asked for, `None` if these are
+    all; `total` is their number. `paths` are shortest paths by the index of the entity they end at,
+    if the server sent any.
+
+    `truncated` is a short reason why the traversal stopped early, `None` if it is complete. `way`
+    says who traversed: the server in one request (`server`), its GraphQL (`graphql`), or the client
+    hop by hop (`relationships`). GraphQL returns only the edges on shortest paths; a traversal by
+    relationships does not know what is missing or removed. `as_of` is when the result was read from
+    the server, if it comes from the cache.
     """
 
     root: Urn
@@ -693,18 +728,22 @@ class Lineage:
 
     @property
     def reached(self) -> Sequence[Reached]:
-        """The entities asked for, nearest first, without the root."""
+        """The entities that were asked for, nearest first, without the root."""
         chosen = range(1, len(self.urns)) if self.chosen is None else self.chosen
         types = self._types()
         return _View(len(chosen), lambda at: self._at(chosen[at], types))
 
     @property
     def edges(self) -> Sequence[LineageEdge]:
-        """Every edge that was walked, whatever was asked for, none twice."""
+        """All edges that were traversed, also those to entities that were not asked for; no
+        duplicates."""
         return _View(len(self.kinds), self._edge)
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
-        """Return the edges as (upstream URN, downstream URN, relationship): the fast way to all."""
+        """Return the edges as tuples (upstream URN, downstream URN, relationship).
+
+        Faster than `edges` for reading all of them.
+        """
         return zip(
             map(self.urns.__getitem__, self.upstream),
             map(self.urns.__getitem__, self.downstream),
@@ -730,7 +769,8 @@ class Lineage:
         )
 
     def _types(self) -> dict[int, tuple[str, ...]]:
-        """By which relationships each place is reached by the shortest ways."""
+        """Return the relationships of the last hops of the shortest paths, by the index of the
+        entity."""
         near, far = self.upstream, self.downstream
         if self.direction == "UPSTREAM":
             near, far = far, near
@@ -743,8 +783,10 @@ class Lineage:
 
 
 class Undescribed(msgspec.Struct, frozen=True, rename="camel"):
-    """A column, or a table where `column` is None, that nobody described. `used_of` says what
-    `used` counts: `column`, `table` or `none`."""
+    """A column without a description, or a table if `column` is `None`.
+
+    `used` is a number of uses; `used_of` says what they are uses of: `column`, `table` or `none`.
+    """
 
     urn: str
     table: str
@@ -759,7 +801,10 @@ class Undescribed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class UndescribedPage(msgspec.Struct, frozen=True):
-    """A page of what nobody described in `datasets`, of `total` in all, the heaviest first."""
+    """A page of undescribed tables and columns, most important first.
+
+    `datasets` is the number of datasets searched, `total` the number of items on all pages.
+    """
 
     datasets: int
     total: int
@@ -767,7 +812,11 @@ class UndescribedPage(msgspec.Struct, frozen=True):
 
 
 class DescribedCount(msgspec.Struct, frozen=True):
-    """How many of `total` are described, by people (`edited`), by ingestion, or by both."""
+    """How many of `total` have a description (`documented`).
+
+    `edited` counts those described by people, `ingested` those described by ingestion; some are in
+    both.
+    """
 
     total: int
     documented: int
@@ -776,7 +825,7 @@ class DescribedCount(msgspec.Struct, frozen=True):
 
 
 class DescribedGroup(msgspec.Struct, frozen=True):
-    """The counts of the datasets under one key."""
+    """The counts for one group of datasets."""
 
     key: str
     name: str
@@ -785,7 +834,7 @@ class DescribedGroup(msgspec.Struct, frozen=True):
 
 
 class DescribedCounts(msgspec.Struct, frozen=True):
-    """How much of `datasets` is described."""
+    """The number of described tables and columns in a set of datasets; `datasets` is its size."""
 
     datasets: int
     tables: DescribedCount
@@ -794,14 +843,14 @@ class DescribedCounts(msgspec.Struct, frozen=True):
 
 
 class DescribedSeries(msgspec.Struct, frozen=True):
-    """How many of `total` were described, a number for each day."""
+    """How many of `total` had a description, with one number for each day."""
 
     total: tuple[int, ...]
     documented: tuple[int, ...]
 
 
 class DescribedGroupTrend(msgspec.Struct, frozen=True):
-    """The counts of the datasets under one key, day by day."""
+    """The counts for one group of datasets, with one number for each day."""
 
     key: str
     name: str
@@ -810,10 +859,12 @@ class DescribedGroupTrend(msgspec.Struct, frozen=True):
 
 
 class DescribedTrend(msgspec.Struct, frozen=True, rename="camel"):
-    """How much of `datasets` was described at the end of each of `days`, oldest first, each by its
-    first moment in UTC (milliseconds since 1970); the last is as it is now. `since_millis` is the
-    first day of which anything is known, `group_total` how many groups there are: the first are
-    listed."""
+    """The number of described tables and columns at the end of each day, oldest first.
+
+    `days` are the starts of the days in UTC, in milliseconds since 1970; the numbers of the last
+    day are the current ones. `datasets` is the current number of datasets, `since_millis` the first
+    day with data, `group_total` the number of all groups, of which the first are in `groups`.
+    """
 
     datasets: int
     days: tuple[int, ...]
@@ -826,7 +877,7 @@ class DescribedTrend(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class RefusedChange:
-    """A change that did not go in, and why. `position` is its place among those given, from 0."""
+    """A change that was not written, and why. `position` is its index in the list given, from 0."""
 
     position: int
     urn: Urn
@@ -836,7 +887,8 @@ class RefusedChange:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What became of a list of changes: how many went in, and which did not, in their order."""
+    """The result of writing a list of changes: how many were written, and those that were
+    refused."""
 
     written: int = 0
     refused: tuple[RefusedChange, ...] = ()
@@ -844,8 +896,11 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """What undoing a run did, or would do: aspects taken back, entities taken out with all they
-    have, and how many of these others have written to since."""
+    """What rolling back a run did, or would do.
+
+    `aspects` is the number of aspects set back, `entities` the number of entities deleted with all
+    their aspects, `touched` the number of those that others have written to since.
+    """
 
     aspects: int
     entities: int
@@ -854,7 +909,8 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of ingestion: when it last wrote, and how many versions and points are left of it."""
+    """An ingestion run: when it last wrote, and how many of its versions and points are still
+    stored."""
 
     run_id: str
     at: datetime
@@ -863,9 +919,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class StatusChange:
-    """Whether an entity was taken away from search before, and whether it is now.
+    """Whether an entity was soft-deleted before, and whether it is now.
 
-    With a dry run `removed` is what it would be. `written` says that something changed.
+    In a dry run `removed` is what it would become. `written` is true if something changed.
     """
 
     urn: Urn
@@ -876,7 +932,7 @@ class StatusChange:
 
 @dataclass(frozen=True, slots=True)
 class EntityReference:
-    """An entity that points at another, through which of its aspects and by which relationship."""
+    """An entity that refers to another one: in which of its aspects, and by which relationship."""
 
     urn: Urn
     aspect: str
@@ -885,10 +941,11 @@ class EntityReference:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What deleting an entity for good did; nothing yet where it was a dry run, `done` says so.
+    """The result of permanently deleting an entity; `done` is false for a dry run.
 
-    `versions` and `points` count what went. `reference_count` counts what points at the entity,
-    `references` are a hundred of them at most; both are nothing where the server cannot tell.
+    `versions` and `points` are the numbers of deleted versions and points. `reference_count` is the
+    number of entities that refer to this one, `references` lists at most 100 of them; both are
+    `None` if the server cannot tell.
     """
 
     urn: Urn

@@ -1,4 +1,5 @@
-"""The outer shape of responses, and the errors that refusals and silence stand for."""
+"""Parsing the outer shape of answers, and mapping error answers and missing answers to
+exceptions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -62,8 +63,8 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     504: TimedOut,
 }
 REFUSALS = (InvalidInput, NotFound, ServerFault)
-"""How servers refuse calls, and parts of calls, that they do not know."""
-# The status of GraphQL errors that name a type and no status.
+"""The errors with which servers refuse calls, or parts of calls, that they do not support."""
+# The HTTP status for GraphQL errors that have a type but no status.
 _BY_TYPE = {
     "BAD_REQUEST": 400,
     "UNAUTHORIZED": 403,
@@ -78,7 +79,7 @@ _EXCERPT = 300
 _TITLE = re.compile(r"(?is)<title[^>]*>(.*?)</title")
 _UNSEEN = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>")
 _PAGE = re.compile(r"(?i)<(!doctype html|html|head|body|title)\b")
-# The patterns above take quadratic time on a text that is no page.
+# The patterns above take quadratic time on text that is not a web page.
 _MAX_PAGE = 5_000
 
 
@@ -89,7 +90,8 @@ def from_answer(
     *,
     url: str | None = None,
 ) -> CatalogError:
-    """Return the error for an answer outside 2xx, in the server's own words where it has any."""
+    """Return the exception for an answer outside 2xx, with the server's own message if it has
+    one."""
     words = _words_of(body)
     names = headers or {}
     known: dict[str, Any] = {
@@ -111,8 +113,7 @@ def from_answer(
 
 
 def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
-    """Return the error for the first error of a GraphQL answer: its message, and its path in the
-    operation where it names one."""
+    """Return the exception for the first error of a GraphQL answer, with its message and path."""
     listed = errors if isinstance(errors, list) else []
     first = next((one for one in listed if isinstance(one, dict)), {})
     extensions = first.get("extensions")
@@ -137,7 +138,7 @@ def from_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
-    """Return the error for a successful answer that is not what was asked for."""
+    """Return the exception for a 2xx answer that is not what was requested."""
     return Unreadable(
         f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?",
         status=status,
@@ -147,45 +148,45 @@ def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
 
 
 def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
-    """Return the error for a server, or a proxy on the way to it, that takes no connection."""
+    """Return the exception for a server, or a proxy, that accepts no connection."""
     if proxy is None:
         return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
     words = f" ({line(why, _EXCERPT)})" if why else ""
     return NeverSent(
         f"no catalog answers at {shown(address)} through the proxy {line(shown(proxy), _EXCERPT)}"
-        f"{words}; NO_PROXY names hosts that are asked directly"
+        f"{words}; put the host in NO_PROXY to connect to it directly"
     )
 
 
 def unusable_proxy(proxy: str, why: str) -> Misconfigured:
-    """Return the error for a proxy of the environment that cannot be used."""
+    """Return the exception for a proxy from the environment that cannot be used."""
     return Misconfigured(
-        f"the proxy {line(shown(proxy), _EXCERPT)} that the environment names cannot be used "
-        f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the "
+        f"the proxy {line(shown(proxy), _EXCERPT)} set in the environment cannot be used "
+        f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or put the "
         "server's host in NO_PROXY"
     )
 
 
 def too_slow(address: str) -> TimedOut:
-    """Return the error for an answer that did not come, or not to its end, in time."""
+    """Return the exception for an answer that did not arrive completely in time."""
     return TimedOut(f"{shown(address)} took too long to answer; try again")
 
 
 def too_long(address: str, most_bytes: int) -> Unreadable:
-    """Return the error for an answer that is longer than any that makes sense."""
+    """Return the exception for an answer above the size limit."""
     return Unreadable(
         f"{shown(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
     )
 
 
 def hung_up(address: str, why: str) -> Unreachable:
-    """Return the error for an answer that broke off, or never began."""
-    return Unreachable(f"{shown(address)} hung up ({line(why, _EXCERPT)}); try again")
+    """Return the exception for an answer that broke off, or never began."""
+    return Unreachable(f"{shown(address)} closed the connection ({line(why, _EXCERPT)}); try again")
 
 
 def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
     if kind is Busy:
-        return f"the server has too much to do{_in_brackets(words)}; try again in a while"
+        return f"the server is overloaded{_in_brackets(words)}; try again in a while"
     if issubclass(kind, Unreachable):
         return f"the server cannot answer now{_in_brackets(words or str(status))}; try again"
     return words or f"the server answered {status} and said no more"
@@ -197,8 +198,8 @@ def _in_brackets(words: str) -> str:
 
 def _moved(status: int, location: str | None, url: str | None) -> str:
     if not location:
-        return f"the server answered {status}, a redirect, and named no address"
-    # What is no address is quoted as it is.
+        return f"the server answered {status}, a redirect, without an address"
+    # A location that is not a URL is shown unchanged.
     with suppress(ValueError):
         location = urljoin(url or "", location)
     where = line(shown(location), _EXCERPT)
@@ -240,8 +241,10 @@ _T = TypeVar("_T")
 
 
 def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Return a decorator for parsers of answers, which raise `Unreadable` naming `what` for every
-    answer of another shape, whichever part of it is missing or of another type."""
+    """Return a decorator for parsers of answers, which raise `Unreadable` for any unexpected shape.
+
+    The message names `what` was parsed.
+    """
 
     def made(read: Callable[_P, _T]) -> Callable[_P, _T]:
         @wraps(read)
@@ -249,12 +252,14 @@ def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
             try:
                 return read(*args, **kwargs)
             except InvalidUrn as error:
-                raise Unreadable(f"the server's answer to {what} holds no URN: {error}") from error
+                raise Unreadable(
+                    f"the server's answer to {what} has an invalid URN: {error}"
+                ) from error
             except CatalogError:
                 raise
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise Unreadable(
-                    f"the server's answer to {what} is not of the shape expected"
+                    f"the server's answer to {what} does not have the expected shape"
                 ) from error
 
         return call
@@ -263,12 +268,12 @@ def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
 
 
 def value_of(body: Any, what: str) -> Json:
-    """Return the object under `value` in the answer of an action."""
+    """Return the object under `value` in the answer to a rest.li action."""
     return as_object(as_object(body, what).get("value"), what)
 
 
 def as_object(body: Any, what: str) -> Json:
-    """Return a JSON object; raises `Unreadable` naming `what` for anything else."""
+    """Return a JSON object. Raises `Unreadable`, naming `what`, for anything else."""
     if not isinstance(body, dict):
-        raise Unreadable(f"the server's answer to {what} is not of the shape expected")
+        raise Unreadable(f"the server's answer to {what} does not have the expected shape")
     return body

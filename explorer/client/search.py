@@ -1,7 +1,7 @@
-"""Search, facets, counts, browsing and what is described: requests, parsing and methods.
+"""Search, facets, counts, browsing and coverage: requests, parsing and methods.
 
-An answer of another shape raises a `ServerFault` that names what is wrong with it. A hit whose URN
-cannot be read is left out of its page and listed in `unreadable`.
+An answer of an unexpected shape raises a `ServerFault` that says what is wrong with it. A hit whose
+URN cannot be parsed is left out of its page and listed in `unreadable`.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ __all__ = [
 
 
 def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
-    """Return a filter; a text is read as `explorer.query` says. Raises `InvalidInput`."""
+    """Return a filter; text is parsed as the query language. Raises `InvalidInput`."""
     if isinstance(given, str):
         from explorer.query.syntax import read_filter
 
@@ -87,8 +87,10 @@ def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
 
 
 def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
-    """Return a sort order, the most important field first; as text it is `-created,name`. Raises
-    `InvalidInput`."""
+    """Return a sort order, most significant field first; text has the form `-created,name`.
+
+    Raises `InvalidInput`.
+    """
     if isinstance(given, str):
         from explorer.query.syntax import read_sort
 
@@ -97,7 +99,10 @@ def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tup
 
 
 def entity_types_from(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return entity types, each once; an empty tuple stands for all. Raises `InvalidInput`."""
+    """Return entity types without duplicates; an empty tuple means all types.
+
+    Raises `InvalidInput` for an empty name.
+    """
     names = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(name.strip() for name in names):
         raise InvalidInput(
@@ -112,20 +117,23 @@ _EVERYTHING = Filter()
 
 @read_as("search")
 def parse_search(body: Any, text: str, as_of: datetime | None = None) -> SearchPage:
-    """Return the page of an answer to `search` or `searchAcrossEntities`, in either shape."""
+    """Parse an answer to `search` or `searchAcrossEntities`; both shapes are accepted."""
     return _parse_page(value_of(body, "search"), text, as_of)
 
 
 @read_as("scroll")
 def parse_scroll(body: Any, text: str) -> tuple[SearchPage, str | None]:
-    """Return a page of a scroll and the id of the next page, None after the last. The `start` of
-    the page has no meaning."""
+    """Parse a page of a scroll; return it and the id of the next page, `None` after the last.
+
+    The page's `start` has no meaning.
+    """
     value = value_of(body, "scroll")
     return _parse_page(value, text, None), _text_or_none(value.get("scrollId"))
 
 
 def parse_scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
-    """Return the same from an answer of GraphQL."""
+    """Parse a page of a GraphQL scroll; return it and the id of the next page, as
+    `parse_scroll`."""
     value = as_object(graphql_data(body).get("scrollAcrossEntities"), "scrollAcrossEntities")
     hits, unreadable = _hits(list_in(value, "searchResults", "scroll"), ())
     total = _number(value, "total", "scroll")
@@ -134,7 +142,7 @@ def parse_scroll_graphql(body: Any, text: str) -> tuple[SearchPage, str | None]:
 
 
 def parse_urns(body: Any) -> SearchPage:
-    """Return the answer of listUrns as a page of hits that have a URN alone."""
+    """Parse an answer to `listUrns` as a page of hits that have only a URN."""
     what = "the list of URNs"
     value = value_of(body, what)
     hits, unreadable = _hits(list_in(value, "entities", what), ())
@@ -143,7 +151,7 @@ def parse_urns(body: Any) -> SearchPage:
 
 
 def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
-    """Return the page of an answer to `browse`; servers put folders at one of two places."""
+    """Parse an answer to `browse`. Servers put the folders in one of two places."""
     value = value_of(body, "browse")
     metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
     place = value if value.get("groups") else metadata
@@ -157,7 +165,7 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
             unreadable.append(urn)
         else:
             entities.append(Named(urn, held.get("name") or urn.name))
-    # Servers that do not count them give every folder on each page.
+    # Servers that do not send `numElements` repeat all folders on each page.
     repeating = "numElements" not in value
     return BrowsePage(
         metadata.get("path", ""),
@@ -174,7 +182,7 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
 
 
 def parse_browse_paths(body: Any) -> tuple[str, ...]:
-    """Return the browse paths of an entity."""
+    """Parse an answer to `getBrowsePaths`: the browse paths of an entity."""
     paths = as_object(body, "browse paths").get("value")
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise ServerFault("the server's answer to browse paths is not a list of paths")
@@ -182,13 +190,13 @@ def parse_browse_paths(body: Any) -> tuple[str, ...]:
 
 
 def parse_counts(body: Any) -> dict[str, int]:
-    """Return the number of entities of each type."""
+    """Parse an answer to `batchGetTotalEntityCount`: the number of entities of each type."""
     value = value_of(body, "counts")
     return {entity: _number(value, entity, "counts") for entity in value}
 
 
 def graphql_data(body: Any) -> Json:
-    """Return the `data` of a GraphQL answer; raises what its first error stands for."""
+    """Return the `data` of a GraphQL answer. Raises the error that its first error maps to."""
     answer = as_object(body, "GraphQL")
     if answer.get("errors"):
         raise responses.from_graphql(answer["errors"])
@@ -217,7 +225,7 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
 
 
 def _suggested(metadata: Json) -> str | None:
-    """Return the first of the texts that a DataHub server proposes."""
+    """Return the first suggestion of a DataHub server, or `None`."""
     for one in list_in(metadata, "suggestions", "search"):
         if isinstance(one, dict) and isinstance(one.get("text"), str):
             return str(one["text"])
@@ -245,7 +253,7 @@ def _hits(
 
 
 def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
-    """Return a hit, or the text that is no URN."""
+    """Return a hit, or the text in place of its URN if that is not a URN."""
     match entry:
         case str():
             urn = _urn(entry, "search (a hit)")
@@ -258,7 +266,7 @@ def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
 
 
 def _explained(hit: Hit, explanation: Json) -> Hit:
-    """Return the hit with the explanation of its rank that our own server gives."""
+    """Return the hit with its score, weights and reason, which only our own server sends."""
     weights = explanation.get("weights")
     weights = weights if isinstance(weights, list) else []
     matched = tuple(
@@ -282,7 +290,8 @@ def _float(given: Any) -> float | None:
 
 
 def _urn(text: Any, what: str) -> Urn | str:
-    """Return a URN, or the text that is none; raises `ServerFault` for what is no text."""
+    """Parse a URN; return the text itself if it is not one. Raises `ServerFault` if it is not
+    text."""
     if not isinstance(text, str):
         raise ServerFault(f"the server's answer to {what} is not a URN: {text!r:.80}")
     try:
@@ -301,8 +310,11 @@ def _matches(entry: Any) -> tuple[Match, ...]:
 
 
 def _facets(metadata: Json) -> tuple[Facet, ...]:
-    """Return the facets of both places that servers put them at, each once; the older place first,
-    whose facets have the same names on every server."""
+    """Return the facets of an answer, without duplicates.
+
+    Servers send them in two places. The older place comes first, because its facets have the same
+    names on every server.
+    """
     found: dict[str, Facet] = {}
     for place in ("searchResultMetadatas", "aggregations"):
         for entry in list_in(metadata, place, "search"):
@@ -327,7 +339,7 @@ def _facet(entry: Json) -> Facet:
         }
     found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
     ordered = sorted(found, key=lambda one: (-one.count, one.value))
-    # DataHub does not say whether there are more, and gives no more than these.
+    # DataHub sends at most this many values and does not say whether there are more.
     more = entry.get("hasMore", len(ordered) == _DATAHUB_VALUES)
     return Facet(name, entry.get("displayName") or _words(name), tuple(ordered), more is True)
 
@@ -356,7 +368,7 @@ def _number(value: Mapping[str, Any], name: str, what: str) -> int:
 
 
 def _words(name: str) -> str:
-    """Return a field name as words: `glossary terms` for `glossaryTerms`."""
+    """Split a field name into words: `glossary terms` for `glossaryTerms`."""
     spaced = "".join(f" {char.lower()}" if char.isupper() else char for char in name.lstrip("_"))
     return spaced.strip()
 
@@ -382,10 +394,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class SearchParameters:
-    """What is searched for: a text, in entities of some types that pass a filter.
+    """The text, entity types, filter and sort order of a search.
 
-    `types` is empty for all types; one type given as a text is searched by the call for one type.
-    Results come best first, or as `sort` says, the most important field first.
+    `types` is empty for all types; a single type given as text is searched with `search` instead of
+    `searchAcrossEntities`. Without `sort` the results come best match first; `sort` has the most
+    significant field first.
     """
 
     text: str = "*"
@@ -394,17 +407,20 @@ class SearchParameters:
     sort: "Sequence[Order]" = ()
 
     def to_wire(self, form: Json) -> Json:
-        """Return the body of a rest.li action: `form`, with the text, the filter and the order."""
+        """Return the body of a rest.li action: `form` with the text, filter and sort order
+        added."""
         sort = [one.to_wire() for one in self.sort]
-        # Older servers know one field only: they sort by the first.
+        # Older servers read only `sort`, which has one field.
         order = {"sort": sort[0]} if sort else {}
         orders = {"sortCriteria": sort} if len(sort) > 1 else {}
         return {"input": self.text or "*"} | form | filter_of(self.filter) | order | orders
 
 
 def search_request(query: SearchParameters, start: int, count: int) -> Request:
-    """Return a request for a page of a search: `search` for one type, `searchAcrossEntities` for
-    several or all. Raises `InvalidInput` for a text that is none."""
+    """Return a request for a page of a search: `search` for one type, else `searchAcrossEntities`.
+
+    Raises `InvalidInput` if the text is not a string.
+    """
     if not isinstance(query.text, str):
         raise InvalidInput(f"search takes a text, not {query.text!r}; '*' or '' finds everything")
     types: dict[str, Any] = {"entities": list(query.types)} if query.types else {}
@@ -415,7 +431,7 @@ def search_request(query: SearchParameters, start: int, count: int) -> Request:
 
 
 def scroll_request(query: SearchParameters, count: int, scroll_id: str | None) -> Request:
-    """Return a request for the page of a scroll that follows `scroll_id`."""
+    """Return a request for the page of a scroll after `scroll_id`, or for the first."""
     body: dict[str, Any] = {"count": count, "keepAlive": _KEEP_ALIVE}
     if query.types:
         body["entities"] = list(query.types)
@@ -425,7 +441,10 @@ def scroll_request(query: SearchParameters, count: int, scroll_id: str | None) -
 
 
 def scroll_graphql_request(query: SearchParameters, count: int, scroll_id: str | None) -> Request:
-    """Return the same as a query of GraphQL, without facets, which cost more than the hits."""
+    """Return the GraphQL request for a page of a scroll.
+
+    It asks for no facets, because they cost more than the hits.
+    """
     fields: dict[str, Any] = {
         "query": query.text or "*",
         "count": count,
@@ -449,7 +468,7 @@ def scroll_graphql_request(query: SearchParameters, count: int, scroll_id: str |
 
 
 def list_urns_request(entity: str, start: int, count: int) -> Request:
-    """Return a request for the URNs of one type, with those that are soft-deleted."""
+    """Return a request for the URNs of one type, including those that are soft-deleted."""
     return action("/entities", "listUrns", {"entity": entity, "start": start, "count": count})
 
 
@@ -470,7 +489,8 @@ def counts_request(entities: Sequence[str]) -> Request:
 
 
 def entity_symbol(entity: str) -> str:
-    """Return an entity type as GraphQL's EntityType: `DATA_PLATFORM` for `dataPlatform`."""
+    """Return the name of an entity type in GraphQL's `EntityType`: `DATA_PLATFORM` for
+    `dataPlatform`."""
     if entity in _SYMBOLS:
         return _SYMBOLS[entity]
     name = entity.replace("dataHub", "datahub")
@@ -480,8 +500,10 @@ def entity_symbol(entity: str) -> str:
 
 
 def with_removed(given: Filter) -> Filter:
-    """Return the filter so that soft-deleted entities pass it too: servers leave them out unless a
-    filter names the field `removed`."""
+    """Return the filter extended so that soft-deleted entities match as well.
+
+    Servers leave them out unless a filter has a condition on the field `removed`.
+    """
     removed = Criterion("removed", ("true",))
     either = (removed, Criterion("removed", ("true",), negated=True))
     if any(one.field == "removed" for group in given.any_of for one in group):
@@ -491,7 +513,8 @@ def with_removed(given: Filter) -> Filter:
 
 
 def filter_of(given: Filter) -> dict[str, Any]:
-    """Return the part of a request's body that holds a filter; empty for one that all pass."""
+    """Return the part of a request's body that holds a filter; empty for a filter without
+    conditions."""
     return {"filter": given.to_wire()} if given else {}
 
 
@@ -512,18 +535,18 @@ _RUN = re.compile(r"[^\W_]+")
 
 
 class FilterMethods(EntityMethods):
-    """Filters in which entities are given by name, in the form that the server understands."""
+    """Filters that contain entity names, adapted to what the server understands."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._named: dict[tuple[tuple[str, ...], str], tuple[float, tuple[str, ...]]] = {}
 
     async def _adapted(self, given: Filter) -> Filter:
-        """Return the filter as the server understands it.
+        """Return the filter in a form that the server understands.
 
-        For a server that knows no names in filters, names become the URNs that have them: two
-        requests a name, kept for a minute. For one that has no field for documentation, that
-        condition becomes one on descriptions.
+        For a server without names in filters, each name is replaced by the URNs of the entities of
+        that name: two requests for each name, cached for a minute. For a server without the field
+        `documented`, the condition is made one on `description`.
         """
         if not any(one.names or one.field == DOCUMENTED for group in given.any_of for one in group):
             return given
@@ -541,7 +564,7 @@ class FilterMethods(EntityMethods):
         return Filter(tuple(groups)) if all(groups) else Filter()
 
     async def _adapted_criterion(self, one: Criterion) -> Criterion | None:
-        """Return a criterion that any server understands; None for one that everything passes."""
+        """Return a criterion that every server understands, or `None` if all entities meet it."""
         if one.field == DOCUMENTED:
             return _described(one)
         if not one.names:
@@ -558,8 +581,10 @@ class FilterMethods(EntityMethods):
         return replace(one, values=tuple(dict.fromkeys((*one.values, *found))), names=())
 
     async def _urns_named(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
-        """Return the URNs of the entities of some types that have a name: of people and groups by
-        words of their names, of anything else by its whole name."""
+        """Return the URNs of the entities of some types that have a name.
+
+        People and groups are found by words of their names, all others by their whole name.
+        """
         key = (tuple(types), name)
         since, found = self._named.get(key, (float("-inf"), ()))
         if not types or monotonic() - since <= _KEPT_SECONDS:
@@ -569,7 +594,7 @@ class FilterMethods(EntityMethods):
             page = parse_search(await self._connection.send(request), name)
             entities = await self.entities((hit.urn for hit in page), NAME_ASPECTS)
         except REFUSALS:
-            # The server may not know one of the types.
+            # The server may not have one of the types.
             return ()
         found = tuple(str(urn) for urn, one in entities.items() if _is_called(one, name))
         self._named[key] = (monotonic(), found)
@@ -603,7 +628,7 @@ def _name_words(text: str) -> frozenset[str]:
 
 
 class _Urns:
-    """A walk over the URNs of another walk's hits."""
+    """An iteration over the URNs of the hits of another."""
 
     def __init__(self, hits: Walk[Hit]) -> None:
         self._hits = hits
@@ -644,15 +669,15 @@ class SearchMethods(FilterMethods):
         count: int = 20,
         superseding: str | None = None,
     ) -> SearchPage:
-        """Return a page of what matches `text`, best first or as `sorted_by` says, with facets over
-        the whole result.
+        """Return a page of the entities that match `text`, with the facets of the whole result.
 
-        Over all entity types unless `entity` names some. Filters and orders may be given as the
-        text that people type (`explorer.query`). One request; a second where nothing
-        is found and the server proposes another text. Soft-deleted entities
-        are not found unless the filter speaks of `removed`.
+        Hits come best match first, or in the order of `sorted_by`. All entity types are searched
+        unless `entity` names some. `narrowed_by` and `sorted_by` accept text in the query language
+        (`explorer.query`). Soft-deleted entities are left out unless the filter has a condition on
+        `removed`. One request; a second if nothing matches and the server suggests another
+        spelling.
 
-        A later call with the same `superseding` takes this one's place, which then raises
+        A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
         """
         types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
@@ -673,8 +698,10 @@ class SearchMethods(FilterMethods):
         narrowed_by: Filter | str | None = None,
         names: Sequence[str] | None = None,
     ) -> tuple[Facet, ...]:
-        """Return how often each value of the fields occurs over all that a search finds; all facets
-        the server counts, or those of the names given that it does, in their order. One request.
+        """Return the facets of a search: the values of each field with the number of entities.
+
+        Without `names` all facets that the server counts are returned; with `names` those of them
+        that it counts, in that order. One request.
 
         Example: `cat.facets("orders", entity="dataset")`
         """
@@ -685,9 +712,11 @@ class SearchMethods(FilterMethods):
         return tuple(found[name] for name in dict.fromkeys(names) if name in found)
 
     async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
-        """Return how many entities there are of each type named, or of each there are any of, the
-        most frequent first. Soft-deleted ones do not count. One request, or one for each type from
-        a server that cannot count several.
+        """Return the number of entities of each type, without soft-deleted ones.
+
+        With `entities` those types, in that order; without it all types that have entities, most
+        frequent first. One request, or one for each type if the server cannot count several at
+        once.
 
         Example: `cat.counts(["dataset", "chart"])`
         """
@@ -710,15 +739,17 @@ class SearchMethods(FilterMethods):
     async def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
     ) -> BrowsePage:
-        """Return a page of what lies at a browse path: folders first. An unknown path is empty.
-        One request."""
+        """Return a page of the folder at a browse path: its folders first, then its entities.
+
+        An unknown path gives an empty page. One request.
+        """
         request = browse_request(path, entity, start, count)
         reply = await self._connection.ask(request)
         return parse_browse(reply.body, reply.as_of)
 
     async def browse_paths(self, urn: str | Urn) -> tuple[str, ...]:
-        """Return the paths at which an entity is found when browsing; none for one that is not
-        there. One request.
+        """Return the browse paths of an entity; empty for an entity that does not exist. One
+        request.
 
         Example: `cat.browse_paths(urn)`
         """
@@ -735,11 +766,11 @@ class SearchMethods(FilterMethods):
         page_size: int = _HITS,
         limit: int | None = None,
     ) -> Pager[Hit]:
-        """Return everything that `search` finds, one by one, at most `limit`.
+        """Return an iterator over all hits of a search, at most `limit`.
 
-        A text is answered best first as far as the server lets one count (10,000 with many), and
-        from there on in the server's own order; everything (`*`) and sorted results are read in
-        one order to the end. One request for each page.
+        The hits of a text come best match first as far as the server can page by position (10,000
+        with many servers), and after that in the server's own order. All entities (`*`) and sorted
+        results are read in one order to the end. One request for each page.
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
@@ -761,9 +792,10 @@ class SearchMethods(FilterMethods):
         page_size: int = _URNS,
         limit: int | None = None,
     ) -> Pager[Urn]:
-        """Return the URNs of every entity of some types or of all, or of those that a filter lets
-        pass, in the server's order; soft-deleted ones too when asked for. One request for each
-        page.
+        """Return an iterator over the URNs of all entities of some types, or of all types.
+
+        Only those that match the filter, in the server's order; `include_removed` adds soft-deleted
+        ones. One request for each page.
 
         Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
         """
@@ -774,7 +806,7 @@ class SearchMethods(FilterMethods):
         size = _size(page_size, limit)
         ways = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
         if include_removed and len(types) == 1 and not given:
-            # By far the fastest, but it cannot leave out what is soft-deleted.
+            # By far the fastest, but it cannot leave out soft-deleted entities.
             ways.insert(0, ("listUrns", self._listed(types[0], size)))
         walk = _Urns(FirstThatWorks(ways, self._ways))
         return Pager(walk, key=str, limit=limit)
@@ -787,8 +819,9 @@ class SearchMethods(FilterMethods):
         page_size: int = _ENTRIES,
         limit: int | None = None,
     ) -> Pager[Folder | Named]:
-        """Return everything at a browse path: the folders, then the entities. One request for each
-        page.
+        """Return an iterator over the folders and then the entities at a browse path.
+
+        One request for each page.
 
         Example: `list(cat.folder("/prod/snowflake"))`
         """
@@ -806,11 +839,13 @@ class SearchMethods(FilterMethods):
         count: int = 1_000,
         days: int = 30,
     ) -> UndescribedPage:
-        """Return a page of the tables and columns that nobody described, the heaviest first: by
-        their use in some days and how many entities are made from them. One request.
+        """Return a page of the tables and columns without a description, most important first.
 
-        The datasets meant are those named, those in and below a folder, or those that a search
-        finds. Only a server with `Abilities.stewardship` can tell.
+        Importance is how much they were used in the last `days` days and how many entities are
+        derived from them. One request.
+
+        The datasets are those in `urns`, those in and below `folder`, or those that a search for
+        `text` finds. Needs a server with `Abilities.stewardship`.
 
         Example: `cat.undescribed(narrowed_by="platform:snowflake", count=20)`
         """
@@ -828,8 +863,10 @@ class SearchMethods(FilterMethods):
         folder: str | None = None,
         by: str | None = None,
     ) -> DescribedCounts:
-        """Return how many tables and columns are described, in all and by `domain`, `folder`,
-        `owner`, `platform` or `tag`; of datasets as for `undescribed`. One request.
+        """Return how many tables and columns have a description.
+
+        The counts are for all datasets together and, with `by`, for each `domain`, `folder`,
+        `owner`, `platform` or `tag`. The datasets are chosen as in `undescribed`. One request.
 
         Example: `cat.described(by="platform")`
         """
@@ -848,9 +885,11 @@ class SearchMethods(FilterMethods):
         days: int = 90,
         every: str = "day",
     ) -> DescribedTrend:
-        """Return how many tables and columns were described on each of the last days, or on every
-        seventh with `every="week"`, in all and by group as `described`; of datasets as for
-        `undescribed`. Only a server with `Abilities.coverage_trend` can tell. One request.
+        """Return how many tables and columns had a description on each of the last `days` days.
+
+        With `every="week"` there is one value for every seventh day. The counts are grouped with
+        `by` as in `described`, and the datasets are chosen as in `undescribed`. Needs a server with
+        `Abilities.coverage_trend`. One request.
 
         Example: `cat.described_trend(days=30)`
         """
@@ -883,14 +922,14 @@ class SearchMethods(FilterMethods):
         return parse_search(reply.body, query.text, reply.as_of)
 
     def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
-        """Return a walk over all that a search finds, best first where there are words."""
+        """Return an iteration over all hits of a search, best match first if there is a text."""
         by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
         if query.sort or query.text in ("", "*"):
             return FirstThatWorks([*scrolls, ("start", by_start)], self._ways)
         return RankedPages(by_start, FirstThatWorks(scrolls, self._ways))
 
     def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
-        """Return a walk over the folders and entities at a browse path."""
+        """Return an iteration over the folders and entities at a browse path."""
         folders: set[str] = set()
 
         async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
@@ -917,7 +956,7 @@ class SearchMethods(FilterMethods):
         return ByStart(ask, size)
 
     def _scrolls(self, query: SearchParameters, size: int) -> list[tuple[str, Walk[Hit]]]:
-        """Return the walks by scrolling, each with the name of the way."""
+        """Return the two iterations that use scrolling, with the names of their methods."""
 
         def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:
             async def ask(scroll_id: str | None) -> tuple[Portion[Hit], str | None]:

@@ -1,4 +1,4 @@
-"""Timeseries aspects: usage, profiles, other points in time, and the measures of datasets."""
+"""Timeseries aspects: usage, profiles, other points, and the measures of datasets."""
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def timeseries_request(
     latest: bool = False,
     narrowed_by: Filter | None = None,
 ) -> Request:
-    """Return a request for points of a timeseries aspect, both ends inclusive."""
+    """Return a request for points of a timeseries aspect between two times, both inclusive."""
     body: dict[str, Any] = {"urn": str(urn), "entity": urn.entity_type, "aspect": name}
     if start is not None:
         body["startTimeMillis"] = millis(start)
@@ -46,7 +46,8 @@ _LIMIT = 10_000
 
 
 def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Timeseries:
-    """Return the points, oldest first, as charts take them; servers send the newest first."""
+    """Parse the points of a timeseries, and sort them oldest first; servers send the newest
+    first."""
     value = value_of(body, "timeseries")
     listed = value.get("values") or []
     if not isinstance(listed, list):
@@ -57,13 +58,15 @@ def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Tim
 
 
 def point_millis(point: Json) -> int:
-    """Return the time of a point in milliseconds since 1970; 0 where it has none."""
+    """Return the time of a point in milliseconds since 1970; 0 if it has none."""
     return whole_number(point.get("timestampMillis"), 0)
 
 
 def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
-    """Return the measures of the datasets that a GraphQL answer holds under `d0`, `d1`, …, without
-    those that have none."""
+    """Parse the measures of datasets from a GraphQL answer with the fields `d0`, `d1`, ….
+
+    Datasets without measures are left out.
+    """
     data = as_object(body, "measures").get("data")
     found = data if isinstance(data, dict) else {}
     read = ((urn, _dataset_measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
@@ -86,7 +89,7 @@ def _dataset_measures(value: Any) -> Measures:
 
 
 def _inside(value: Any, field: str) -> Any:
-    """Return the value of a field, the first where it is a list."""
+    """Return the value of a field, its first element if it is a list."""
     held = value.get(field) if isinstance(value, dict) else None
     return next(iter(held), None) if isinstance(held, list) else held
 
@@ -103,7 +106,7 @@ def _point(entry: Any) -> Json:
     return parse_value(envelope["value"], "timeseries value")
 
 
-# The GraphQL fields that measure a dataset, by the type and field that a server has to offer.
+# The GraphQL fields with measures of a dataset, by the type and field that the server must have.
 _MEASURES = {
     ("Dataset", "statsSummary"): (
         "statsSummary { queryCountLast30Days uniqueUserCountLast30Days }"
@@ -119,7 +122,7 @@ _MEASURED_AT_ONCE = 25
 
 
 class TimeseriesMethods(CatalogMethods):
-    """Reading timeseries aspects."""
+    """Methods that read timeseries aspects."""
 
     async def timeseries(
         self,
@@ -132,12 +135,12 @@ class TimeseriesMethods(CatalogMethods):
         latest: bool = False,
         narrowed_by: Filter | None = None,
     ) -> Timeseries:
-        """Return points of a timeseries aspect, oldest first, between two aware moments, both
-        inclusive.
+        """Return points of a timeseries aspect, oldest first, between two times, both inclusive.
 
-        The server gives at most 10,000, the newest, or `limit`; with `latest` the newest alone.
-        `narrowed_by` tests the points' own fields, `partitionSpec.partition` among them, for
-        equality. One request. Raises `InvalidInput` for a moment without a time zone.
+        `start` and `end` need a time zone. The server returns the newest points, at most `limit` or
+        10,000; with `latest` only the newest. `narrowed_by` filters by the points' own fields, such
+        as `partitionSpec.partition`, for equality. One request. Raises `InvalidInput` for a time
+        without a time zone.
 
         Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """
@@ -157,10 +160,10 @@ class TimeseriesMethods(CatalogMethods):
         page_size: int = _MAX_POINTS,
         narrowed_by: Filter | None = None,
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield every point between two moments, as JSON, newest first.
+        """Yield all points between two times, as JSON, newest first.
 
-        One request for each `page_size` points. Raises `InvalidInput` when more points than a
-        page has stand at one moment: narrow them down by their partition.
+        One request for each `page_size` points. Raises `InvalidInput` if more points than fit in a
+        page have the same time: filter them by partition.
 
         Example: `list(cat.every_point(urn, "datasetProfile"))`
         """
@@ -173,16 +176,17 @@ class TimeseriesMethods(CatalogMethods):
                 for point in newest_first:
                     yield point
                 return
-            # Those of the oldest moment may be cut in two: all of them are left to the next page.
+            # The page may end between points of the same time, so all points of its oldest time are
+            # left to the next page.
             oldest_millis = point_millis(newest_first[-1])
             further = moment_of(oldest_millis)
             if further is None or oldest_millis == point_millis(newest_first[0]):
                 raise InvalidInput(
-                    f"{aspect} has more points at one moment than the server gives at once "
-                    f"({series.limit}); narrow them down by partitionSpec.partition"
+                    f"{aspect} has more points with the same time than the server returns at once "
+                    f"({series.limit}); filter them by partitionSpec.partition"
                 )
             if end is not None and further >= end:
-                raise ServerFault(f"the server gives points of {aspect} after those asked for")
+                raise ServerFault(f"the server returned points of {aspect} after the requested end")
             for point in newest_first:
                 if point_millis(point) != oldest_millis:
                     yield point
@@ -196,16 +200,17 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         days: int | None = None,
     ) -> Timeseries:
-        """Return how a dataset, chart or dashboard was used, oldest first: between two aware
-        moments, or in the `days` up to `end` or now. `Timeseries.usage` gives typed windows. One
-        request.
+        """Return the usage statistics of a dataset, chart or dashboard, oldest first.
+
+        Between `start` and `end`, or in the `days` days before `end` or now. `Timeseries.usage`
+        returns them typed. One request.
 
         Example: `cat.usage(urn, days=30)`
         """
         target = Urn.parse(urn)
         aspect = f"{target.entity_type}UsageStatistics"
         if aspect not in self.registry.aspects:
-            raise InvalidInput(f"the use of a {target.entity_type} is not measured")
+            raise InvalidInput(f"there are no usage statistics of a {target.entity_type}")
         begin = _begin(start, end, days)
         return await self.timeseries(target, aspect, start=begin, end=end)
 
@@ -217,8 +222,9 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         days: int | None = None,
     ) -> Timeseries:
-        """Return the profiles of a dataset, oldest first; moments as for `usage`.
-        `Timeseries.profiles` gives typed ones. One request.
+        """Return the profiles of a dataset, oldest first; the times are given as for `usage`.
+
+        `Timeseries.profiles` returns them typed. One request.
 
         Example: `cat.profiles(urn, days=30)`
         """
@@ -226,8 +232,9 @@ class TimeseriesMethods(CatalogMethods):
         return await self.timeseries(urn, "datasetProfile", start=begin, end=end)
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
-        """Return size and use of the datasets among these, and when they changed last, without
-        those of which the server says nothing. One request for each 25.
+        """Return the size, use and last change of those of the entities that are datasets.
+
+        Datasets without any are left out. One request for each 25.
 
         Example: `cat.measures([urn])[Urn.parse(urn)].rows`
         """
@@ -251,7 +258,7 @@ class TimeseriesMethods(CatalogMethods):
         try:
             body = await self._connection.send(operation)
         except REFUSALS:
-            # A server that does not measure, or whose GraphQL is another one.
+            # The server has no measures, or another GraphQL schema.
             return {}
         return parse_measures(body, urns)
 
@@ -260,8 +267,8 @@ def _begin(start: datetime | None, end: datetime | None, days: int | None) -> da
     if days is None:
         return start
     if start is not None or days < 1:
-        raise InvalidInput("give the start, or a number of days from 1 up, not both")
+        raise InvalidInput("give either start, or days as a number of at least 1")
     try:
         return (end or datetime.now(UTC)) - timedelta(days=days)
     except OverflowError:
-        raise InvalidInput(f"there is no moment {days} days ago") from None
+        raise InvalidInput(f"{days} days ago is before the year 1") from None

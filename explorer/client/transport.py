@@ -1,4 +1,4 @@
-"""Requests and answers as values, the transport that carries them, and the retry policy."""
+"""Requests and answers as records, the interface of transports, and the retry policy."""
 
 import random
 import re
@@ -43,11 +43,11 @@ _FARTHEST_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request is sent `tries` times at most, and never after `total_seconds`.
+    """The retry policy: at most `tries` attempts, all within `total_seconds`.
 
-    The pause between two tries begins at `first_pause_seconds` and doubles; up to half of it is
-    random, so that many clients do not return at once. A longer pause that the server asks for is
-    kept; a request whose pause would exceed the remaining time is not sent again.
+    The pause between two attempts starts at `first_pause_seconds` and doubles; up to half of it is
+    random, so that many clients do not retry at the same time. A longer pause requested by the
+    server is respected; a request is not retried if its pause would exceed the remaining time.
     """
 
     tries: int = 5
@@ -57,28 +57,29 @@ class Retry:
     def __post_init__(self) -> None:
         if self.tries < 1 or self.total_seconds <= 0 or self.first_pause_seconds < 0:
             raise InvalidInput(
-                "a retry policy has at least one try, a total above 0 seconds and no negative pause"
+                "a retry policy needs tries of at least 1, total_seconds above 0, and a "
+                "first_pause_seconds that is not negative"
             )
 
     def pause_seconds(self, tried: int, least: float | None = None) -> float:
-        """Return the pause after `tried` tries; `least` is the pause that the server asks for."""
+        """Return the pause after `tried` attempts; `least` is the pause requested by the server."""
         pause = self.first_pause_seconds * 2.0 ** (tried - 1)
-        # Chance, not secrecy.
+        # Randomness spreads the load; it need not be secure.
         pause *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
         return pause if least is None else max(pause, least)
 
 
 def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the pause that `Retry-After` asks for, in seconds or until a date; None without one.
+    """Return the pause that the header `Retry-After` requests, in seconds; `None` without one.
 
-    A date that has passed is 0, anything beyond a day is a day.
+    The header has seconds or a date. A date in the past gives 0, anything beyond a day gives a day.
     """
     text = headers.get("retry-after", "").strip()
     if not text:
         return None
     if text.isascii() and text.isdecimal():
         return min(float(text[:12]), _FARTHEST_SECONDS)
-    # Imported late: few servers name a date, and the parser is large.
+    # Imported here, because few servers send a date, and the parser is large.
     from email.utils import parsedate_to_datetime
 
     try:
@@ -92,8 +93,9 @@ def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 class Secret:
-    """The value of an `Authorization` header, which is sent to the server and shown nowhere else:
-    not in messages, logs, tracebacks with their locals, or pickles.
+    """The value of an `Authorization` header, which is sent to the server and shown nowhere else.
+
+    It does not appear in messages, logs, tracebacks with local variables, or pickles.
     """
 
     __slots__ = ("__header",)
@@ -103,22 +105,22 @@ class Secret:
 
     @classmethod
     def of(cls, token: "str | Secret | None") -> "Secret | None":
-        """Return an access token as a secret, without spaces and line ends around it; None for
-        none."""
+        """Return an access token as a secret, stripped of white space; `None` for no token."""
         if isinstance(token, Secret):
             return token
         return cls(f"Bearer {token.strip()}") if token else None
 
     @property
     def mark(self) -> str:
-        """A text that is equal for equal secrets, and does not reveal them."""
-        # Imported late: most catalogs have no secret, and the module is half a megabyte.
+        """A hash of the secret: equal for equal secrets, without revealing them."""
+        # Imported here, because most catalogs have no secret, and the module takes half a megabyte.
         from hashlib import sha256
 
         return sha256(self.__header.encode(errors="surrogatepass")).hexdigest()
 
     def check(self) -> None:
-        """Raise `InvalidInput`, which does not name the secret, for what no header can carry."""
+        """Raise `InvalidInput` if a header cannot carry the secret. The message does not contain
+        it."""
         _, _, shown = self.__header.partition(" ")
         if not shown or not all("!" <= char <= "~" for char in shown):
             raise InvalidInput(
@@ -128,11 +130,12 @@ class Secret:
 
     @property
     def header(self) -> str:
-        """The text of the header. Do not bind it to a variable: tracebacks show those."""
+        """The text of the header. Do not bind it to a variable, because tracebacks show
+        variables."""
         return self.__header
 
     def cut_from(self, body: bytes) -> bytes:
-        """Return an answer's body without the secret where the server repeats it."""
+        """Return an answer's body with the secret replaced, in case the server repeats it."""
         _, _, shown = self.__header.partition(" ")
         return body.replace(shown.encode(), b"(the token)") if shown else body
 
@@ -161,10 +164,10 @@ GRAPHQL_PATH = "/api/graphql"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request. `path` is already encoded and relative to the server's base address.
+    """One HTTP request. `path` is encoded and relative to the server's base address.
 
-    `repeatable` says that sending it twice does what sending it once does; `writes` that it
-    changes what the catalog holds. `signature` is the authorization, which the connection adds.
+    `repeatable` is true if sending it twice has the same effect as sending it once; `writes` if it
+    changes the catalog. `signature` is the authorization, which the connection adds.
     """
 
     method: str
@@ -179,22 +182,23 @@ class Request:
 def action(
     path: str, name: str, body: dict[str, Any], *, repeatable: bool = True, writes: bool = False
 ) -> Request:
-    """Return a rest.li action: a POST whose parameters are one JSON object."""
+    """Return a request for a rest.li action: a POST whose parameters are one JSON object."""
     return Request("POST", f"{path}?action={name}", body, repeatable=repeatable, writes=writes)
 
 
 def listed(names: Sequence[str]) -> str:
-    """`List(a,b)`, every element encoded once."""
+    """Return names as a rest.li list, `List(a,b)`, with each element encoded."""
     return f"List({','.join(quote(name, safe='') for name in names)})"
 
 
 def of_aspects(mark: str, aspects: Sequence[str] | None) -> str:
-    """Return the part of a query that names aspects, after `mark`; empty for None."""
+    """Return the part of a query string that names aspects, after `mark`; empty for `None`."""
     return "" if aspects is None else f"{mark}aspects={listed(aspects)}"
 
 
 def millis(moment: datetime) -> int:
-    """Return milliseconds since 1970 UTC; raises `InvalidInput` for a datetime without a zone."""
+    """Return a datetime in milliseconds since 1970 UTC. Raises `InvalidInput` without a time
+    zone."""
     if moment.tzinfo is None:
         raise InvalidInput(
             f"{moment} has no time zone; give an aware datetime, such as datetime.now(UTC)"
@@ -204,15 +208,15 @@ def millis(moment: datetime) -> int:
 
 UNIX = "unix:"
 _SECRET_NAMES = re.compile(r"(?i)token|secret|password|passwd|api_?key|signature|auth")
-# Names hold no question mark, so that matching takes linear time.
+# Names exclude question marks, so that matching takes linear time.
 _MEMBER = re.compile(r"([?&;])([^?=&;#]*+)=[^&;#]*")
 _LOGIN = re.compile(r"(?<=//)[^/?#\s]*@")
 
 
 def base_url(address: str) -> str:
-    """Return the address that the paths of requests follow, without a slash at its end.
+    """Return the address that request paths are appended to, without a trailing slash.
 
-    Raises `InvalidInput` for what is no address of a server.
+    Raises `InvalidInput` if it is not the address of a server.
     """
     if not address.startswith(("http://", "https://")):
         raise InvalidInput(
@@ -225,7 +229,7 @@ def base_url(address: str) -> str:
         usable = False
     if not usable or not address.isprintable() or " " in address:
         raise InvalidInput(
-            f"{shown(address)!r} is no server's address; it looks like http://host:8080"
+            f"{shown(address)!r} is not a server's address; one looks like http://host:8080"
         )
     if parts.query or parts.fragment:
         raise InvalidInput(
@@ -245,7 +249,7 @@ def is_local(address: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """Return an address fit to be shown: without user name, password, and secrets in its query."""
+    """Return an address without user name, password, and secrets in its query, to be shown."""
     return _MEMBER.sub(_masked, _LOGIN.sub("", url))
 
 
@@ -253,7 +257,7 @@ def _masked(member: re.Match[str]) -> str:
     return f"{member[1]}{member[2]}=…" if _SECRET_NAMES.search(member[2]) else member[0]
 
 
-# Block strings, strings and comments come first, because braces and words in them mean nothing.
+# Block strings, strings and comments come first, so that braces and words in them are ignored.
 _TOKENS = re.compile(
     r'"""(?:\\"""|[^"]|"(?!""))*+(?:"""|$)|"(?:\\.|[^"\\\n])*+(?:"|$|(?=\n))|#[^\n\r]*'
     r"|[{}()\[\]]|[_A-Za-z][_0-9A-Za-z]*"
@@ -267,10 +271,10 @@ def graphql_request(
     if_current: Mapping[str, Any] | None = None,
     run: str = "",
 ) -> Request:
-    """Return the request for a GraphQL operation; texts of people belong in `variables` only.
+    """Return a request for a GraphQL operation. Text from people belongs in `variables` only.
 
-    `if_current` is the condition of an edit, and `run` the name of the run that it is stored with,
-    which our service alone knows. They go in `extensions`, which other servers ignore.
+    `if_current` is the condition of an edit, and `run` the name of the run that it is stored with.
+    Only our service understands them; they are sent in `extensions`, which other servers ignore.
     """
     body: dict[str, Any] = {"query": query, "variables": variables}
     known = {"ifCurrent": if_current, "run": run or None}
@@ -281,29 +285,28 @@ def graphql_request(
 
 
 def type_fields_request(type_name: str) -> Request:
-    """Return the request for the fields of a type of the server's schema."""
+    """Return a request for the fields of a type in the server's GraphQL schema."""
     return graphql_request(_FIELDS, {"type": type_name})
 
 
 def is_graphql(request: Request) -> bool:
-    """Return whether a request is a GraphQL operation, whose refusal comes as an answer of status
-    200."""
+    """Return whether a request is a GraphQL operation, whose errors come with status 200."""
     return request.path == GRAPHQL_PATH
 
 
 def is_writing(query: str) -> bool:
-    """Return whether a document holds a mutation or a subscription, however it is written."""
+    """Return whether a GraphQL document contains a mutation or a subscription."""
     return any(word in ("mutation", "subscription") for word in _operations(query))
 
 
 def _is_query(query: str) -> bool:
-    """Return whether a document holds queries only, and so may be sent twice."""
+    """Return whether a GraphQL document contains only queries, so that it may be sent twice."""
     words = _operations(query)
     return bool(words) and all(word in ("query", "fragment") for word in words)
 
 
 def _operations(query: str) -> list[str]:
-    """Return the keyword of each definition of a document; `query` where it is left out."""
+    """Return the keyword of each definition in a GraphQL document; `query` if it is omitted."""
     found: list[str] = []
     depth = 0
     is_new = True
@@ -326,7 +329,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
-    """A whole answer. The names of its headers are in lower case."""
+    """A complete answer. The names of its headers are in lower case."""
 
     status: int
     body: bytes
@@ -335,7 +338,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An answer in progress: its pieces as they come, cut anywhere."""
+    """An answer in progress. `pieces` are chunks of its body as they arrive, of any size."""
 
     status: int
     headers: Mapping[str, str]
@@ -346,7 +349,7 @@ class Transport(Protocol):
     """Sends requests to one server."""
 
     async def send(self, request: Request) -> Answer | tuple[int, bytes]:
-        """Return the answer, or its status and body alone. Raises `Unreachable` where none came."""
+        """Return the answer, or only its status and body. Raises `Unreachable` if there is none."""
         ...
 
     async def close(self) -> None:
@@ -359,10 +362,12 @@ class Streaming(Protocol):
     """A transport that can also stream."""
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Streamed]:
-        """Return the answer as it comes; leaving the context closes it. Raises `Unreachable`, also
-        while pieces are read."""
+        """Return the answer as it arrives; leaving the context closes it.
+
+        Raises `Unreachable`, also while pieces are read.
+        """
         ...
 
 
 class NeverSent(Unreachable):
-    """No connection was made: the request never left, so any request may be tried again."""
+    """No connection was made, so the request was not sent, and any request may be retried."""

@@ -35,20 +35,20 @@ _ADDED_FIELD = "domainAssociations"
 
 
 class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
-    """How edits are undone and done again."""
+    """Methods that undo and redo edits."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:
         """Undo an edit, or an entry of the journal: write the value that the edit replaced.
 
-        Only where the server still holds what the edit wrote; else nothing is written, unless with
-        `force`. Of labels and links only those that the edit added or removed are compared and
-        changed back, and others stay. An entity that the edit created is removed, unless something
-        else uses it. The undo is an edit itself, in the journal like any other. Two or three
-        requests, for links and created entities more.
+        If the server no longer holds the value that the edit wrote, nothing is written, unless
+        `force` is set. For labels and links only those that the edit added or removed are compared
+        and changed back; others stay. An entity that the edit created is deleted, unless it is in
+        use. The undo is itself an edit and recorded in the journal. Two or three requests; more for
+        links and created entities.
 
-        Raises `TextConflict` where somebody changed the value since: `base` is what the edit wrote,
-        `theirs` what is there now, `mine` what the undo would have written; `InvalidInput` for an
-        entry of the journal about another server; and as the edit itself does.
+        Raises `TextConflict` if somebody changed the value since: `base` is what the edit wrote,
+        `theirs` the present value, `mine` what the undo would have written; `InvalidInput` for an
+        entry of another server; and what the edit itself raises.
 
         Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
         """
@@ -60,14 +60,14 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     async def undo_save(
         self, save: JournalSave | None = None, *, force: bool = False
     ) -> tuple[Edit, ...]:
-        """Undo all edits of one save, by default of the last save to this server in the journal
-        that is not undone. Returns the edits that did it.
+        """Undo all edits of one save, by default of the last save on this server that is not
+        undone.
 
-        Nothing is written where any of the values was changed since, unless with `force`. The undo
-        of an undo is a redo. Requests as `undo` for each value, and one more each where there are
-        several.
+        Returns the edits made. If any of the values was changed since, nothing is written, unless
+        `force` is set. Undoing an undo is a redo. Requests as for `undo` of each value, and one
+        more each if there are several.
 
-        Raises `NotFound` where there is no such save, and as `undo` does.
+        Raises `NotFound` if there is no such save, and what `undo` raises.
 
         Example: `cat.describe(urn, "Orders."); cat.undo_save()`
         """
@@ -84,8 +84,9 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             return tuple([await self._undo_entries(edit, ids, force=force) for edit, ids in edits])
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
-        """Redo what the last undo undid; as `undo_save`. Raises `NotFound` where nothing was
-        undone, or where something else was saved since.
+        """Redo what the last undo undid; as `undo_save`.
+
+        Raises `NotFound` if nothing was undone, or if something else was saved since.
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
@@ -95,25 +96,29 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         return await self.undo_save(undone, force=force)
 
     async def last_save(self) -> JournalSave | None:
-        """Return the last save to this server in the journal that is not undone, which `undo_save`
-        undoes. None where there is none. No request, except the first to the embedded catalog.
+        """Return the last save on this server that is not undone, which `undo_save` undoes; `None`
+        if there is none.
+
+        No request, except the first to the local catalog.
 
         Example: `cat.last_save()`
         """
         return last_save(await self._entries(), await self._own_address())
 
     async def last_undo(self) -> JournalSave | None:
-        """Return the last undo on this server that was not redone, which `redo` redoes. None where
-        there is none, or where something else was saved since. Requests as `last_save`.
+        """Return the last undo on this server that was not redone, which `redo` redoes.
+
+        `None` if there is none, or if something else was saved since. Requests as `last_save`.
 
         Example: `cat.last_undo()`
         """
         return last_undo(await self._entries(), await self._own_address())
 
     async def journal(self, words: str = "") -> Sequence[JournalEntry]:
-        """Return the edits in the journal, oldest first, of every server that was written to from
-        this machine; with `words` those of saves that have all of them, see `JournalSave.has`. None
-        where no journal is kept. No request.
+        """Return the edits in the journal, oldest first, of every server edited from this machine.
+
+        With `words` only those of saves that contain all of them, see `JournalSave.has`. Empty if
+        no journal is kept. No request.
 
         Example: `cat.journal("orders PII")`
         """
@@ -125,7 +130,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
 
     async def _own_address(self) -> str:
         if not self._connection.address:
-            # The embedded catalog has an address once it was found.
+            # The address of the local catalog is known after the first request.
             await self.abilities()
         return self._connection.address
 
@@ -134,7 +139,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             made = await self._undo(edit, force=force)
             journal = await self._kept_journal()
             if journal is not None and not made.changed:
-                # The value was the former one already; the journal records that it is undone.
+                # The former value was already there; record in the journal that the edit is undone.
                 await asyncio.to_thread(journal.append, made, self._connection.address)
         return made
 
@@ -178,9 +183,9 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
                 return await self._undo_entity(done)
 
     async def _check_standing(self, edit: Edit) -> None:
-        """Raise `TextConflict` where the server no longer holds what an edit left."""
+        """Raise `TextConflict` if the server no longer holds what an edit wrote."""
         if edit.what in ("status", "entity"):
-            # Hiding and showing overwrite nothing, and what others use is not removed.
+            # Hiding and showing overwrite nothing, and a created entity in use is not removed.
             return
         now = await self._now(edit)
         if edit.what in (*LABEL_KINDS, "links"):
@@ -192,12 +197,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             raise _changed(edit, now)
 
     async def _now(self, edit: Edit) -> Held:
-        """Return what the server holds where an edit was made. One request."""
+        """Return the present value of what an edit changed. One request."""
         target = edit_target(edit.urn, edit.what, edit.column)
         return target.read((await self._stored(edit.urn, target.aspect)).value(target.aspect))
 
     async def _undo_entity(self, done: Edit) -> Edit:
-        """Remove what an edit created, or create again what an undo removed."""
+        """Delete the entity that an edit created, or create the one again that an undo deleted."""
         if isinstance(done.before, dict):
             return await self.create_with(done.urn, done.before)
         created = done.after if isinstance(done.after, dict) else {}
@@ -217,7 +222,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             try:
                 await self.delete(done.urn)
             except Forbidden:
-                # Where deleting for good is not allowed, the entity is hidden.
+                # If permanent deletion is not allowed, the entity is soft-deleted.
                 await self._set_removed(done.urn, True, dry_run=False)
 
         return await self._made(remove(), Edit.now(done.urn, "entity", done.after, None))
@@ -226,8 +231,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         here = await self._own_address()
         if server.rstrip("/") != here.rstrip("/"):
             raise InvalidInput(
-                f"this edit was made on {server} and cannot be taken back on {here}; "
-                "take it back with a client of that server"
+                f"this edit was made on {server} and cannot be undone on {here}; "
+                "undo it with a client of that server"
             )
 
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
@@ -247,8 +252,10 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
 def _difference(
     edit: Edit, now: Held, *, force: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels that an edit added and those it removed. Raises `TextConflict` where they
-    are not all as the edit left them, unless with `force`."""
+    """Return the labels that an edit added and those it removed.
+
+    Raises `TextConflict` if any of them was changed since, unless `force` is set.
+    """
     before, after = held_labels(edit.before), held_labels(edit.after)
     added = tuple(one for one in after if one not in before)
     taken = tuple(one for one in before if one not in after)
@@ -262,7 +269,7 @@ def _difference(
 def _changed(edit: Edit, now: Held) -> TextConflict:
     back = edit.before
     if isinstance(now, tuple) and edit.what != "domain":
-        # Of labels and links those of others stay.
+        # Labels and links that others added stay.
         before, after = held_labels(back), held_labels(edit.after)
         kept = [one for one in now if one not in after or one in before]
         back = tuple(dict.fromkeys((*kept, *before)))

@@ -213,7 +213,7 @@ def test_a_token_that_others_could_read_is_warned_of_once_on_standard_error(
     url = "http://catalog.example"
     for proxied in ({"HTTP_PROXY": gate}, {"ALL_PROXY": gate}):
         ran = catalog("search", "x", "--json", url=url, CATALOG_TOKEN="t", **proxied)
-        warning = f"warning: the access token goes to {url} over plain HTTP"
+        warning = f"warning: the access token is sent to {url} over plain HTTP"
         assert ran.err.replace("\n", " ").count(warning) == 1, ran
     quiet = catalog("search", "x", "--json", url=gate, CATALOG_TOKEN="t")
     assert "warning" not in quiet.err, quiet

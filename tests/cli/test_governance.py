@@ -32,7 +32,7 @@ def test_a_term_is_made_renamed_moved_and_all_is_taken_back(catalog: Run) -> Non
     assert urn == "urn:li:glossaryTerm:CliFinance.Net-revenue"
     again = catalog(*words)
     assert (again.code, again.out) != (0, made.out)
-    assert "is there already; give another id" in again.err
+    assert "already exists; give another id" in again.err
 
     planned = catalog("rename", urn, "Revenue", "--dry-run", "--json").json
     assert planned["dry_run"]

@@ -138,7 +138,7 @@ def test_a_server_tells_what_it_is() -> None:
         {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.2.0"}}}, "http://x"
     )
     assert (theirs.product, theirs.version) == ("datahub", "v1.2.0")
-    with pytest.raises(ServerFault, match="no metadata service"):
+    with pytest.raises(ServerFault, match="not a metadata service"):
         parse_config({}, "http://x")
 
 

@@ -398,7 +398,7 @@ def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(
     journal = client.keep_journal(tmp_path / "journal")
     journal.path.unlink()
     journal.path.mkdir()
-    with pytest.raises(StorageFault, match="the edit is stored, but not written down"):
+    with pytest.raises(StorageFault, match="the edit is stored, but is missing from the journal"):
         client.describe(table, "text")
     assert client.entity(table).edited_description == "text"
     client.keep_journal(tmp_path / "another")
@@ -601,6 +601,6 @@ def test_a_journal_that_is_only_named_is_opened_by_the_first_edit(
     assert client.last_save().edits[0][0].after == "text"
     (tmp_path / "file").write_text("")
     client.journal_in(tmp_path / "file" / "journal")
-    with pytest.warns(UserWarning, match="edits cannot be taken back"):
+    with pytest.warns(UserWarning, match="edits are not recorded and cannot be undone"):
         client.describe(table, "other")
     assert client.entity(table).edited_description == "other"

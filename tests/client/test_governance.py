@@ -150,7 +150,7 @@ def test_what_is_used_stays_when_making_it_is_undone(client: Any, make: Any) -> 
 
 
 def test_what_cannot_be_made_is_refused(client: Any) -> None:
-    with pytest.raises(InvalidInput, match="not made here"):
+    with pytest.raises(InvalidInput, match="cannot be created here"):
         client.new("dataset", "x")
     with pytest.raises(InvalidInput, match="no parent"):
         client.new("tag", "x", parent="urn:li:tag:y")

@@ -89,6 +89,6 @@ async def test_a_refusal_is_not_kept_for_working_offline() -> None:
         with pytest.raises(Forbidden):
             await catalog.graphql("{ a }")
     async with AsyncCatalog("http://refused.example", offline="only", **settings) as catalog:
-        with pytest.raises(CatalogError, match="not in the local copy"):
+        with pytest.raises(CatalogError, match="not in the local cache"):
             await catalog.graphql("{ a }")
     assert len(refusing.asked) == 1

@@ -95,9 +95,9 @@ def test_several_processes_write_without_losing_a_line(journal: Any) -> None:
 
 def test_a_place_where_no_journal_can_be_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFault, match="name another place"):
+    with pytest.raises(StorageFault, match="give another path"):
         Journal(tmp_path / "file" / "journal")
-    with pytest.raises(StorageFault, match="name another place"):
+    with pytest.raises(StorageFault, match="give another path"):
         Journal(tmp_path)
 
 

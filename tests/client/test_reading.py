@@ -138,9 +138,9 @@ def test_use_and_profiles_of_the_last_days(client: Any) -> None:
     assert client.usage(ORDERS, days=1).values == ()
     assert len(client.usage(ORDERS, days=2, end=FIRST + 2 * DAY).values) == 3
     assert len(client.usage(ORDERS, start=FIRST + DAY, end=FIRST + DAY).values) == 1
-    with pytest.raises(InvalidInput, match="not both"):
+    with pytest.raises(InvalidInput, match="give either start, or days"):
         client.usage(ORDERS, days=2, start=FIRST)
-    with pytest.raises(InvalidInput, match="tag is not measured"):
+    with pytest.raises(InvalidInput, match="no usage statistics of a tag"):
         client.usage("urn:li:tag:x")
 
 

@@ -154,7 +154,7 @@ def test_a_typed_record_knows_its_aspect_and_leaves_out_what_it_has_not(
 
 
 def test_a_value_without_a_name_and_a_record_of_another_aspect_are_refused(client: Any) -> None:
-    with pytest.raises(InvalidInput, match="name the aspect"):
+    with pytest.raises(InvalidInput, match="give the name of the aspect"):
         client.put(TABLE, None, {"removed": True})
     with pytest.raises(InvalidInput, match="is the aspect status, not globalTags"):
         client.put(TABLE, "globalTags", Status())

@@ -103,7 +103,7 @@ def test_the_thread_of_a_client_is_told_that_it_cannot_wait_for_itself(cat: Cata
         other.info()
         other.watch(None)
     assert told
-    assert "cannot wait for itself" in told[0]
+    assert "cannot be made on the client's own thread" in told[0]
 
 
 def test_a_scroll_can_be_left_and_begun_again(cat: Catalog) -> None:

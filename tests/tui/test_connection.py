@@ -102,7 +102,7 @@ CASES = {
     "no json": ((200, b"hello"), "json"),
     "broken": ((500, b"out of memory"), "out of memory"),
     "forbidden": ((403, b'{"message": "not for you"}'), "not for you"),
-    "half an answer": ("half", "hung up"),
+    "half an answer": ("half", "closed the connection"),
 }
 
 
@@ -261,9 +261,9 @@ async def test_what_the_client_warns_of_is_said_on_the_message_line(
         await reader.sees("fct_orders")
         catalog = await reader.app._session.catalog()
         catalog._connection.warned(
-            "the access token goes to http://catalog.example over plain HTTP"
+            "the access token is sent to http://catalog.example over plain HTTP"
         )
-        await reader.sees("The access token goes to http://catalog.example over plain HTTP.")
+        await reader.sees("The access token is sent to http://catalog.example over plain HTTP.")
 
 
 async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
@@ -273,8 +273,8 @@ async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
         return AsyncCatalog("http://127.0.0.1:9", offline="only")
 
     async with at(None, client=offline, size=(100, 30)) as reader:
-        shown = await reader.sees("this part is not in the local copy")
-        assert shown.lower().count("offline: this part is not in") == 1
+        shown = await reader.sees("this is not in the local cache")
+        assert shown.lower().count("offline: this is not in") == 1
         assert "◐ offline copy" in shown
         assert "no answer" not in shown
         # Nobody is asked the second time either.
