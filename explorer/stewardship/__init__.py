@@ -1,4 +1,5 @@
-"""Documentation of a catalog: as files, its coverage, what to write next, and proposed texts."""
+"""Documenting a catalog: documentation files, coverage, worklists, changesets, proposed
+descriptions."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,7 @@ __all__ = [
     "write_rows",
 ]
 
-# Imported at the first use: front ends that only keep drafts need nothing else of this package.
+# Imported when first used, because front ends that only store drafts need nothing else from here.
 _NAMES = {
     "api": ("AsyncStewardship", "Stewardship"),
     "changeset": (

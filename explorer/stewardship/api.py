@@ -1,4 +1,4 @@
-"""AsyncStewardship and Stewardship: documentation, coverage, worklist, changesets, proposals."""
+"""`AsyncStewardship` and `Stewardship`: all operations of this package as methods of one object."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -76,10 +76,11 @@ _T = TypeVar("_T")
 
 
 class AsyncStewardship:
-    """What is documented in a catalog, what is not, and how much of it is changed at once.
+    """Operations that measure and change the documentation of a catalog.
 
-    The datasets meant are those whose URNs are given, else those in and below a `folder`, else all
-    that a search for `text` and `narrowed_by` finds. `progress` is called as the work goes on.
+    The datasets are those in `urns`, or those in and below `folder`, or those that a search with
+    `text` and `narrowed_by` finds. `progress` is called with the numbers of datasets done and in
+    total.
     """
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
@@ -87,7 +88,7 @@ class AsyncStewardship:
 
     @property
     def catalog(self) -> "AsyncCatalog":
-        """The client that everything is read and written with."""
+        """The client that reads and writes the catalog."""
         return self._catalog
 
     datasets = of_catalog(select_datasets)
@@ -114,9 +115,11 @@ class AsyncStewardship:
     async def stage(
         self, edits: Iterable[StagedEdit], title: str, path: "Path | None" = None
     ) -> StagedChangeset:
-        """Return a new changeset of these edits, proposed by whoever works here, in a new file:
-        `path`, or one in the directory of changesets that is named after the title. One request;
-        raises as `StagedChangeset.create`.
+        """Create a changeset of these edits in a new file and return it, proposed by the current
+        user.
+
+        The file is `path`, or one in the directory of changesets that is named after the title. One
+        request. Raises what `StagedChangeset.create` raises.
 
         Example: `steward.stage(steward.propose_descriptions([urn]), "Texts from upstream")`
         """
@@ -139,7 +142,7 @@ class AsyncStewardship:
         folder: str | None = None,
         progress: Progress | None = None,
     ) -> tuple[Row, ...]:
-        """See `explorer.stewardship.changeset.read_documentation`."""
+        """Return the documentation of the datasets as rows; see `read_documentation`."""
         chosen = await select_datasets(
             self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
         )
@@ -155,8 +158,10 @@ class AsyncStewardship:
         by: Grouping | None = None,
         progress: Progress | None = None,
     ) -> Coverage:
-        """See `explorer.stewardship.coverage`: one request where the server counts, else what
-        `read_coverage` costs."""
+        """Return how much of the datasets is documented; see `explorer.stewardship.coverage`.
+
+        One request if the server computes coverage, else the requests of `read_coverage`.
+        """
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
             meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
@@ -182,9 +187,11 @@ class AsyncStewardship:
         every: Every = "day",
         progress: Progress | None = None,
     ) -> CoverageTrend:
-        """Return how much was documented on each of the last days, or on every seventh; see
-        `explorer.stewardship.coverage.ask_trend`. One request; the first one in a large catalog
-        takes seconds. Raises `InvalidInput` on a server that cannot tell, as DataHub's cannot.
+        """Return how much was documented on each of the last days, or on every seventh.
+
+        See `explorer.stewardship.coverage.ask_trend`. One request; the first in a large catalog
+        takes seconds. Raises `InvalidInput` on a server that does not compute trends, such as
+        DataHub's.
 
         Example: `steward.coverage_trend(by="platform", days=30)`
         """
@@ -207,8 +214,11 @@ class AsyncStewardship:
         days: int = 30,
         progress: Progress | None = None,
     ) -> Worklist:
-        """See `explorer.stewardship.worklist`: one request where the server counts, else what
-        `read_worklist` costs."""
+        """Return the undocumented tables and columns, most important first; see
+        `explorer.stewardship.worklist`.
+
+        One request if the server computes the worklist, else the requests of `read_worklist`.
+        """
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
             meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
@@ -232,8 +242,10 @@ class AsyncStewardship:
         most_hops: int = 5,
         progress: Progress | None = None,
     ) -> tuple[StagedEdit, ...]:
-        """Return a proposed description for each undocumented column for which one is found, along
-        lineage or by its name; see `explorer.stewardship.propagation.propose_descriptions`.
+        """Return a proposed description for each undocumented column for which one can be found.
+
+        They are found along lineage or by the column's name; see
+        `explorer.stewardship.propagation.propose_descriptions`.
 
         Example: `steward.propose_descriptions([urn], most_hops=2)`
         """
@@ -260,18 +272,18 @@ class AsyncStewardship:
         drafted: Callable[[StagedEdit], object] | None = None,
         progress: Progress | None = None,
     ) -> DraftingOutcome:
-        """Have a command draft a description for each undocumented column and table, and return
-        them staged, where there are any: see `explorer.stewardship.drafting`, also for what the
-        command is given. Nothing is written into the catalog.
+        """Run a command that drafts a description for each undocumented column and table, and stage
+        them.
 
-        `command` is the one that is configured where none is named, and so is `timeout_seconds`.
-        Raises `Misconfigured` where there is neither.
+        See `explorer.stewardship.drafting`, also for the input of the command. Nothing is written
+        to the catalog. `command` and `timeout_seconds` default to the configured ones. Raises
+        `Misconfigured` if no command is given or configured.
 
         Example: `steward.draft([urn], command="my-drafts --short").changeset`
         """
         chosen = chosen_command(self._catalog.drafting, command, timeout_seconds)
         if path is not None and path.exists():
-            raise InvalidInput(f"{path} is there already; name another file")
+            raise InvalidInput(f"{path} already exists; give another file")
         datasets = await select_datasets(
             self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
         )
@@ -299,8 +311,11 @@ class AsyncStewardship:
         parts: Iterable[Part] = ("columns", "tables"),
         limit: int | None = None,
     ) -> list[dict[str, Any]]:
-        """Return what `draft` would give the command, in its order; no command is run. Costs what
-        `explorer.stewardship.drafting.drafting_requests` costs."""
+        """Return the requests that `draft` would pass to the command, in its order, without running
+        it.
+
+        Costs the requests of `explorer.stewardship.drafting.drafting_requests`.
+        """
         datasets = await select_datasets(
             self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
         )
@@ -315,7 +330,7 @@ class AsyncStewardship:
         force_conflicts: bool = False,
         progress: Progress | None = None,
     ) -> "ProjectPlan":
-        """See `explorer.stewardship.dbt.read_plan`."""
+        """Return what the catalog's descriptions change in a dbt project; see `dbt.read_plan`."""
         from explorer.stewardship.dbt import read_plan
 
         return await read_plan(
@@ -335,7 +350,7 @@ class AsyncStewardship:
         properties: "Iterable[Property]" = ("description",),
         progress: Progress | None = None,
     ) -> "ProjectChanges":
-        """See `explorer.stewardship.dbt.read_project_changes`."""
+        """Return what a dbt project changes in the catalog; see `dbt.read_project_changes`."""
         from explorer.stewardship.dbt import read_project_changes
 
         return await read_project_changes(
@@ -345,15 +360,18 @@ class AsyncStewardship:
     async def dbt_edits(
         self, changes: "ProjectChanges", *, force_conflicts: bool = False
     ) -> "ProjectEdits":
-        """See `explorer.stewardship.dbt.read_project_edits`."""
+        """Return what a dbt project changes in the catalog, as edits; see
+        `dbt.read_project_edits`."""
         from explorer.stewardship.dbt import read_project_edits
 
         return await read_project_edits(self._catalog, changes, force_conflicts=force_conflicts)
 
 
 class Stewardship(SharedThreadFace):
-    """The blocking face of `AsyncStewardship`: `Stewardship(catalog).coverage()`. It runs on the
-    catalog's thread and ends when the catalog is closed."""
+    """The blocking form of `AsyncStewardship`: `Stewardship(catalog).coverage()`.
+
+    It uses the catalog's thread, and can be used until the catalog is closed.
+    """
 
     def __init__(self, catalog: "Catalog") -> None:
         super().__init__(catalog)
@@ -361,7 +379,7 @@ class Stewardship(SharedThreadFace):
 
     @property
     def core(self) -> AsyncStewardship:
-        """Return the asynchronous methods."""
+        """The asynchronous object whose methods are run."""
         return self._core
 
     datasets = blocking(AsyncStewardship.datasets)
@@ -398,8 +416,8 @@ class Stewardship(SharedThreadFace):
 
 
 async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:
-    """Return the answer of a server that may be counting for the first time: the request is
-    repeated until it is done, for ten minutes at most."""
+    """Repeat a request while the server answers `Busy` because it is still computing, for ten
+    minutes."""
     end = monotonic() + _MOST_SECONDS
     while True:
         try:
@@ -411,5 +429,5 @@ async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:
 
 
 async def _is_counted(catalog: "AsyncCatalog", named: Sequence[str | Urn]) -> bool:
-    """Return whether the server counts what is described, of as many datasets as are named."""
+    """Return whether the server computes coverage and worklists for this many datasets."""
     return len(named) <= _MOST_NAMED and (await catalog.abilities()).stewardship

@@ -1,4 +1,4 @@
-"""What a file would change, beside the catalog's text, and writing changes into the catalog."""
+"""Comparing a documentation file with the catalog, and writing changes to the catalog."""
 
 import asyncio
 from collections import Counter
@@ -76,19 +76,19 @@ Kind = Literal[
     "unreadable",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""What can come of a line, in the order in which people want to hear of it.
+"""The kinds of changes, in the order in which they are shown.
 
-`new`             a text where none was
-`changed`         another text
-`cleared`         no text any more, as the file asks for in so many words
-`unchanged`       what the catalog holds already, or what nobody touched in the file
-`emptied`         an empty text where the catalog holds one; taken for no change
-`conflict`        somebody else wrote there since the file was made
+`new`             a description where there was none
+`changed`         another description
+`cleared`         the description is removed, as the file asks for explicitly
+`unchanged`       equal to the catalog's, or not edited in the file
+`emptied`         an empty text for a description in the catalog; treated as no change
+`conflict`        somebody else changed the description after the file was exported
 `unknown table`   the catalog has no such dataset
 `unknown column`  the dataset has no such column
-`orphan`          it had one: a text of it is still kept
-`duplicate`       another line speaks of the same
-`unreadable`      the line makes no sense
+`orphan`          the dataset no longer has the column, but still has its description
+`duplicate`       another line is for the same table or column
+`unreadable`      the line cannot be parsed
 """
 
 _TO_APPLY: Final = frozenset({"new", "changed", "cleared"})
@@ -97,11 +97,12 @@ _NOTHING_TO_DO: Final = frozenset({"unchanged"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one line of a file proposes for a table, or for the column at the exact path `column`.
+    """The change that one line of a file proposes for a table, or for the column with this field
+    path.
 
-    `base` is the text that the line started from, None where it is not known; `theirs` what the
-    catalog holds now, None for a place that does not exist; `mine` what the file says. `why` says
-    more where the kind does not say all.
+    `base` is the description that the line started from, `None` if unknown; `theirs` the one in the
+    catalog now, `None` if there is no such table or column; `mine` the one in the file. `why`
+    explains the kind where necessary.
     """
 
     entry: Entry
@@ -113,23 +114,23 @@ class Change:
 
     @property
     def urn(self) -> str:
-        """The dataset's URN, as the file has it."""
+        """The dataset's URN as in the file."""
         return self.entry.row.urn
 
     @property
     def column(self) -> str | None:
-        """The column's path; None for the table itself."""
+        """The column's field path; `None` for the table itself."""
         return self.entry.row.column or None
 
     @property
     def table(self) -> str:
-        """What people call the dataset, as far as known."""
+        """The dataset's display name, if known."""
         return self.entry.row.table
 
 
 @dataclass(frozen=True)
 class Changeset:
-    """A change for every line of a file, in its order; none is left out."""
+    """One change for each line of a file, in its order."""
 
     changes: tuple[Change, ...]
 
@@ -141,20 +142,19 @@ class Changeset:
         return tuple(change for change in self.changes if change.kind in kinds)
 
     def to_apply(self, *, force_conflicts: bool = False) -> tuple[Change, ...]:
-        """Return what would be written; the conflicts as well where that is wanted."""
+        """Return the changes that would be written, including conflicts if `force_conflicts`."""
         kinds = _TO_APPLY | {"conflict"} if force_conflicts else _TO_APPLY
         return tuple(change for change in self.changes if change.kind in kinds)
 
     @property
     def left(self) -> tuple[Change, ...]:
-        """What is not applied unless by force, and is no mere repetition of what stands there."""
+        """The changes that are not written, without the unchanged ones."""
         passed = _TO_APPLY | _NOTHING_TO_DO
         return tuple(change for change in self.changes if change.kind not in passed)
 
     @property
     def by_others(self) -> tuple[Change, ...]:
-        """The lines that nobody touched in the file, and of which the catalog holds another text by
-        now."""
+        """The lines not edited in the file for which the catalog now has another description."""
         return tuple(
             change
             for change in self.of("unchanged")
@@ -162,7 +162,7 @@ class Changeset:
         )
 
     def counts(self) -> dict[Kind, int]:
-        """Return how many changes there are of each kind that there are any of."""
+        """Return the number of changes of each kind that occurs."""
         found = Counter(change.kind for change in self.changes)
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
@@ -170,14 +170,13 @@ class Changeset:
 def compare(
     entries: Iterable[Entry], held: Mapping[Urn, Entity], *, clear_empty: bool = False
 ) -> Changeset:
-    """Return the changes that a file's entries amount to against the datasets as they are now.
-    Pure.
+    """Compare a file's entries with the datasets as they are now. No requests.
 
-    A text counts as touched when it is not the one whose digest stands in its line. One that was
-    not touched changes nothing, whatever has been written in the catalog since. One that was, is a
-    conflict where the catalog's text is not the one it started from; a line without a digest
-    started from no text. Texts that differ in nothing but the ends of their lines are the same, for
-    spreadsheets write other ones. With `clear_empty` an empty text is taken at its word.
+    A line counts as edited if the digest of its text differs from the one in the line. A line that
+    was not edited changes nothing, whatever was written to the catalog since. An edited line is a
+    conflict if the catalog's description is not the one it started from; a line without a digest
+    started from no description. Texts that differ only in line endings are equal, because
+    spreadsheets change those. With `clear_empty` an empty text removes the description.
     """
     places = _Places(held)
     changes = [_change(entry, places, clear_empty=clear_empty) for entry in entries]
@@ -185,14 +184,15 @@ def compare(
 
 
 class _Places:
-    """What is written now in every place of some datasets."""
+    """The present descriptions of some datasets and their columns."""
 
     def __init__(self, held: Mapping[Urn, Entity]) -> None:
         self._held = {str(urn): entity for urn, entity in held.items() if entity.exists}
         self._texts: dict[str, dict[str, str]] = {}
 
     def texts(self, urn: str) -> dict[str, str] | None:
-        """Return the edited texts of a dataset by column; None where there is no such dataset."""
+        """Return the edited descriptions of a dataset by field path; `None` if there is no such
+        dataset."""
         if urn not in self._held:
             return None
         if urn not in self._texts:
@@ -200,7 +200,7 @@ class _Places:
         return self._texts[urn]
 
     def is_orphan(self, urn: str, column: str) -> bool:
-        """Return whether a text is kept of a column that the dataset has no more."""
+        """Return whether the dataset has a description for a column that it no longer has."""
         return any(lost.field_path == column for lost in self._held[urn].schema.orphans)
 
 
@@ -232,8 +232,8 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
 
 
 def _base(entry: Entry, theirs: str) -> str | None:
-    """Return what the line started from, where that is what the catalog holds, or what it says
-    now."""
+    """Return the text that the line started from, if it equals the catalog's text or that of the
+    line."""
     row = entry.row
     if not row.exported:
         return theirs if entry.clears or not theirs else None
@@ -244,8 +244,8 @@ def _base(entry: Entry, theirs: str) -> str | None:
 
 def _why(exported: str) -> str:
     if not exported:
-        return "the catalog holds a text, which the file does not know of"
-    return "somebody wrote there since this was read"
+        return "the catalog has a text that is not in the file"
+    return "somebody changed the text since this was read"
 
 
 def _ends(text: str) -> str:
@@ -253,7 +253,7 @@ def _ends(text: str) -> str:
 
 
 def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
-    """Yield the changes; of those for one place one counts, or none where they disagree."""
+    """Yield the changes; of several for one place only one applies, or none if they differ."""
     wishes: dict[tuple[str, str | None], list[Change]] = {}
     for change in changes:
         if change.kind in _TO_APPLY or change.kind == "conflict":
@@ -264,11 +264,13 @@ def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
             yield change
         elif len({rival.mine for rival in rivals}) > 1:
             others = ", ".join(rival.entry.place for rival in rivals if rival is not change)
-            yield replace(change, kind="duplicate", why=f"{others} says another text")
+            yield replace(change, kind="duplicate", why=f"{others} has another text")
         elif change is rivals[0]:
             yield change
         else:
-            yield replace(change, kind="duplicate", why=f"{rivals[0].entry.place} says the same")
+            yield replace(
+                change, kind="duplicate", why=f"{rivals[0].entry.place} has the same text"
+            )
 
 
 _AT_ONCE = 6
@@ -278,8 +280,10 @@ _REFUSALS = (*REFUSALS, TextConflict)
 
 @dataclass(frozen=True, slots=True)
 class ChangeFailure:
-    """A change that was not written, the sentence that says why, and the text that somebody else
-    wrote there meanwhile, None where that is not the reason."""
+    """A change that was not written, and the reason.
+
+    `theirs` is the text that somebody else wrote in the meantime, `None` if that is not the reason.
+    """
 
     change: Change
     why: str
@@ -288,9 +292,11 @@ class ChangeFailure:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of changes: `done` were written, in their order, with the edits that did it;
-    `failed` were refused; `untried` were not come to, or their answer did not come, because of what
-    `ended_by` tells."""
+    """The result of writing changes.
+
+    `done` were written, in order, with their edits; `failed` were refused; `untried` were not
+    attempted or not answered, because of `ended_by`.
+    """
 
     done: tuple[tuple[Change, Edit], ...] = ()
     failed: tuple[ChangeFailure, ...] = ()
@@ -301,14 +307,14 @@ class Applied:
 async def apply_changes(
     catalog: "AsyncCatalog", changes: Iterable[Change], progress: "Progress | None" = None
 ) -> Applied:
-    """Write the changes, as `Changeset.to_apply` gives them.
+    """Write changes to the catalog, as returned by `Changeset.to_apply`.
 
-    Each goes by itself, the columns of one table one after the other, a few tables at once. One
-    that is refused stops nothing: a text that was changed since it was compared is such a one. What
-    concerns them all, such as a server that is gone or a token that is refused, ends the work, and
-    the rest is untried. Two requests for each change, and nothing is sent twice: comparing the same
-    file anew finds just what is left. All of it is one save, which undo takes back at once. Raises
-    nothing of its own.
+    Each change is written separately: those of one table one after another, several tables
+    concurrently. A change that is refused, for instance because the text was changed since the
+    comparison, does not stop the others. An error that concerns all, such as an unreachable server
+    or a refused token, ends the work, and the rest is untried. Two requests for each change,
+    without retries: comparing the file again gives what is left. All changes are one save, which
+    one undo reverses. Never raises.
     """
     work = list(changes)
     done: dict[int, Edit] = {}
@@ -332,8 +338,12 @@ async def apply_changes(
 
 
 def stage_changes(changes: Iterable[Change]) -> tuple[StagedEdit, ...]:
-    """Return what a file would change as edits to be staged; of a conflict the text that the line
-    started from, so that it is one still. What fits nowhere or changes nothing is left out."""
+    """Return the changes of a file as edits to stage, without those that cannot be written or
+    change nothing.
+
+    A conflict keeps the text that the line started from, so that it is still a conflict when
+    applied.
+    """
     kinds = _TO_APPLY | {"conflict"}
     return tuple(
         StagedEdit(
@@ -352,8 +362,11 @@ def stage_changes(changes: Iterable[Change]) -> tuple[StagedEdit, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StagedOutcome:
-    """What became of the accepted edits of a staged changeset: how many were `applied`, how many
-    the server refused, how many were not come to, and what ended the work early."""
+    """The result of applying the accepted edits of a changeset.
+
+    `applied`, `failed` (refused by the server) and `untried` are numbers of edits; `ended_by` is
+    the error that ended the work early.
+    """
 
     applied: int = 0
     failed: int = 0
@@ -364,19 +377,19 @@ class StagedOutcome:
 async def apply_staged(
     catalog: "AsyncCatalog", changeset: StagedChangeset, progress: "Progress | None" = None
 ) -> StagedOutcome:
-    """Write the accepted edits of a staged changeset, as `apply_changes` does, and note in its
-    file what became of each.
+    """Write the accepted edits of a staged changeset, and record the outcome of each in its file.
 
-    What somebody changed since it was proposed is not written, and what is there now is noted
-    beside it: a description, a domain, a deprecation, the links to one address. Other labels are
-    added and removed whatever else is there. What stands there already counts as applied, so that
-    a changeset whose program was killed goes on where it was. All that is ever applied of it is one
-    save. One that the server keeps is synced before, while and after it is applied, so that what a
-    colleague decides or writes meanwhile counts (`explorer.stewardship.proposals`).
+    Works like `apply_changes`. An edit whose value was changed by somebody since it was proposed is
+    not written, and the present value is recorded with it; this is checked for descriptions,
+    domains, deprecations, and links to the same address. Other labels are added and removed
+    whatever else is there. An edit that is already in the catalog counts as applied, so that a
+    changeset can be continued after the program was killed. All edits of a changeset are one save.
+    A changeset stored on the server is synced before, during and after, so that decisions and
+    outcomes of others count (`explorer.stewardship.proposals`).
 
-    Of a text that was propagated and accepted as it is, the catalog keeps where it came from
-    (`explorer.stewardship.provenance`); where the server refuses that, the outcome says so. Raises
-    `StorageFault` where the file cannot be written, and nothing else of its own.
+    For a propagated description that was accepted unchanged, the catalog stores its source
+    (`explorer.stewardship.provenance`); if the server refuses that, the outcome says so. Raises
+    only `StorageFault`, if the file cannot be written.
     """
     syncing = Syncing(catalog, changeset)
     try:
@@ -421,7 +434,7 @@ def _theirs(error: CatalogError) -> str | None:
 
 
 def _is_propagated(item: ReviewItem) -> bool:
-    """Return whether what is written is what a source says, and not what a reviewer made of it."""
+    """Return whether the text to write is that of a source, not changed by a reviewer."""
     return not item.is_changed and propagated_source(item.edit) is not None
 
 
@@ -433,8 +446,8 @@ async def _user(catalog: "AsyncCatalog") -> Urn | None:
 
 
 async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> str:
-    """Write an edit, and where its text was propagated from; return what is to be remarked of
-    it."""
+    """Write an edit, and its source if its text was propagated; return a remark, or an empty
+    string."""
     edit, source = item.edit, propagated_source(item.edit)
     if source is None or not _is_propagated(item):
         await _write_staged(catalog, edit)
@@ -444,7 +457,7 @@ async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> str
     try:
         await note_source(catalog, edit, source, version, by)
     except (Forbidden, Conflict, *REFUSALS) as error:
-        return f"the server does not keep where it came from: {error}"
+        return f"the server does not store where the text came from: {error}"
     return ""
 
 
@@ -467,7 +480,7 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
             remove = catalog.remove_tags if is_tags else catalog.remove_terms
             add = catalog.add_tags if is_tags else catalog.add_terms
             for tag in edit.creates:
-                # Somebody may have made it meanwhile, or makes it now.
+                # Somebody else may have created it in the meantime, or may be doing so now.
                 await catalog.create(tag, "tagProperties", {"name": Urn.parse(tag).name})
             if edit.remove:
                 await remove(urn, edit.remove, column=column)
@@ -496,21 +509,23 @@ async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
             instead_of=seen,
         )
     except TextConflict as conflict:
-        # It says no more than the note, and dates may have been changed.
+        # The conflict contains only the note, and the dates may have changed as well.
         entity = await catalog.entity(edit.urn, ("deprecation",))
         theirs = deprecation_text(deprecation_of(entity.raw("deprecation") or {}))
         raise TextConflict(conflict.place, edit.before, theirs, edit.text) from conflict
 
 
 async def _write_links(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
-    """Add links, then remove others, so that none is lost on the way. Raises `TextConflict` where
-    somebody changed links to the same addresses; others do not matter."""
+    """Add links, then remove others, so that none is lost if this is interrupted.
+
+    Raises `TextConflict` if somebody changed links to the same addresses; other links are ignored.
+    """
     held = [f"{link.url} {link.description}" for link in await catalog.links(edit.urn)]
     seen = set(edit.before.split("\n")) if edit.before else set[str]()
     stays = seen.difference(edit.remove)
     addresses = {link.partition(" ")[0] for link in (*edit.add, *edit.remove)}
     now = [link for link in held if link.partition(" ")[0] in addresses]
-    # A part of it may be written already.
+    # Some of the links may already have been written by an earlier attempt.
     if not stays <= {*now} <= {*seen, *edit.add}:
         place = f"the links of {edit.urn}"
         raise TextConflict(place, edit.before, "\n".join(now), "\n".join((*stays, *edit.add)))
@@ -520,14 +535,14 @@ async def _write_links(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
             await catalog.add_link(edit.urn, url, label)
     left = {f"{link.url} {link.description}" for link in await catalog.links(edit.urn)}
     for link in edit.remove:
-        # A server may have put an added one in the place of another to the same address.
+        # A server may have replaced a link to the same address by an added one.
         if link in left:
             url, _, label = link.partition(" ")
             await catalog.remove_link(edit.urn, url, label)
 
 
 def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
-    """Return owners by the kind of their ownership, out of labels `URN KIND`."""
+    """Group owners by ownership type, from labels of the form `URN TYPE`."""
     found: dict[str, list[str]] = {}
     for label in labels:
         owner, _, ownership = label.rpartition(" ")
@@ -537,8 +552,8 @@ def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(slots=True)
 class _Outcome:
-    """How many edits were written, why others were refused, by their place in the order, and what
-    ended the work."""
+    """The number of edits written, the errors of refused ones by position, and what ended the
+    work."""
 
     done: int = 0
     failed: dict[int, CatalogError] = field(default_factory=dict)
@@ -548,9 +563,11 @@ class _Outcome:
 async def _write_each(
     urns: Sequence[str], write: Callable[[int], Awaitable[None]], progress: "Progress | None"
 ) -> _Outcome:
-    """Write edits by their places in the order, given whose each is: those of one entity one after
-    the other, a few entities at once. A refusal concerns one edit; what concerns them all ends the
-    work."""
+    """Write edits by position; `urns` are the entities they belong to.
+
+    Edits of one entity are written one after another, several entities concurrently. A refusal
+    concerns a single edit; an error that concerns all ends the work.
+    """
     outcome = _Outcome()
     lanes: dict[str, list[int]] = {}
     for at, urn in enumerate(urns):
@@ -569,7 +586,7 @@ async def _write_each(
                     outcome.ended_by = error
                     return
                 except (Forbidden, *_REFUSALS) as error:
-                    # Rights may be given table by table.
+                    # Permissions may differ from table to table.
                     outcome.failed[at] = error
                 except CatalogError as error:
                     outcome.ended_by = error
@@ -590,8 +607,10 @@ async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:
 async def read_documentation(
     catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
 ) -> tuple[Row, ...]:
-    """Return the rows of the datasets among `urns` that exist, in their order; costs what
-    `AsyncCatalog.entities` costs."""
+    """Return the rows of those of the datasets that exist, in order.
+
+    Costs the requests of `AsyncCatalog.entities`.
+    """
     found: list[Row] = []
     async for entity in read_datasets(catalog, urns, ASPECTS, progress):
         found.extend(rows_of(entity))
@@ -605,8 +624,10 @@ async def read_changeset(
     clear_empty: bool = False,
     progress: "Progress | None" = None,
 ) -> Changeset:
-    """Return what a file's entries would change, compared as `compare` says with the catalog as it
-    is now; costs what `AsyncCatalog.entities` of the datasets named costs."""
+    """Compare a file's entries with the present catalog, as `compare`.
+
+    Costs the requests of `AsyncCatalog.entities` for the datasets in the file.
+    """
     lines = tuple(entries)
     urns = dict.fromkeys(filter(None, (_dataset(line.row.urn) for line in lines)))
     held = {

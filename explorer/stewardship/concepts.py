@@ -1,5 +1,5 @@
-"""Concepts: all columns of one name, or with one glossary term, the texts that they have, and edits
-that give chosen ones one text."""
+"""Concepts: all columns of one name, or with one glossary term, their descriptions, and edits that
+give several of them the same description."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ _MOST_SOURCES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ConceptColumn:
-    """One column of a concept, with what ingestion and people wrote of it; either may be empty."""
+    """One column of a concept, with its ingested and edited description, which may be empty."""
 
     urn: str
     table: str
@@ -51,19 +51,19 @@ class ConceptColumn:
 
     @property
     def key(self) -> Key:
-        """The URN of its dataset, and its exact path."""
+        """The URN of the dataset and the column's field path."""
         return self.urn, self.path.raw
 
     @property
     def text(self) -> str:
-        """The edited text where there is one, else the ingested one, without white space around
-        it; empty where there is neither."""
+        """The edited description, else the ingested one, stripped of white space; empty if there is
+        none."""
         return self.edited.strip() or self.ingested.strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A text, and the columns that have it; an empty text is that of undocumented columns."""
+    """A description and the columns that have it; an empty one for undocumented columns."""
 
     text: str
     columns: tuple[ConceptColumn, ...]
@@ -74,11 +74,11 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """The columns of one name, or with one glossary term, by URN, and those of one dataset in the
-    order of its schema.
+    """The columns of one name, or with one glossary term.
 
-    `name` is the name of the columns or of the term, whose URN is `term`; None for a name.
-    `datasets` is how many datasets they are of, `truncated` whether there are more than were read.
+    They are ordered by dataset URN, and within a dataset as in the schema. `name` is the name of
+    the columns or of the term; `term` is the term's URN, or `None`. `datasets` is the number of
+    their datasets; `truncated` is true if there are more than were read.
     """
 
     name: str
@@ -92,7 +92,8 @@ class Concept:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The different texts, the most frequent first, equally frequent ones by their text."""
+        """The different descriptions, most frequent first, equally frequent ones in alphabetical
+        order."""
         by_text: dict[str, list[ConceptColumn]] = {}
         for column in self.columns:
             if column.text:
@@ -102,32 +103,38 @@ class Concept:
 
     @property
     def undocumented(self) -> Variant:
-        """The columns without a text."""
+        """The columns without a description."""
         return Variant("", tuple(column for column in self.columns if not column.text))
 
     def variant(self, number: int) -> Variant:
-        """Return a text by its place among the variants, from 1. Raises `InvalidInput` where there
-        are not as many."""
+        """Return a description by its number among the variants, from 1.
+
+        Raises `InvalidInput` if there is no such number.
+        """
         variants = self.variants
         if not 1 <= number <= len(variants):
             raise InvalidInput(f"there is no text {number}; there are {len(variants):,}")
         return variants[number - 1]
 
     def having(self, numbers: Iterable[int]) -> tuple[ConceptColumn, ...]:
-        """Return the columns without a text and those with one of the numbered texts. Raises as
-        `variant`."""
+        """Return the columns without a description and those with one of the numbered descriptions.
+
+        Raises as `variant`.
+        """
         texts = {"", *(self.variant(number).text for number in numbers)}
         return tuple(column for column in self.columns if column.text in texts)
 
 
 def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
-    """Return the filter of datasets that have a column whose last name is one of `names`, written
-    so, in lower case or in upper case; with `documented` only those in which some column has a
-    text."""
+    """Return the filter for datasets with a column whose last name is one of `names`.
+
+    Names match as given, in lower case and in upper case. With `documented`, only datasets in which
+    some column has a description.
+    """
     variants = tuple(dict.fromkeys(form for name in names for form in _forms(name)))
     either = [
         Criterion("fieldPaths", variants),
-        # In a record, or behind the types of a v2 path.
+        # As the last part of a nested path, or after the types of a v2 path.
         Criterion("fieldPaths", tuple(f".{form}" for form in variants), "END_WITH"),
     ]
     if not documented:
@@ -140,10 +147,10 @@ def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
 
 
 def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
-    """Return the columns of that name among some datasets; soft-deleted ones are left out. Pure.
+    """Return the columns of that name in some datasets, without soft-deleted datasets. No requests.
 
-    A column has the name where its path without types is equal to it or ends with it (`zip` and
-    `address.zip` are the name of `shipping.address.zip`), whatever the case.
+    A column matches if its path without types is the name or ends with it (`zip` and `address.zip`
+    match `shipping.address.zip`), ignoring case.
     """
     name_end = name.strip().casefold()
     kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
@@ -152,8 +159,10 @@ def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
 
 
 def term_concept_of(term: Urn, name: str, entities: Iterable[Entity]) -> Concept:
-    """Return the columns with a glossary term among some datasets, whoever put it on; soft-deleted
-    datasets are left out. Pure."""
+    """Return the columns with a glossary term in some datasets, without soft-deleted datasets.
+
+    The term may be ingested or edited. No requests.
+    """
     kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
     columns = tuple(
         one
@@ -171,9 +180,10 @@ async def read_term_concept(
     limit: int | None = _MOST_DATASETS,
     progress: "Progress | None" = None,
 ) -> Concept:
-    """Return all columns with a glossary term, named by its URN or its id, of `limit` datasets at
-    most; costs what `read_concept` costs and one request. Raises `NotFound` for a term that does
-    not exist, `InvalidInput` for what is no term.
+    """Return all columns with a glossary term, given by URN or id, of at most `limit` datasets.
+
+    Costs one request more than `read_concept`. Raises `NotFound` for a term that does not exist,
+    `InvalidInput` for a URN that is not a term's.
 
     Example: `steward.term_concept("urn:li:glossaryTerm:Finance.NetRevenue").variants`
     """
@@ -203,12 +213,11 @@ async def read_concept(
     limit: int | None = _MOST_DATASETS,
     progress: "Progress | None" = None,
 ) -> Concept:
-    """Return all columns of a name, of `limit` datasets at most, that a search for the name of
-    columns and for `narrowed_by` finds; see `concept_of`.
+    """Return all columns of a name, of at most `limit` datasets found by search; see `concept_of`.
 
-    One request for each page of the search, and what `AsyncCatalog.entities` costs. Other servers
-    than this package's own find names in upper or lower case, or as they are given here. Raises
-    `InvalidInput` for an empty name.
+    One request for each page of the search, and those of `AsyncCatalog.entities`. Servers other
+    than ours find names only in upper case, lower case, or as given. Raises `InvalidInput` for an
+    empty name.
 
     Example: `steward.concept("id").variants`
     """
@@ -224,12 +233,11 @@ async def read_concept(
 
 
 def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[StagedEdit, ...]:
-    """Return the edits that give the chosen columns a text, in the order of the concept; columns
-    that have it already are left out. Pure.
+    """Return the edits that give the chosen columns a description, in the order of the concept.
 
-    `chosen` are keys of the concept's columns. Where columns have the text, the edits name them as
-    sources. Raises `InvalidInput` for an empty text, `UnknownName` for a column that is not in
-    the concept.
+    Columns that already have it are left out. `chosen` are keys of columns in the concept. If
+    columns of the concept have the description, the edits name them as sources. No requests. Raises
+    `InvalidInput` for an empty text, `UnknownName` for a column that is not in the concept.
     """
     if not text.strip():
         raise InvalidInput("give a text; this one is empty")
@@ -270,7 +278,7 @@ def _columns_called(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
 
 
 def _columns_where(entity: Entity, fits: Callable[["Column"], bool]) -> Iterator[ConceptColumn]:
-    """Yield the columns that fit, in the order of the schema, each path once."""
+    """Yield the columns that fit, in schema order, each path once."""
     passed: set[str] = set()
     for column in entity.schema:
         if column.path.raw in passed or not fits(column):

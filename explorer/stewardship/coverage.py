@@ -1,4 +1,4 @@
-"""How much of a catalog is documented: tables and columns apart, and part by part."""
+"""Coverage: how many tables and columns are documented, in total and by group."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ __all__ = [
 
 Grouping = Literal["domain", "folder", "owner", "platform", "tag"]
 GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
-"""What coverage can be told by."""
+"""The properties that coverage can be grouped by."""
 
 Part = Literal["columns", "tables"]
 
@@ -53,8 +53,11 @@ _FOR_GROUPING: Final[dict[Grouping, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of `total` are `documented`: `edited` by people, or `ingested`, or both, so that
-    these two may be more than `documented` together."""
+    """How many of `total` are documented.
+
+    `edited` is the number with an edited description, `ingested` with an ingested one. Some have
+    both, so these may add up to more than `documented`.
+    """
 
     total: int = 0
     documented: int = 0
@@ -71,24 +74,27 @@ class Count:
 
     @property
     def undocumented(self) -> int:
-        """How many nobody has said anything about."""
+        """The number without a description."""
         return self.total - self.documented
 
     @property
     def percent(self) -> float | None:
-        """The documented share in percent, cut after one decimal, so that 100 means all; None
-        where there is nothing to document."""
+        """The documented share in percent, rounded down to one decimal, so that 100 means all;
+        `None` if `total` is 0."""
         return self.documented * 1000 // self.total / 10 if self.total else None
 
     def reaches(self, percent: float) -> bool:
-        """Return whether at least this share is documented; so is what has nothing to document."""
+        """Return whether at least this share is documented; true if `total` is 0."""
         return self.documented * 100 >= percent * self.total
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The datasets that share something: its `key`, a URN or a path or a word, empty for those that
-    have none, and the `name` that people give it."""
+    """The counts for the datasets that have one property in common.
+
+    `key` is the URN, path or word they share, empty for datasets without one; `name` is its display
+    name.
+    """
 
     key: str
     name: str
@@ -102,9 +108,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The counts over all datasets, and by what they were grouped by: least documented columns
-    first, counted in columns, then by key. A dataset with several owners, tags or folders counts
-    under each, so groups may add up to more than the whole."""
+    """The counts for all datasets, and for each group.
+
+    Groups with the most undocumented columns come first, then by key. A dataset with several
+    owners, tags or folders counts in each group, so groups may add up to more than the total.
+    """
 
     tables: Count = Count()
     columns: Count = Count()
@@ -116,7 +124,7 @@ class Coverage:
         return self.tables if part == "tables" else self.columns
 
     def reaches(self, percent: float, parts: Iterable[Part] = ("tables", "columns")) -> bool:
-        """Return whether each of the parts is documented to that share."""
+        """Return whether each of the parts is documented to at least this share."""
         return all(self.of(part).reaches(percent) for part in parts)
 
 
@@ -125,11 +133,11 @@ def cover(
     by: Grouping | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Coverage:
-    """Return the coverage of some datasets. `names` are those of owners, tags and domains, by URN;
-    without one a group is called by what its URN tells. Pure.
+    """Return the coverage of some datasets. No requests.
 
-    A text of white space alone documents nothing. Raises `ServerFault` when an aspect has another
-    shape than its record.
+    `names` are the display names of owners, tags and domains by URN; without one, a group gets its
+    name from the URN. A description of only white space does not count. Raises `ServerFault` if an
+    aspect does not fit its record.
     """
     tables, columns = Count(), Count()
     sums: dict[str, tuple[Count, Count]] = {}
@@ -156,8 +164,11 @@ async def read_coverage(
     by: Grouping | None = None,
     progress: "Progress | None" = None,
 ) -> Coverage:
-    """Return the coverage of the datasets among `urns` that exist; costs what
-    `AsyncCatalog.entities` of them costs, and of those that groups are called by."""
+    """Return the coverage of those of the datasets that exist.
+
+    Costs the requests of `AsyncCatalog.entities` for them and for the entities that groups are
+    named after.
+    """
     aspects = (*TEXT_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
     entities = [entity async for entity in read_datasets(catalog, urns, aspects, progress)]
     keys = {key for entity in entities for key in (keys_of(entity, by) if by else ())}
@@ -175,8 +186,10 @@ async def ask_coverage(
     folder: str | None = None,
     by: Grouping | None = None,
 ) -> Coverage:
-    """Return the coverage as a server with `Abilities.stewardship` counts it, of the datasets that
-    `AsyncCatalog.described` takes for these. One request."""
+    """Return the coverage as computed by a server with `Abilities.stewardship`. One request.
+
+    The datasets are chosen as in `AsyncCatalog.described`.
+    """
     found = await catalog.described(urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by)
     groups = [
         Group(one.key, one.name, _count_of(one.tables), _count_of(one.columns))
@@ -188,8 +201,8 @@ async def ask_coverage(
 Every = Literal["day", "week"]
 
 _NO_TREND: Final = (
-    "this server does not say how much was documented on earlier days: DataHub gives the versions "
-    "of an aspect one by one and drops old ones; the catalog's own server counts them"
+    "this server cannot say how much was documented on earlier days: DataHub returns the versions "
+    "of an aspect one by one and drops old ones; use the catalog's own server for that"
 )
 
 
@@ -202,15 +215,14 @@ class DayCount:
 
     @property
     def percent(self) -> float | None:
-        """The documented share in percent, cut after one decimal, so that 100 means all; None
-        where there was nothing to document."""
+        """The documented share in percent, rounded down to one decimal, so that 100 means all;
+        `None` if `total` is 0."""
         return self.documented * 1000 // self.total / 10 if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTrend:
-    """The counts of the datasets that share something now, day by day; `key` and `name` as of
-    `Group`."""
+    """The counts for one group of datasets on each day; `key` and `name` as in `Group`."""
 
     key: str
     name: str
@@ -224,12 +236,12 @@ class GroupTrend:
 
 @dataclass(frozen=True, slots=True)
 class CoverageTrend:
-    """How much was documented at the end of each of `days` (UTC), oldest first, the last one being
-    today as it is by now: of the datasets that there are now, grouped as they are now.
+    """How much was documented at the end of each of `days` (UTC), oldest first; the last is now.
 
-    `since` is the first day of which anything is known, None where nothing is; the days begin then
-    at the earliest. `groups` are those with the most columns left to document first, 50 of
-    `group_total` at most. Datasets that were deleted for good are in no day's count.
+    Counted are the datasets that exist now, in their present groups. `since` is the first day with
+    data, `None` if there is none; `days` do not begin before it. `groups` are those with the most
+    undocumented columns, at most 50 of `group_total`. Permanently deleted datasets are not counted
+    on any day.
     """
 
     days: tuple[date, ...] = ()
@@ -258,9 +270,11 @@ async def ask_trend(
     days: int = 90,
     every: Every = "day",
 ) -> CoverageTrend:
-    """Return the trend as a server with `Abilities.coverage_trend` counts it, of the datasets that
-    `AsyncCatalog.described` takes for these. One request. Raises `InvalidInput` where the server
-    cannot, as DataHub's cannot."""
+    """Return the trend as computed by a server with `Abilities.coverage_trend`. One request.
+
+    The datasets are chosen as in `AsyncCatalog.described`. Raises `InvalidInput` if the server does
+    not compute trends, as DataHub's do not.
+    """
     if not (await catalog.abilities()).coverage_trend:
         raise InvalidInput(_NO_TREND)
     found = await catalog.described_trend(
@@ -299,7 +313,7 @@ def _count_of(count: DescribedCount) -> Count:
 
 
 def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
-    """Return what a dataset is counted under; one empty key where there is nothing."""
+    """Return the keys of the groups that a dataset belongs to; one empty key if there are none."""
     match by:
         case "platform":
             found = [entity.platform or ""]
@@ -308,7 +322,7 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
         case "domain":
             found = list(map(str, entity.domains))
         case "tag":
-            # As a filter on tags takes them.
+            # Including tags of columns, as in a filter on tags.
             columns = (tag for column in entity.schema for tag in column.tags)
             found = list(map(str, (*entity.tags, *columns)))
         case "folder":
@@ -317,7 +331,7 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
 
 
 def _newer_path(entity: Entity) -> str:
-    """Return the folder in the newer form of browse paths, whose steps may be containers."""
+    """Return the folder from `browsePathsV2`, whose steps may be containers."""
     steps = (entity.raw("browsePathsV2") or {}).get("path")
     names = [step.get("id") for step in steps or () if isinstance(step, dict)]
     return "".join(f"/{Urn.label(name)}" for name in names if isinstance(name, str))

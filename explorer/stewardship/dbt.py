@@ -1,17 +1,18 @@
-"""Descriptions, tags and owners in the properties files (`schema.yml`) of a dbt project.
+"""Exchanging descriptions, tags and owners with the properties files (`schema.yml`) of a dbt
+project.
 
 `read_project` reads a project, `match` finds the dataset of each of its resources, `entries_of`
-returns its descriptions as the lines that `compare` takes, and `plan` says what the catalog's texts
-change in its files. Nothing is written before `ProjectPlan.write`.
+returns its descriptions as the entries that `compare` takes, and `plan` returns what the catalog's
+descriptions change in its files. Nothing is written before `ProjectPlan.write`.
 
-DataHub's connector names a resource `database.schema.name` twice: on the platform dbt, and on the
-warehouse's. Both are datasets of it, and the one on dbt is the one that its descriptions belong to.
-With `target/manifest.json` these names are known. Without it a dataset is taken where just one has
-the resource's name. Everything else is listed and left alone.
+DataHub's connector creates two datasets for a resource, both named `database.schema.name`: one on
+the platform dbt, and one on the warehouse's platform. The one on dbt has the descriptions. The
+names are known from `target/manifest.json`. Without it, a dataset is matched if it is the only one
+with the resource's name. All others are reported and not changed.
 
-A new description of a resource that has no properties yet goes where dbt-osmosis puts it: to the
-path that `+dbt-osmosis` says in `dbt_project.yml`; without such a rule to the one file of its
-folder that describes several models, or to `_{model}.yml` beside the model.
+The description of a resource without properties is written where dbt-osmosis would put it: at the
+path that `+dbt-osmosis` sets in `dbt_project.yml`; without such a rule in the only file of its
+folder that describes several models, or in `_{model}.yml` next to the model.
 """
 
 import os
@@ -101,7 +102,7 @@ _LABEL_TYPES: Final[Mapping[Property, tuple[str, ...]]] = {
 }
 _OWNERSHIP: Final = "TECHNICAL_OWNER"
 _TAG_PREFIX: Final = "dbt:"
-"""What DataHub's connector puts before the tags of dbt, unless its recipe says otherwise."""
+"""The prefix that DataHub's connector gives dbt's tags, unless its recipe sets another."""
 
 
 # The datasets of resources.
@@ -109,7 +110,7 @@ _TAG_PREFIX: Final = "dbt:"
 
 @dataclass(frozen=True, slots=True)
 class Datasets:
-    """The datasets of a resource: the one that its descriptions belong to, and the same table on
+    """The datasets of a resource: the one with its descriptions, and those of the same table on
     other platforms."""
 
     primary: Urn
@@ -123,7 +124,7 @@ class Datasets:
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """A resource whose dataset is not known: there is none, or several `candidates`."""
+    """A resource without a known dataset: there is none, or there are several `candidates`."""
 
     resource: DbtResource
     why: str
@@ -132,27 +133,27 @@ class Unmatched:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The datasets of the resources of a project, and those that have none."""
+    """The datasets of the resources of a project, and the resources without one."""
 
     found: tuple[tuple[DbtResource, Datasets], ...]
     unmatched: tuple[Unmatched, ...]
 
     @property
     def urns(self) -> tuple[Urn, ...]:
-        """All datasets that were found, each once."""
+        """All matched datasets, without duplicates."""
         return tuple(dict.fromkeys(urn for _, datasets in self.found for urn in datasets.all))
 
     @property
     def ambiguous(self) -> tuple[Unmatched, ...]:
-        """Those that somebody has to see to: several datasets could be meant."""
+        """The resources with several candidates, which the user has to choose from."""
         return tuple(one for one in self.unmatched if one.candidates)
 
 
 def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
-    """Return the datasets among `urns` that resources have; letters' case does not count.
+    """Match resources to the datasets among `urns`, ignoring case.
 
-    A dataset of the platform dbt goes before those of warehouses, which are then its siblings.
-    Where several could be meant, or a dataset is several resources', none is taken.
+    A dataset on the platform dbt takes precedence over those on warehouses, which become its
+    siblings. If several match, or a dataset matches several resources, none is chosen.
     """
     by_last: dict[str, list[Urn]] = {}
     for urn in urns:
@@ -168,7 +169,7 @@ def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
         if datasets is not None:
             found.append((one, datasets))
         elif candidates:
-            why = "several datasets could be meant; choose with --filter or a URN"
+            why = "several datasets match; choose one with --filter or a URN"
             unmatched.append(Unmatched(one, why, candidates))
         else:
             unmatched.append(Unmatched(one, f"there is no dataset {one.names[0]}"))
@@ -184,7 +185,7 @@ def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
             kept.append((one, datasets))
         else:
             others = ", ".join(f"{rival.kind} {rival.name}" for rival in rivals if rival != one)
-            why = f"its dataset is also that of {others}"
+            why = f"its dataset also matches {others}"
             candidates = datasets.all if one in winners else ()
             unmatched.append(Unmatched(one, why, candidates))
     return Matches(tuple(kept), tuple(unmatched))
@@ -204,7 +205,7 @@ def _candidates(resource: DbtResource, by_last: Mapping[str, Sequence[Urn]]) -> 
         name = full.casefold()
         for urn in by_last.get(name.rpartition(".")[2], ()):
             other = _name(urn)
-            # Before a whole name there may be a platform instance; a part of one could be anything.
+            # A complete name may follow a platform instance; a partial name could match others.
             is_whole = not resource.exact or name.count(".") > 1
             if other == name or (is_whole and other.endswith(f".{name}")):
                 found[urn] = None
@@ -239,22 +240,25 @@ def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
 
 UpdateKind = Literal["new", "changed", "unchanged", "conflict", "template", "shared", "unwritable"]
 UPDATE_KINDS: Final[tuple[UpdateKind, ...]] = get_args(UpdateKind)
-"""What can come of a text of the catalog.
+"""The kinds of updates.
 
-`new`         the project says nothing there
-`changed`     it says another text, the one that the catalog was ingested with
-`unchanged`   it says the same
-`conflict`    it says another text, which the catalog does not know of
-`template`    the description calls `doc` or holds other Jinja, and is never replaced
-`shared`      an anchor shares the place with others, for which it would change as well
-`unwritable`  the place or the text cannot be written; nothing of it was
+`new`         the project has no value there
+`changed`     the project has another value, the one that was ingested
+`unchanged`   the project has the same value
+`conflict`    the project has another value, which the catalog does not know
+`template`    the description calls `doc` or contains other Jinja, and is never replaced
+`shared`      a YAML anchor shares the place with others, which would change as well
+`unwritable`  the place or the text cannot be written
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a text, the tags or the owners of the catalog are in the project: `before` there now,
-    `after` as planned. `file` is relative to the project; `column` None for the resource itself."""
+    """What a description, the tags or the owners in the catalog change in the project.
+
+    `before` is the present value there, `after` the planned one. `file` is relative to the project;
+    `column` is `None` for the resource itself.
+    """
 
     file: str
     resource: str
@@ -269,7 +273,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class FileUpdate:
-    """A file with what is in it now, None for one that will be made, and what it will hold."""
+    """A file to write: its present content, `None` if it does not exist, and its new content."""
 
     name: str
     before: bytes | None
@@ -278,8 +282,11 @@ class FileUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan:
-    """What the catalog changes in a project: every text that it has for one of its resources, in
-    the project's order, and the files that change. `unmatched` are resources without a dataset."""
+    """What the catalog changes in a dbt project.
+
+    `updates` has all values that the catalog has for its resources, in the project's order; `files`
+    are the files that change. `unmatched` are resources without a dataset.
+    """
 
     root: Path
     updates: tuple[Update, ...]
@@ -289,25 +296,25 @@ class ProjectPlan:
 
     @property
     def writes(self) -> tuple[Update, ...]:
-        """What is written."""
+        """The updates that are written."""
         return tuple(one for one in self.updates if one.kind in ("new", "changed"))
 
     @property
     def left(self) -> tuple[Update, ...]:
-        """What is not written and is no mere repetition of what stands there."""
+        """The updates that are not written, without the unchanged ones."""
         kinds = ("conflict", "template", "shared", "unwritable")
         return tuple(one for one in self.updates if one.kind in kinds)
 
     def counts(self) -> dict[UpdateKind, int]:
-        """Return how many updates there are of each kind that there are any of."""
+        """Return the number of updates of each kind that occurs."""
         found = Counter(one.kind for one in self.updates)
         return {kind: found[kind] for kind in UPDATE_KINDS if found[kind]}
 
     def write(self) -> None:
-        """Write the files one after the other, each of them whole or not at all, with its mode.
+        """Write the files one by one, each atomically and with its permissions kept.
 
-        Raises `Conflict` where a file is no longer as it was read, `StorageFault` where one cannot
-        be written; the files before it are written then.
+        Raises `Conflict` if a file changed since it was read, `StorageFault` if one cannot be
+        written; the files before it are then written.
         """
         for one in self.files:
             path = self.root / one.name
@@ -320,7 +327,7 @@ class ProjectPlan:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    # A link stays one: what it leads to is replaced.
+    # Resolved, so that a symbolic link stays one and its target is replaced.
     path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -338,22 +345,25 @@ def _umask() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the catalog says of one dataset: its rows by column and its owners."""
+    """The catalog's values for one dataset: its rows by field path, and its owners."""
 
     rows: Mapping[str, Row]
     owners: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entity: "Entity") -> "Held":
-        """Return what is said of an entity."""
+        """Return the values of an entity."""
         return cls(
             {row.column: row for row in rows_of(entity)},
             tuple(dict.fromkeys(one.owner for one in entity.owners)),
         )
 
     def column(self, name: str) -> Row | None:
-        """Return the row of a column of the project: of that path, else of the only one that is
-        the same without its types and in small letters."""
+        """Return the row of a column of the project.
+
+        It is that of the same field path, else of the only one that matches without types, else
+        without types and ignoring case.
+        """
         if name in self.rows:
             return self.rows[name] if name else None
         paths = {path: FieldPath(path).simple for path in self.rows if path}
@@ -367,7 +377,8 @@ class Held:
 
 @dataclass(slots=True)
 class _Operation:
-    """A change of a file's value and of its text, and the updates that it fulfils."""
+    """A change of one value in a file, made in the text and in the parsed value, and its
+    updates."""
 
     updates: list[int]
     place: Place
@@ -400,7 +411,8 @@ class _Operation:
             node[key] = self.value
 
     def _target(self, is_there: Callable[[Place], bool]) -> tuple[Place, str, Value]:
-        """Return the mapping that exists, its key, and the value with the mappings that do not."""
+        """Return the innermost mapping that exists, the key in it, and the value wrapped in the
+        missing mappings."""
         place, (*names, key) = self.place, self.key.split(".")
         while names and is_there((*place, names[0])):
             place = (*place, names.pop(0))
@@ -420,13 +432,13 @@ def _quoted(value: Value) -> Value:
 
 
 def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple[_Operation, str]]]:
-    """Return the text with the operations that can be done, and the others with the reason."""
+    """Apply the operations that can be applied to a text; return it and the others with reasons."""
     if not operations:
         return text, []
     try:
         changed = _changed(text, operations)
     except (AttributeError, KeyError, IndexError, TypeError):
-        why = "the file has another form there"
+        why = "the file has an unexpected structure there"
     except InvalidInput as error:
         why = str(error)
     else:
@@ -440,14 +452,14 @@ def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple
 
 
 _BLOCK: Final = re.compile(r"[|>][0-9+]*[ \t]*(?:#[^\r\n]*)?[\r\n]")
-"""The beginning of a block that has a line end at its end."""
+"""The beginning of a block scalar that keeps its final line end."""
 
 
 def _changed(text: str, operations: Sequence[_Operation]) -> str:
-    """Return the text with all operations done.
+    """Return the text with all operations applied.
 
-    It is read again: it must say just what was meant, and everything else as before. Otherwise
-    raises `InvalidInput`.
+    The result is parsed again and must have exactly the intended value. Otherwise raises
+    `InvalidInput`.
     """
     expected = load(text)
     expected = {} if expected is None else expected
@@ -464,7 +476,8 @@ def _changed(text: str, operations: Sequence[_Operation]) -> str:
         if not _BLOCK.search(changed) or load(changed.strip()) == expected:
             return changed
         found = found or changed
-    # dbt strips what it reads: a block at the end of the file loses its last line end, as it did.
+    # dbt strips the files it reads, so a block at the end of a file loses its final line end, which
+    # is accepted only if it was so before.
     if found is None or load(text.strip()) == load(text):
         raise InvalidInput("it cannot be written there without changing something else")
     return found
@@ -478,11 +491,11 @@ def plan(
     properties: Iterable[Property] = ("description",),
     force_conflicts: bool = False,
 ) -> ProjectPlan:
-    """Return what the catalog's texts change in a project. Pure but for looking for files.
+    """Return what the catalog's values change in a dbt project. No requests; looks for files.
 
-    Only what people wrote in the catalog is taken. A text of the project is replaced where it is
-    the one that the catalog was ingested with, or, with `force_conflicts`, whatever it is; one that
-    is a template never. Tags are added and none is taken away; an owner is set where there is none.
+    Only edited values are used, not ingested ones. A description in the project is replaced if it
+    equals the ingested one, or with `force_conflicts` in any case, but never if it is a template.
+    Tags are added and never removed; an owner is set if there is none.
     """
     planner = _Planner(project, held, frozenset(properties), force_conflicts=force_conflicts)
     for resource, datasets in matches.found:
@@ -491,13 +504,13 @@ def plan(
     return ProjectPlan(project.root, updates, files, matches.unmatched, project.problems)
 
 
-_OF_ALL_VERSIONS: Final = "it is said of all versions of the model, and would change for all"
+_OF_ALL_VERSIONS: Final = "it belongs to all versions of the model, and would change for all"
 
 
 def _columns(
     resource: DbtResource, held: Sequence[Held]
 ) -> Iterator[tuple[str, Properties | None, Sequence[Row]]]:
-    """Yield the columns of the project with their rows, then those of the catalog alone."""
+    """Yield the columns of the project with their rows, then those that only the catalog has."""
     taken: set[str] = set()
     for name, known in resource.columns.items():
         rows = [row for one in held if (row := one.column(name)) is not None]
@@ -515,9 +528,9 @@ def _columns(
 
 @dataclass(slots=True)
 class _Target:
-    """A resource, or a column of it, with what the project and the catalog say of it.
+    """A resource or one of its columns, with the values of the project and of the catalog.
 
-    Where the project does not have it yet, `is_new`, its values are collected in `entry`, with the
+    If the project does not have it yet (`is_new`), its values are collected in `entry`, and the
     numbers of their updates in `added`.
     """
 
@@ -532,7 +545,7 @@ class _Target:
     added: list[int] = field(default_factory=list)
 
     def update(self, name: Property, before: str, after: str) -> Update:
-        """Return an update that changes nothing yet."""
+        """Return an update of kind `unchanged`."""
         return Update(
             self.file, self.resource.name, self.column, name, "unchanged", before, after, self.urn
         )
@@ -562,7 +575,7 @@ class _Planner:
         )
 
     def add(self, resource: DbtResource, datasets: Datasets) -> None:
-        """Plan everything that the catalog says of one resource."""
+        """Plan all updates for one resource."""
         held = [self._held[urn] for urn in datasets.all if urn in self._held]
         urn = str(datasets.primary)
         try:
@@ -572,7 +585,7 @@ class _Planner:
             return
         is_new = resource.file is None
         rows = [one.rows[""] for one in held if "" in one.rows]
-        # What is said of all versions stays; a version gets its own.
+        # A version gets its own description; that of all versions is not changed.
         known = replace(resource.own, place=resource.place)
         whole = _Target(resource, None, file, urn, known, rows, is_new, {"name": resource.name})
         self._describe(whole)
@@ -636,10 +649,10 @@ class _Planner:
         if text == now:
             return update
         if known.is_template:
-            why = "the description is a template; change what it names"
+            why = "the description is a template; change the text that it refers to"
             return replace(update, kind="template", before=known.raw, why=why)
         if not is_writable(text):
-            why = "it holds halves of surrogate pairs, which no file can"
+            why = "it contains unpaired surrogates, which cannot be written to a file"
             return replace(update, kind="unwritable", why=why)
         if not now:
             return replace(update, kind="new")
@@ -656,7 +669,7 @@ class _Planner:
         missing = [tag for tag in tags if tag not in known.tags]
         update = target.update("tags", ", ".join(known.tags), ", ".join((*known.tags, *missing)))
         if missing and not all(map(_is_plain, missing)):
-            update = replace(update, kind="unwritable", why="a tag holds signs of Jinja")
+            update = replace(update, kind="unwritable", why="a tag contains Jinja")
         elif missing and known.inherited and target.column is not None:
             update = replace(update, kind="shared", why=_OF_ALL_VERSIONS)
         elif missing:
@@ -677,14 +690,14 @@ class _Planner:
         update = target.update("owner", ", ".join(now), ", ".join((*now, *missing)))
         value: Value = names[0] if len(names) == 1 else names
         if missing and not all(map(_is_plain, missing)):
-            update = replace(update, kind="unwritable", why="an owner holds signs of Jinja")
+            update = replace(update, kind="unwritable", why="an owner contains Jinja")
         elif missing and isinstance(known.owner, str):
             forced = self._forces and len(names) == 1
             update = replace(
                 update,
                 kind="changed" if forced else "conflict",
                 after=", ".join(names),
-                why=None if forced else "the project names another owner",
+                why=None if forced else "the project has another owner",
             )
         elif missing:
             update = replace(update, kind="changed" if now else "new")
@@ -697,7 +710,7 @@ class _Planner:
     def _set(
         self, target: _Target, at: int, key: str, value: Value, *, extends: bool = True
     ) -> None:
-        """Set a dotted key of a target, or add to the list that it has."""
+        """Set a dotted key of a target, or extend the list it has."""
         if not target.is_new:
             after = ("name", "v", "description")
             self._operate(
@@ -720,7 +733,7 @@ class _Planner:
         self._operations.setdefault(file, []).append(operation)
 
     def _refuse(self, resource: DbtResource, urn: str, held: Sequence[Held], why: str) -> None:
-        """Note the descriptions of a resource that has no file to go to."""
+        """Record the descriptions of a resource for which no file can be found as `unwritable`."""
         places: list[tuple[str | None, Sequence[Row]]] = [
             (None, [one.rows[""] for one in held if "" in one.rows])
         ]
@@ -735,13 +748,13 @@ class _Planner:
                 self._note(replace(update, kind="unwritable", why=why))
 
     def result(self) -> tuple[tuple[Update, ...], tuple[FileUpdate, ...]]:
-        """Return the updates, those that cannot be written marked so, and the files."""
+        """Return the updates, with those that cannot be written marked, and the files to write."""
         self._settle_inherited()
         files: list[FileUpdate] = []
         for file, operations in self._operations.items():
             before = self._project.files.get(file)
             text = before.decode() if before is not None else _empty_file(operations)
-            # Owners after tags: both may be in a mapping that is not there yet.
+            # Owners after tags, because both may be in a mapping that does not exist yet.
             firsts = [one for one in operations if not one.key.endswith(".owner")]
             owners = [one for one in operations if one.key.endswith(".owner")]
             changed, refused = _solve(text, _grouped(firsts))
@@ -749,7 +762,7 @@ class _Planner:
             refused += more
             for operation, why in refused:
                 if self._is_shared(text, operation):
-                    self._mark(operation, "shared", "an anchor shares it with another place")
+                    self._mark(operation, "shared", "a YAML anchor shares it with another place")
                 else:
                     self._mark(operation, "unwritable", why)
             data = changed.encode()
@@ -758,7 +771,8 @@ class _Planner:
         return tuple(self._updates), tuple(sorted(files, key=lambda one: one.name))
 
     def _settle_inherited(self) -> None:
-        """Let what is said of all versions be changed where it changes so for all of them."""
+        """Change a value that all versions of a model inherit only if it changes equally for all of
+        them."""
         for (file, place), operations in self._inherited.items():
             first = operations[0]
             agree = all(one.value == first.value for one in operations)
@@ -783,7 +797,7 @@ class _Planner:
 
 
 def _grouped(operations: Sequence[_Operation]) -> list[_Operation]:
-    """Return the operations, those that add to the same list made one."""
+    """Merge operations that extend the same list."""
     found: dict[tuple[Place, str], _Operation] = {}
     for one in operations:
         place = one.place, one.key
@@ -823,7 +837,7 @@ _RULES: Final = ("+dbt-osmosis", "dbt-osmosis", "+dbt_osmosis", "dbt_osmosis")
 
 def _new_file(project: Project, resource: DbtResource) -> str:
     if resource.code is None:
-        raise InvalidInput("it is in no file of the project")
+        raise InvalidInput("it is not in a file of the project")
     code = PurePosixPath(resource.code)
     rule = _rule(project, resource, code)
     if rule is None:
@@ -843,20 +857,22 @@ def _new_file(project: Project, resource: DbtResource) -> str:
     file = os.path.normpath(folder / path)
     inside = (project.root / file).resolve().is_relative_to(project.root.resolve())
     if not inside:
-        raise InvalidInput(f"the path “{rule}” of dbt-osmosis leads out of the project")
+        raise InvalidInput(f"the path “{rule}” of dbt-osmosis is outside the project")
     if (project.root / file).exists() and file not in project.files:
-        raise InvalidInput(f"{file} is there and cannot be read as properties")
+        raise InvalidInput(f"{file} exists and cannot be read as a properties file")
     return PurePosixPath(file).as_posix()
 
 
 def _by_position(values: Sequence[str]) -> dict[str, str]:
-    """Return values by their position and, as dbt-osmosis has it, by that from the end."""
+    """Return values by their position, and by the negative position from the end, as dbt-osmosis
+    does."""
     numbered = {str(at): one for at, one in enumerate(values)}
     return numbered | {str(at - len(values)): one for at, one in enumerate(values)}
 
 
 class _DbtField:
-    """What a path of dbt-osmosis can ask of a node, with dots or brackets: its values alone."""
+    """The fields of a node that a dbt-osmosis path can use, with dots or brackets; exposes no
+    methods."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__values = values
@@ -877,8 +893,10 @@ def _fqn(project: Project, resource: DbtResource, code: PurePosixPath) -> tuple[
 
 
 def _rule(project: Project, resource: DbtResource, code: PurePosixPath) -> str | None:
-    """Return the path that dbt-osmosis is told for a resource: what the manifest says, else that
-    of the folder nearest to it in `dbt_project.yml`."""
+    """Return the dbt-osmosis path for a resource: from the manifest, else from `dbt_project.yml`.
+
+    In `dbt_project.yml` the rule of the innermost folder applies.
+    """
     config = resource.manifest.get("config")
     for name in _RULES:
         if isinstance(config, dict) and isinstance(config.get(name), str):
@@ -908,7 +926,7 @@ def _file_of_folder(project: Project, resource: DbtResource, code: PurePosixPath
         return beside[0]
     file = str(code.parent / f"_{resource.name}.yml")
     if (project.root / file).exists() and file not in project.files:
-        raise InvalidInput(f"{file} is there and cannot be read as properties")
+        raise InvalidInput(f"{file} exists and cannot be read as a properties file")
     return file
 
 
@@ -917,8 +935,10 @@ def _file_of_folder(project: Project, resource: DbtResource, code: PurePosixPath
 
 @dataclass(frozen=True, slots=True)
 class ProjectLabel:
-    """A tag or an owner that a project names and the catalog does not have: the URN `label`, for
-    the dataset or its column of this exact path."""
+    """A tag or an owner in the project that the catalog lacks.
+
+    `label` is its URN, for the dataset `urn` or its column with this field path.
+    """
 
     file: str
     resource: str
@@ -930,8 +950,8 @@ class ProjectLabel:
 
 @dataclass(frozen=True, slots=True)
 class ProjectChanges:
-    """The changes that a project's descriptions amount to, the labels to add, and its resources
-    without a dataset."""
+    """What a project changes in the catalog: descriptions, labels to add, and unmatched
+    resources."""
 
     changeset: Changeset
     labels: tuple[ProjectLabel, ...]
@@ -941,8 +961,10 @@ class ProjectChanges:
 
 @dataclass(frozen=True, slots=True)
 class ProjectEdits:
-    """What a project changes in the catalog, as edits to be staged, and the labels that the catalog
-    does not have, which nothing is given."""
+    """What a project changes in the catalog, as edits to stage.
+
+    `unknown` are labels that do not exist in the catalog and are therefore not added.
+    """
 
     edits: tuple[StagedEdit, ...]
     unknown: tuple[ProjectLabel, ...] = ()
@@ -951,9 +973,11 @@ class ProjectEdits:
 def stage_project(
     changes: ProjectChanges, called: Mapping[str, str], *, force_conflicts: bool = False
 ) -> ProjectEdits:
-    """Return the edits that write what a project changes; its conflicts only with
-    `force_conflicts`, in the place of what the catalog holds now. `called` has the name of each
-    label that the catalog has, by its URN. Pure."""
+    """Return the edits that write a project's changes to the catalog. No requests.
+
+    Conflicts are included only with `force_conflicts`, and then replace the present text. `called`
+    has the name of each label that exists, by URN.
+    """
     wanted = changes.changeset.to_apply(force_conflicts=force_conflicts)
     edits = stage_changes(
         replace(one, base=one.theirs) if one.kind == "conflict" else one for one in wanted
@@ -971,7 +995,7 @@ def stage_project(
 
 
 def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> StagedEdit:
-    """Return the edit that adds labels of one kind to one place."""
+    """Return the edit that adds labels of one kind to one dataset or column."""
     first = labels[0]
     urns = dict.fromkeys(one.label for one in labels)
     is_tags = first.property == "tags"
@@ -987,10 +1011,10 @@ def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> St
 
 
 def entries_of(matches: Matches, held: Mapping[Urn, Held]) -> Iterator[Entry]:
-    """Yield a line for each description of a project, as `compare` takes them.
+    """Yield an entry for each description in a project, as `compare` takes them.
 
-    One that the catalog was ingested with, or that people wrote of any of the datasets, counts as
-    not touched.
+    A description that was ingested, or that people wrote for any of the resource's datasets, counts
+    as not edited.
     """
     for resource, datasets in matches.found:
         known = {urn: held[urn] for urn in datasets.all if urn in held}
@@ -1019,7 +1043,7 @@ def _entries(
     line = Row(str(urn), resource.name, row.column if row else column, "", "", said.text or "")
     problem = said.problem
     if said.text is None:
-        problem = f"its text is not known: {said.raw}; dbt parse writes it into the manifest"
+        problem = f"its text is not known: {said.raw}; run dbt parse to write it to the manifest"
     texts = {text for one in there.values() for text in (one.ingested, one.edited)}
     if any(_same(line.edited, text) for text in texts):
         line = replace(line, exported=digest_of(line.edited))
@@ -1030,10 +1054,10 @@ def _entries(
 def labels_of(
     matches: Matches, held: Mapping[Urn, Held], properties: Iterable[Property]
 ) -> Iterator[ProjectLabel]:
-    """Yield the tags and owners of a project that none of the datasets of a resource has.
+    """Yield the tags and owners in a project that none of a resource's datasets has.
 
-    A tag is there under its own name or under that of DataHub's connector, `dbt:NAME`. What holds
-    Jinja is passed over.
+    A tag matches under its own name and under that of DataHub's connector, `dbt:NAME`. Values with
+    Jinja are skipped.
     """
     chosen = frozenset(properties)
     for resource, datasets in matches.found:
@@ -1083,8 +1107,10 @@ async def read_plan(
     force_conflicts: bool = False,
     progress: "Progress | None" = None,
 ) -> ProjectPlan:
-    """Return what the catalog's texts of the datasets among `urns` change in a project; costs what
-    `AsyncCatalog.entities` of those that are the project's costs."""
+    """Return what the catalog's values for the datasets among `urns` change in a project.
+
+    Costs the requests of `AsyncCatalog.entities` for the datasets that belong to the project.
+    """
     matches = match(project.resources, urns)
     held = await read_held(catalog, matches.urns, progress)
     return plan(project, matches, held, properties=properties, force_conflicts=force_conflicts)
@@ -1098,9 +1124,11 @@ async def read_project_changes(
     properties: Iterable[Property] = ("description",),
     progress: "Progress | None" = None,
 ) -> ProjectChanges:
-    """Return what a project changes in the datasets among `urns`: its descriptions, and of tags and
-    owners those among `properties`. Costs what `AsyncCatalog.entities` of the datasets that are the
-    project's costs."""
+    """Return what a project changes in the datasets among `urns`.
+
+    These are its descriptions, and tags and owners if they are in `properties`. Costs the requests
+    of `AsyncCatalog.entities` for the datasets that belong to the project.
+    """
     matches = match(project.resources, urns)
     aspects = (*ASPECTS, "ownership")
     entities: dict[Urn, Entity] = {}
@@ -1115,8 +1143,10 @@ async def read_project_changes(
 async def read_project_edits(
     catalog: "AsyncCatalog", changes: ProjectChanges, *, force_conflicts: bool = False
 ) -> ProjectEdits:
-    """Return what a project changes as edits to be staged; see `stage_project`. Costs what
-    `AsyncCatalog.summaries` of the labels to add costs."""
+    """Return what a project changes, as edits to stage; see `stage_project`.
+
+    Costs the requests of `AsyncCatalog.summaries` for the labels to add.
+    """
     named = {one.label for one in changes.labels if _is_fit(one)}
     found = await catalog.summaries(sorted(named)) if named else {}
     called = {str(urn): entity.name for urn, entity in found.items() if entity.exists}
@@ -1124,7 +1154,7 @@ async def read_project_edits(
 
 
 def _is_fit(label: ProjectLabel) -> bool:
-    """Return whether a label can be a tag or an owner, by its URN."""
+    """Return whether the URN of a label is that of a tag or an owner."""
     try:
         return Urn.parse(label.label).entity_type in _LABEL_TYPES[label.property]
     except InvalidInput:
@@ -1134,8 +1164,10 @@ def _is_fit(label: ProjectLabel) -> bool:
 async def read_held(
     catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
 ) -> dict[Urn, Held]:
-    """Return what the catalog says of datasets; those that are not there are left out. Costs what
-    `AsyncCatalog.entities` costs."""
+    """Return the catalog's values for those of the datasets that exist.
+
+    Costs the requests of `AsyncCatalog.entities`.
+    """
     return {
         entity.urn: Held.of(entity)
         async for entity in read_datasets(catalog, urns, (*ASPECTS, "ownership"), progress)

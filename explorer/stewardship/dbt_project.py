@@ -1,7 +1,7 @@
-"""A dbt project as it is on disk: its resources, and what its properties files say of them.
+"""Reading a dbt project from disk: its resources, and what its properties files say about them.
 
-Descriptions are Jinja templates. What dbt renders them to is known where they hold nothing but
-texts and calls of `doc`; of others where `target/manifest.json` says it.
+Descriptions are Jinja templates. Their rendered text is known if they contain only text and calls
+of `doc`; for others it is taken from `target/manifest.json`.
 """
 
 import os
@@ -52,12 +52,12 @@ _PATHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What a properties file says of a resource or of one of its columns.
+    """The properties of a resource or of one of its columns in a properties file.
 
-    `place` leads to its mapping in the file. `raw` is the description as it is written, `text` as
-    dbt renders it, None where that is not known. `tags_key` and `meta_key` are the dotted keys
-    under which tags and meta stand, empty where they do not. `inherited` is true in a version of a
-    model for what is said of all versions.
+    `place` is the path to its mapping in the file. `raw` is the description as written, `text` as
+    dbt renders it, `None` if unknown. `tags_key` and `meta_key` are the dotted keys that hold tags
+    and meta, empty if there are none. `inherited` is true for a property that a version of a model
+    inherits from the model.
     """
 
     place: Place
@@ -72,7 +72,7 @@ class Properties:
 
     @property
     def is_template(self) -> bool:
-        """Whether the description is more than a text: it calls `doc`, or holds other Jinja."""
+        """Whether the description is not plain text: it calls `doc` or contains other Jinja."""
         return bool(_RENDERED.search(self.raw)) and _constant(self.raw) is None
 
 
@@ -80,10 +80,9 @@ class Properties:
 class DbtResource:
     """A model, a seed, a snapshot or a table of a source.
 
-    `file` is its properties file, relative to the project; None where it has none. `names` are the
-    dotted names that its datasets can have; `exact` is true where they are known from the manifest.
-    `code` is the file that defines it, None for sources; `code_names` are the names that such a
-    file can have.
+    `file` is its properties file, relative to the project, or `None`. `names` are the dotted names
+    that its datasets can have; `exact` is true if they come from the manifest. `code` is the file
+    that defines it, `None` for sources; `code_names` are the names that such a file can have.
     """
 
     kind: ResourceType
@@ -101,14 +100,13 @@ class DbtResource:
 
     @property
     def place(self) -> Place:
-        """The mapping that new columns go to: of a version its own."""
+        """The path to the mapping that new columns are added to; for a version its own."""
         return self.own.place if self.version_place is None else self.version_place
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A dbt project as it is on disk. `problems` are files that cannot be read, with the reason;
-    what they say is not known."""
+    """A dbt project on disk. `problems` are files that cannot be read, with reasons."""
 
     root: Path
     name: str
@@ -119,16 +117,17 @@ class Project:
     has_manifest: bool = False
 
     def paths(self, kind: ResourceType) -> tuple[str, ...]:
-        """Return the folders in which resources of a kind are defined, relative to the project."""
+        """Return the folders, relative to the project, in which resources of a kind are defined."""
         return _paths(self.config, "model-paths" if kind == "source" else f"{kind}-paths")
 
 
 def read_project(root: Path | str) -> Project:
-    """Return the project in a directory, its resources by file and in the order of each file, then
-    those without properties by name.
+    """Read the project in a directory.
 
-    Raises `InvalidInput` where there is no `dbt_project.yml` or it is no YAML, `StorageFault` where
-    it cannot be read. A properties file that cannot be read is one of the problems.
+    Its resources are ordered by properties file and position in it; those without properties come
+    last, by name. Raises `InvalidInput` if there is no `dbt_project.yml` or it is not YAML,
+    `StorageFault` if it cannot be read. A properties file that cannot be read is listed in
+    `problems`.
     """
     root = Path(root)
     config = read_settings(root)
@@ -141,7 +140,7 @@ def read_project(root: Path | str) -> Project:
         name = path.relative_to(root).as_posix()
         try:
             data = read_file(path)
-            # As dbt reads it, to which a block at the end of the file has no last line end.
+            # Stripped as dbt does, so that a block at the end of the file has no final line end.
             value = load(data.decode().strip())
         except UnicodeDecodeError:
             problems.append((name, "it is not UTF-8"))
@@ -168,14 +167,14 @@ def read_project(root: Path | str) -> Project:
 
 
 def read_settings(root: Path) -> dict[str, Any]:
-    """Return what `dbt_project.yml` says, which has the project's name.
+    """Return the content of `dbt_project.yml`, which includes the project's name.
 
-    Raises `InvalidInput` where there is none or it is no YAML, `StorageFault` where it cannot be
+    Raises `InvalidInput` if the file is missing or is not YAML, `StorageFault` if it cannot be
     read.
     """
     settings = root / "dbt_project.yml"
     if not settings.is_file():
-        raise InvalidInput(f"{root} is no dbt project: it has no dbt_project.yml")
+        raise InvalidInput(f"{root} is not a dbt project: it has no dbt_project.yml")
     try:
         config = load(read_file(settings).decode())
     except UnicodeDecodeError:
@@ -183,18 +182,18 @@ def read_settings(root: Path) -> dict[str, Any]:
     except InvalidInput as error:
         raise InvalidInput(f"{settings}: {error}") from None
     if not isinstance(config, dict) or not isinstance(config.get("name"), str):
-        raise InvalidInput(f"{settings} does not say the project's name")
+        raise InvalidInput(f"{settings} does not contain the project's name")
     return config
 
 
 def artifact_path(root: Path, config: Mapping[str, Any], name: str) -> Path:
-    """Return where dbt writes an artifact of the project, such as `manifest.json`."""
+    """Return the path of an artifact that dbt writes, such as `manifest.json`."""
     target = config.get("target-path")
     return root / (target if isinstance(target, str) and "{" not in target else "target") / name
 
 
 def read_file(path: Path) -> bytes:
-    """Return what is in a file; raises `StorageFault` where it cannot be read."""
+    """Return the content of a file. Raises `StorageFault` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -208,14 +207,14 @@ def _paths(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def strings_in(value: Any) -> tuple[str, ...]:
-    """Return the texts of a value that may be one text or a list of them."""
+    """Return the strings in a value that may be one string or a list."""
     if isinstance(value, str):
         return (value,)
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
 def _files_below(root: Path, config: Mapping[str, Any], *names: str) -> Iterator[Path]:
-    """Yield the files in the folders that settings name, each once, by name."""
+    """Yield the files in the folders that settings name, without duplicates, by name."""
     seen: set[Path] = set()
     for name in names:
         for folder in _paths(config, name):
@@ -223,7 +222,7 @@ def _files_below(root: Path, config: Mapping[str, Any], *names: str) -> Iterator
                 folders.sort()
                 real = Path(directory).resolve()
                 if real in seen:
-                    # A link back to where it lies.
+                    # A symbolic link to a folder that was already visited.
                     folders.clear()
                     continue
                 seen.add(real)
@@ -259,7 +258,7 @@ def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[Resourc
 
 
 def _once(found: Sequence[DbtResource]) -> Iterator[DbtResource]:
-    """Yield the resources; one that is described twice, which dbt refuses, with that problem."""
+    """Yield the resources; one that is described twice, which dbt rejects, gets a problem."""
     times = Counter((one.kind, one.name) for one in found)
     for one in found:
         if times[one.kind, one.name] > 1:
@@ -269,7 +268,7 @@ def _once(found: Sequence[DbtResource]) -> Iterator[DbtResource]:
 
 
 class _Manifest:
-    """What `target/manifest.json` says of the resources of a project."""
+    """The content of `target/manifest.json`."""
 
     def __init__(self, value: Mapping[str, Any], project: str) -> None:
         self.is_there = bool(value)
@@ -300,17 +299,17 @@ class _Manifest:
         return cls(value if isinstance(value, dict) else {}, config["name"])
 
     def node(self, kind: str, name: str) -> Mapping[str, Any]:
-        """Return a resource's node, an empty one where it is not known."""
+        """Return a resource's node; empty if it is unknown."""
         return self._nodes.get((kind, name), {})
 
 
 def _names_of(node: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the datasets of a node of the manifest, those with a database first."""
+    """Return the names of the datasets of a manifest node, those with a database first."""
     database, schema = node.get("database"), node.get("schema")
     names = (node.get("alias"), node.get("identifier"))
     shorts = dict.fromkeys(str(one) for one in names if one) or {str(node.get("name")): None}
     if node.get("resource_type") == "source":
-        # The connector takes the source's name, or its identifier where it is told to.
+        # The connector uses the source's name, or its identifier if configured to.
         shorts[str(node.get("name"))] = None
     found = [".".join(str(part) for part in (database, schema, one) if part) for one in shorts]
     if database:
@@ -329,14 +328,14 @@ def _resource(
     node = manifest.node(kind, name)
     if node:
         return DbtResource(kind, name, _names_of(node), exact=True, manifest=node, **fields)
-    problem = "target/manifest.json does not know it; dbt parse writes it anew"
+    problem = "it is not in target/manifest.json; run dbt parse to update that file"
     return DbtResource(
         kind, name, guesses or (name,), problem=problem if manifest.is_there else None, **fields
     )
 
 
 class _FileReader:
-    """Reads the resources out of the value of one properties file."""
+    """Reads the resources from the parsed value of one properties file."""
 
     def __init__(self, file: str, manifest: _Manifest, docs: Mapping[str, str]) -> None:
         self._file = file
@@ -344,7 +343,7 @@ class _FileReader:
         self._docs = docs
 
     def resources(self, value: Mapping[Any, Any]) -> Iterator[DbtResource]:
-        """Yield the resources, in the order of the file."""
+        """Yield the resources in the order of the file."""
         for section, kind in _SECTIONS.items():
             for at, one in _mappings(value.get(section)):
                 yield from self._named(kind, (section, at), one)
@@ -448,7 +447,7 @@ class _FileReader:
         if raw is None:
             return found
         if not isinstance(raw, str):
-            return replace(found, problem="the description is no text; quote it")
+            return replace(found, problem="the description is not text; put it in quotes")
         text = self._render(raw)
         if text is None and isinstance(rendered, str):
             text = rendered
@@ -459,7 +458,7 @@ class _FileReader:
 
 
 def _mappings(value: Any) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Yield the mappings with a name in a list, each with its position."""
+    """Yield the mappings in a list that have a name, with their positions."""
     for at, one in enumerate(value if isinstance(value, list) else ()):
         if isinstance(one, dict) and one.get("name") is not None:
             yield at, one
@@ -479,7 +478,7 @@ def _key_in(value: Mapping[Any, Any], key: str) -> str:
 # Descriptions are Jinja templates.
 
 _RENDERED: Final = re.compile(r"\{[{%#]|[#}%]\}")
-"""Where dbt finds this in a description, Jinja renders it; any other is taken as it is."""
+"""dbt renders descriptions that match this with Jinja, and uses others unchanged."""
 
 _OPENING: Final = re.compile(r"\{[{%#]")
 _UNSAFE: Final = re.compile(r"\{+(?=[%#\r]|\n?\Z)|\{{2,}|\r|\n\Z")
@@ -500,24 +499,27 @@ def holds_jinja(text: str) -> bool:
 
 
 def escape_jinja(text: str) -> str:
-    """Return the description that dbt renders to a text, which is the text itself unless it holds
-    signs of Jinja: `{{` becomes `{{ '{{' }}`."""
+    """Return the description that dbt renders to a text.
+
+    It is the text itself, unless that contains Jinja syntax: `{{` becomes `{{ '{{' }}`.
+    """
     if not _RENDERED.search(text):
         return text
     return _UNSAFE.sub(lambda found: f"{{{{ '{_ESCAPES.get(found[0], found[0])}' }}}}", text)
 
 
 def _constant(raw: str) -> str | None:
-    """Return what `escape_jinja` made a description from; None where it is another template."""
+    """Return the text that `escape_jinja` made a description from; `None` if it is another
+    template."""
     return _rendered(raw, lambda _: None)
 
 
 def _rendered(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
-    """Return what dbt renders a description to, None where that takes more than texts in quotes
-    and calls of `doc`."""
+    """Return what dbt renders a description to, or `None` if it has more than quoted text and calls
+    of `doc`."""
     if not _RENDERED.search(raw):
         return raw
-    # Jinja drops one line end at the end, and has one form of line ends.
+    # Jinja drops one final line end, and normalizes line ends.
     template = raw.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     pieces: list[str] = []
     at = 0
@@ -542,8 +544,10 @@ _DOCS: Final = re.compile(r"\{%-?\s*docs\s+(\w+)\s*-?%\}(.*?)\{%-?\s*enddocs\s*-
 
 
 def _docs_blocks(root: Path, config: Mapping[str, Any], manifest: _Manifest) -> dict[str, str]:
-    """Return the texts of docs blocks by name and by `package.name`: as they stand in the
-    project's files, and of other packages as the manifest has them."""
+    """Return the texts of docs blocks, by name and by `package.name`.
+
+    Those of the project come from its files, those of other packages from the manifest.
+    """
     found: dict[str, str] = {}
     for key, block in manifest.docs.items():
         content = block.get("block_contents") if isinstance(block, dict) else None

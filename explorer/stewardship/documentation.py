@@ -1,4 +1,4 @@
-"""The datasets that are meant, and what is written of their tables and columns, a row for each."""
+"""Selecting datasets, and their documentation as rows, one for each table and column."""
 
 import hashlib
 import re
@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
-"""Is told, from the work's own thread, how many are done and of how many."""
+"""A callback with the number of items done and the total, called on the thread that does the
+work."""
 
 
 _DATASET = "dataset"
@@ -48,12 +49,12 @@ async def select_datasets(
     narrowed_by: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """Return the datasets named, each once in their order; where none is named, those in and below
-    a folder, by its browse path; else all that a search finds, as `AsyncCatalog.search` takes it.
+    """Return the datasets given, or those in and below a folder, or those that a search finds.
 
-    Named ones cost no request; a search one for each page; a folder one for each page of it and
-    of every folder below it. Raises `InvalidInput` for a URN of anything else than a dataset, and
-    where more than one of these is asked for.
+    Given datasets are returned without duplicates, in order. A folder is given by its browse path;
+    a search as for `AsyncCatalog.search`. No request for given datasets; for a search one for each
+    page; for a folder one for each page of it and of every folder below it. Raises `InvalidInput`
+    for a URN that is not a dataset's, and if more than one of the three is given.
     """
     named = named_datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
     if named:
@@ -73,14 +74,14 @@ def named_datasets(
     narrowed_by: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """Return the datasets named, each once in their order. Raises as `select_datasets`."""
+    """Return the datasets given, without duplicates, in order. Raises as `select_datasets`."""
     named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
     searched = text != "*" or bool(narrowed_by)
     if sum((bool(named), searched, folder is not None)) > 1:
         raise InvalidInput("give datasets, a search or a folder, not several of them")
     for urn in named:
         if urn.entity_type != _DATASET:
-            raise InvalidInput(f"{urn} is no dataset; only datasets have columns")
+            raise InvalidInput(f"{urn} is not a dataset; only datasets have columns")
     return named
 
 
@@ -90,8 +91,11 @@ async def read_datasets(
     aspects: Sequence[str],
     progress: "Progress | None" = None,
 ) -> AsyncIterator[Entity]:
-    """Yield the datasets that exist among those named, in their order, a few hundred at a time;
-    costs what `AsyncCatalog.entities` costs. `progress` is told how many were read of how many."""
+    """Yield those of the datasets that exist, in order, reading a few hundred at a time.
+
+    Costs the requests of `AsyncCatalog.entities`. `progress` is called with the number read and the
+    total.
+    """
     rest = iter(urns)
     done = 0
     while chunk := list(islice(rest, _CHUNK)):
@@ -131,13 +135,13 @@ TEXT_ASPECTS = (
     "editableSchemaMetadata",
     "status",
 )
-"""The aspects that the descriptions of a dataset and of its columns are read from."""
+"""The aspects that hold the descriptions of a dataset and its columns."""
 
 ASPECTS = (*TEXT_ASPECTS, "subTypes", "globalTags")
-"""The aspects that rows are made from."""
+"""The aspects needed for rows."""
 
 CLEAR = "!clear"
-"""What a file says in place of a text to have the text taken back."""
+"""The text in a file that asks to remove a description."""
 
 _MARKS = re.compile(r"'*" + re.escape(CLEAR))
 _DIGEST_BYTES = 10
@@ -146,11 +150,11 @@ _DIGEST_FORM = "v1:"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is written of a column, or of a table itself, whose `column` is empty.
+    """The documentation of a column, or of a table if `column` is empty.
 
-    `column` is the exact field path. `ingested` and `edited` are empty where nothing is written;
-    `edited` is what a file may change. `exported` is the digest of the edited text as it was when
-    the row was made; empty in a file that was not exported.
+    `column` is the field path. `ingested` and `edited` are empty if there is no description;
+    `edited` is the one that can be changed in a file. `exported` is the digest of the edited
+    description when the row was created; empty in a file that was not exported.
     """
 
     urn: str
@@ -165,11 +169,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a file: its row as it stands there, or the `problem` that makes it unreadable.
+    """A line of a file: its row, or the `problem` that makes it unreadable.
 
-    `place` says where, as people find it in the file. `clears` is true where the file asks for the
-    text to be taken back; the row's `edited` is empty then. `base` is the text that the line
-    started from, where more of it is known than the digest in the row.
+    `place` is its location in the file, for people. `clears` is true if the line asks to remove the
+    description; the row's `edited` is then empty. `base` is the text that the line started from, if
+    known.
     """
 
     place: str
@@ -180,20 +184,20 @@ class Entry:
 
 
 def digest_of(text: str) -> str:
-    """Return a short text that is another for every other text; never one that a spreadsheet takes
-    for a number, a date or a formula."""
+    """Return a short digest of a text, in a form that no spreadsheet takes for a number, date or
+    formula."""
     digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES)
     return _DIGEST_FORM + digest.hexdigest()
 
 
 def rows_of(entity: Entity) -> Iterator[Row]:
-    """Yield the row of a dataset itself, then one for each column, in the schema's order; a path
-    that the schema lists twice has one. Pure.
+    """Yield the row of a dataset, then one for each column in schema order, without duplicate
+    paths.
 
-    Raises `ServerFault` when an aspect has another shape than its record.
+    No requests. Raises `ServerFault` if an aspect does not fit its record.
     """
     urn, table = str(entity.urn), entity.name
-    # Raw: white space alone is a text too where it is compared and changed.
+    # Not `edited_description`, which ignores a description of only white space.
     held = (entity.raw("editableDatasetProperties") or {}).get("description")
     edited = held if isinstance(held, str) else ""
     yield Row(
@@ -226,14 +230,13 @@ def rows_of(entity: Entity) -> Iterator[Row]:
 
 
 def cell_of(text: str) -> str:
-    """Return a text as a file holds it: one that reads like the sign for clearing gets an
-    apostrophe."""
+    """Return a text as it is written to a file; one that looks like `CLEAR` gets an apostrophe."""
     return f"'{text}" if _MARKS.fullmatch(text) else text
 
 
 def text_in(cell: str) -> tuple[str, bool]:
-    """Return the text that a file means, and whether it asks for the text to be taken back; the
-    inverse of `cell_of`."""
+    """Return the text of a cell, and whether the cell asks to remove the text; the inverse of
+    `cell_of`."""
     if cell == CLEAR:
         return "", True
     return (cell[1:] if _MARKS.fullmatch(cell) else cell), False

@@ -1,29 +1,31 @@
-"""Drafting: an external command writes a first text for a column or a table, and people decide.
+"""Drafting: an external command suggests a description for a column or a table, for people to
+review.
 
-No command is run unless one was configured (`explorer.config.Drafting`) or named by the caller.
-What it prints is a suggestion: it is put into a changeset for review, or shown in the editor, and
-never saved by itself. Texts that people typed and did not save are something else: `drafts`.
+No command is run unless one is configured (`explorer.config.Drafting`) or given by the caller. Its
+output is a suggestion, which is staged in a changeset for review or shown in the editor, and never
+saved automatically. Unsaved text that people typed is something else: see `drafts`.
 
-The command is run without a shell, once for each text, with the environment of the caller. On its
-standard input it gets one JSON object, and its standard output is the suggested text, in UTF-8;
-white space around it is left off. An exit code other than 0 says that it has no text, and the last
-line of its standard error why. The object:
+The command is run without a shell, once for each description, with the caller's environment. Its
+standard input is one JSON object. Its standard output is the suggestion in UTF-8, stripped of white
+space. An exit code other than 0 means that it has no suggestion; the last line of its standard
+error is the reason. The fields of the object:
 
-version       1; raised when a field changes its meaning, not when one is added
+version       1; increased when the meaning of a field changes, not when one is added
 about         "column" or "table"
-description   what is written there now; usually empty
+description   the present description; usually empty
 table         urn, name, platform, kind ("table", "view"), description, tags
 column        path (exact), name, type, native_type, nullable, is_key, tags, terms; null for a table
-neighbours    the other columns of the table, those nearby first: path, name, type, description;
-              100 at most, for a table the first 100 of its own
-upstream      what it is made from, nearest first: table, urn, column, hops, found_by ("lineage", or
-              "name" for a guess), description; of a table the tables upstream, whose column is null
-same_name     the texts of columns of this name elsewhere, most frequent first: description, columns
-              (how many have it), table, urn, column; empty for a table
-usage         days, queries of the table, uses of the column (null where not counted); null where
-              nothing is measured
+neighbours    the other columns of the table, nearest in the schema first: path, name, type,
+              description; at most 100; for a table its first 100 columns
+upstream      what it is derived from, nearest first: table, urn, column, hops, found_by
+              ("lineage", or "name" for a guess), description; for a table its upstream tables, with
+              column null
+same_name     descriptions of columns of this name elsewhere, most frequent first: description,
+              columns (the number that have it), table, urn, column; empty for a table
+usage         days, queries of the table, uses of the column (null if not counted); null if there
+              are no usage statistics
 
-A description is cut after 2,000 characters.
+Descriptions are cut after 2,000 characters.
 """
 
 import asyncio
@@ -89,38 +91,42 @@ _LONGEST_REASON: Final = 300
 _TABLES_AT_ONCE: Final = 50
 _READS_AT_ONCE: Final = 4
 _AT_ONCE: Final = 4
-# What a text may hold of control characters.
+# The control characters that a suggestion may contain.
 _ALLOWED: Final = frozenset("\t\n")
 
 
 @dataclass(frozen=True, slots=True)
 class DraftingCommand:
-    """A command as words, and for how long it may run for one text."""
+    """A command as a list of words, and its time limit for one suggestion."""
 
     words: tuple[str, ...]
     timeout_seconds: float = 60.0
 
     @classmethod
     def parse(cls, text: str, timeout_seconds: float = 60.0) -> Self:
-        """Return the command that a text names, as a shell would take it apart. Raises
-        `InvalidInput` for what is none, or names a program that is not there."""
+        """Split a command line as a shell would.
+
+        Raises `InvalidInput` if it cannot be split, or its program does not exist.
+        """
         try:
             words = shlex.split(text)
         except ValueError as error:
-            raise InvalidInput(f"{text!r} is no command: {error}") from error
+            raise InvalidInput(f"{text!r} is not a valid command: {error}") from error
         if not words:
-            raise InvalidInput("the drafting command is empty; name a program")
+            raise InvalidInput("the drafting command is empty; give a program")
         if not timeout_seconds > 0:
-            raise InvalidInput("a draft needs more than 0 seconds")
+            raise InvalidInput("the time limit for a draft must be more than 0 seconds")
         program = str(Path(words[0]).expanduser()) if words[0].startswith("~") else words[0]
         if shutil.which(program) is None:
-            raise InvalidInput(f"there is no program {words[0]!r} that can be run to draft texts")
+            raise InvalidInput(f"the drafting program {words[0]!r} does not exist")
         return cls((program, *words[1:]), timeout_seconds)
 
     @classmethod
     def configured(cls, drafting: "Drafting") -> Self | None:
-        """Return the command that is configured for a server, None where none is. Raises
-        `Misconfigured` for one that cannot be run."""
+        """Return the command configured for a server, or `None`.
+
+        Raises `Misconfigured` if it cannot be run.
+        """
         if not drafting.command:
             return None
         try:
@@ -129,11 +135,11 @@ class DraftingCommand:
             raise Misconfigured(f"{error}; it comes from {drafting.source}") from error
 
     async def suggest(self, request: Mapping[str, Any]) -> str:
-        """Return the text that the command prints for a request.
+        """Run the command for a request and return its suggestion.
 
-        Raises `Misconfigured`, saying why there is none: it cannot be run, fails, prints nothing,
-        more than 64 kB or what is no text, or takes too long. A command that takes too long, prints
-        too much or is no longer wanted is killed, together with what it started.
+        Raises `Misconfigured` with the reason if there is none: the command cannot be run, fails,
+        prints nothing, more than 64 kB or invalid text, or takes too long. A command that takes too
+        long, prints too much or is cancelled is killed with all processes it started.
         """
         loop = asyncio.get_running_loop()
         run = _CommandRun(loop.create_future())
@@ -152,11 +158,11 @@ class DraftingCommand:
             is_ended = not run.is_too_long
         except TimeoutError:
             raise Misconfigured(
-                f"the command had no text within {self.timeout_seconds:g} s and was ended"
+                f"the command took longer than {self.timeout_seconds:g} s and was killed"
             ) from None
         finally:
             if not is_ended:
-                # It leads a process group of its own.
+                # The command was started as the leader of a process group.
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process, signal.SIGKILL)
             transport.close()
@@ -168,23 +174,28 @@ class DraftingCommand:
 def chosen_command(
     drafting: "Drafting", text: str | None = None, timeout_seconds: float | None = None
 ) -> DraftingCommand:
-    """Return the command that somebody named, else the one that is configured. Raises
-    `Misconfigured` where there is none, saying how one is configured, and as `parse`."""
+    """Return the command given as text, or the configured one.
+
+    Raises `Misconfigured` if there is neither, with instructions to configure one, and what `parse`
+    raises.
+    """
     if text is not None:
         return DraftingCommand.parse(text, timeout_seconds or drafting.timeout_seconds)
     command = DraftingCommand.configured(drafting)
     if command is None:
         raise Misconfigured(
-            "no command is configured that drafts texts; catalog profile draft-with COMMAND names "
-            "one, and so does CATALOG_DRAFTING_COMMAND"
+            "no drafting command is configured; set one with catalog profile draft-with COMMAND or "
+            "in CATALOG_DRAFTING_COMMAND"
         )
     return replace(command, timeout_seconds=timeout_seconds or command.timeout_seconds)
 
 
 class _CommandRun(asyncio.SubprocessProtocol):
-    """One run of a command: what it has printed so far. `exited` is set when its process has
-    ended; `ended` is done when it has also closed its output, and as soon as it has printed too
-    much."""
+    """One run of a command and its output so far.
+
+    `exited` is set when the process has ended. `ended` is done when it has also closed its output,
+    or has printed too much.
+    """
 
     def __init__(self, ended: "asyncio.Future[None]") -> None:
         self.ended = ended
@@ -195,7 +206,7 @@ class _CommandRun(asyncio.SubprocessProtocol):
         self._open = {1, 2}
 
     def feed(self, transport: asyncio.SubprocessTransport, request: bytes) -> None:
-        """Give the command its input. One that does not read it may have a text all the same."""
+        """Send the command its input. A command may have a suggestion without reading it."""
         stdin = transport.get_pipe_transport(0)
         if isinstance(stdin, asyncio.WriteTransport):
             stdin.write(request)
@@ -221,11 +232,11 @@ class _CommandRun(asyncio.SubprocessProtocol):
         self._end_if_over()
 
     def text(self, code: int | None) -> str:
-        """Return what it printed, given its exit code; raises `Misconfigured` where that is no
-        text."""
+        """Return the output, given the exit code. Raises `Misconfigured` if it is not a valid
+        suggestion."""
         if self.is_too_long:
             raise Misconfigured(
-                f"the command printed more than {_MOST_BYTES // 1024} kB and was ended"
+                f"the command printed more than {_MOST_BYTES // 1024} kB and was killed"
             )
         if code:
             how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
@@ -234,7 +245,7 @@ class _CommandRun(asyncio.SubprocessProtocol):
             text = self._printed.decode()
         except UnicodeDecodeError as error:
             raise Misconfigured(
-                f"the command printed what is not UTF-8, at byte {error.start + 1:,}"
+                f"the command's output is not UTF-8, at byte {error.start + 1:,}"
             ) from error
         text = text.replace("\r\n", "\n").strip()
         if not text:
@@ -245,7 +256,7 @@ class _CommandRun(asyncio.SubprocessProtocol):
         return text
 
     def _reason(self) -> str:
-        """Return the last line of its standard error, after a colon."""
+        """Return the last line of standard error, after a colon."""
         lines = self._errors.decode(errors="replace").split("\n")
         said = next((line.strip() for line in reversed(lines) if line.strip()), "")
         shown = "".join(one if one.isprintable() else " " for one in said)[:_LONGEST_REASON]
@@ -262,8 +273,8 @@ class _CommandRun(asyncio.SubprocessProtocol):
 
 @dataclass(frozen=True, slots=True)
 class DraftingFailure:
-    """A column, or a table where `column` is None, for which the command had no text, and the
-    sentence that says why."""
+    """A column, or a table if `column` is `None`, for which the command had no suggestion, and
+    why."""
 
     urn: str
     table: str
@@ -273,9 +284,11 @@ class DraftingFailure:
 
 @dataclass(frozen=True, slots=True)
 class DraftingOutcome:
-    """What a command drafted, as edits to be staged, in the order in which it was asked; what it
-    had no text for; and how many were not asked for because a limit was given. `changeset` is
-    where the edits were staged."""
+    """The result of drafting: edits to stage in the order requested, and failures.
+
+    `left` is the number that was not requested because of a limit. `changeset` is where the edits
+    were staged.
+    """
 
     edits: tuple[StagedEdit, ...] = ()
     failures: tuple[DraftingFailure, ...] = ()
@@ -285,7 +298,7 @@ class DraftingOutcome:
 
 @dataclass(slots=True)
 class _Drafted:
-    """What came of each text that was asked for, by its place in the order."""
+    """The results so far, by position."""
 
     edits: dict[int, StagedEdit] = field(default_factory=dict)
     failures: dict[int, DraftingFailure] = field(default_factory=dict)
@@ -302,18 +315,17 @@ async def draft_descriptions(
     drafted: "Callable[[StagedEdit], object] | None" = None,
     progress: "Progress | None" = None,
 ) -> DraftingOutcome:
-    """Ask a command for a text for each undocumented column and table of the datasets among `urns`
-    that exist, `limit` at most, and return what it drafted. Soft-deleted datasets are left out.
+    """Run a command for each undocumented column and table of the datasets that exist, at most
+    `limit`.
 
-    Nothing is written. The command is run `at_once` times side by side; where it fails, the rest
-    goes on. `drafted` is called with each edit as it comes, so that a caller that is interrupted
-    has what was drafted until then; `progress` with how many were asked for, of how many.
-
-    Costs what `drafting_requests` costs, 50 tables at a time. Raises `InvalidInput` for a limit or
-    a number at once below one.
+    Soft-deleted datasets are left out. Nothing is written. Up to `at_once` commands run
+    concurrently; a failure does not stop the others. `drafted` is called with each edit as it is
+    made, so that a caller that is interrupted still has those; `progress` with the number requested
+    so far and the total. Costs the requests of `drafting_requests`, for 50 tables at a time. Raises
+    `InvalidInput` if `limit` or `at_once` is below 1.
     """
     if at_once < 1 or (limit is not None and limit < 1):
-        raise InvalidInput("a command is asked for one text or more, and one at once or more")
+        raise InvalidInput("limit and at_once must be at least 1")
     found = _Drafted()
     tasks = await _read_undocumented(catalog, urns, parts)
     chosen = tasks[:limit]
@@ -351,7 +363,7 @@ async def undocumented_requests(
     parts: Iterable[Part] = ("columns", "tables"),
     limit: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what a command would be given by `draft_descriptions`, in its order."""
+    """Return the requests that `draft_descriptions` would pass to the command, in its order."""
     tasks = await _read_undocumented(catalog, urns, parts)
     stretches = [await drafting_requests(catalog, stretch) for stretch in _by_tables(tasks[:limit])]
     return [request for stretch in stretches for request in stretch]
@@ -371,16 +383,18 @@ async def _read_undocumented(
 async def drafting_requests(
     catalog: "AsyncCatalog", places: Sequence[tuple[Entity, str | None]]
 ) -> list[dict[str, Any]]:
-    """Return what a command is given for columns of datasets, or for datasets where the path is
-    None, in their order; the docstring of this module says what it holds.
+    """Return the requests for columns of datasets, or for datasets if the path is `None`, in order.
 
-    Costs what `AsyncCatalog.entities` of the datasets and of those upstream costs, one request for
-    the usage of each, and for columns what `TableReader.read_elsewhere` of their names costs.
-    Raises `InvalidInput` for an entity that is no dataset, or a column that it has not.
+    The module's docstring describes their form. Costs the requests of `AsyncCatalog.entities` for
+    the datasets and those upstream, one for the usage of each dataset, and for columns those of
+    `TableReader.read_elsewhere`. Raises `InvalidInput` for an entity that is not a dataset, or a
+    column that does not exist.
     """
     for entity, path in places:
         if entity.entity_type != "dataset":
-            raise InvalidInput(f"{entity.urn} is no dataset; only datasets and columns are drafted")
+            raise InvalidInput(
+                f"{entity.urn} is not a dataset; only datasets and columns can be drafted"
+            )
         if path is not None and entity.schema.column(path) is None:
             raise InvalidInput(f"{entity.name} has no column {path}")
     reader = TableReader(catalog, None)
@@ -433,7 +447,8 @@ async def drafting_requests(
 
 
 def _directly_upstream(urns: Iterable[str], tables: Mapping[str, KnownTable]) -> list[str]:
-    """Return the first tables upstream of each of some tables, and those of their columns."""
+    """Return the first upstream tables of each table, and the tables its columns are derived
+    from."""
     found: dict[str, None] = {}
     for urn in urns:
         table = tables[urn]
@@ -443,7 +458,8 @@ def _directly_upstream(urns: Iterable[str], tables: Mapping[str, KnownTable]) ->
 
 
 def _undocumented(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None]:
-    """Yield None for a dataset without a description, then the paths of its columns without."""
+    """Yield `None` for a dataset without a description, then the paths of its undocumented
+    columns."""
     try:
         if entity.removed:
             return
@@ -453,14 +469,14 @@ def _undocumented(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None
             paths = (column.path.raw for column in entity.schema if not column.documented)
             yield from dict.fromkeys(paths)
     except ServerFault:
-        # An aspect of another shape: the worklist says nothing of such a dataset either.
+        # An aspect does not fit its record; the worklist leaves out such a dataset as well.
         return
 
 
 def _by_tables(
     tasks: Sequence[tuple[Entity, str | None]],
 ) -> Iterator[Sequence[tuple[Entity, str | None]]]:
-    """Yield stretches of tasks that speak of some tables each."""
+    """Yield slices of the tasks that concern at most 50 tables each."""
     begin = 0
     tables: set[Urn] = set()
     for at, (entity, _) in enumerate(tasks):
@@ -475,7 +491,7 @@ def _by_tables(
 
 def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
     if path is None:
-        # Raw: white space alone is a text too where it is compared.
+        # Not `edited_description`, which ignores a description of only white space.
         held = (entity.raw("editableDatasetProperties") or {}).get("description")
         before, shown = held if isinstance(held, str) else "", entity.ingested_description
     else:
@@ -542,7 +558,7 @@ def _neighbour(column: Column) -> dict[str, str]:
 
 
 def _neighbours(entity: Entity, column: Column) -> Iterator[dict[str, str]]:
-    """Yield the other columns of a table, those that stand nearer in its schema first."""
+    """Yield the other columns of a table, nearest in the schema first."""
     columns = entity.schema.columns
     place = columns.index(column)
     nearest = sorted(range(len(columns)), key=lambda at: abs(at - place))
@@ -553,8 +569,8 @@ def _neighbours(entity: Entity, column: Column) -> Iterator[dict[str, str]]:
 def _upstream(
     key: ColumnKey, reached: ReachedColumns, tables: Mapping[str, KnownTable]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns that one is made from, also those without a text, then the documented
-    columns further up that a walk led to, nearest first."""
+    """Yield the columns that one is derived from, also undocumented ones, then documented ones
+    further upstream."""
     urn, path = key
     passed = {key}
     for source, given in tables[urn].made_from.get(path, ()):

@@ -1,6 +1,6 @@
-"""Drafts: texts that were typed and not saved, written to disk at every pause in typing.
+"""Drafts: unsaved descriptions, written to disk at every pause in typing.
 
-The terminal and the notebook store them in one place, so that each can continue the other's.
+The terminal and the notebook store them in the same place, so that each can continue the other's.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ class _Session(Protocol):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An unsaved text, its entity and column, and the edited text that it started from.
+    """An unsaved description, its entity and column, and the edited description it started from.
 
-    `name` and `column` are the display names of the entity and the column.
+    `name` and `column` are display names.
     """
 
     urn: str
@@ -47,8 +47,8 @@ class Draft(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A draft on disk, and when it was written. `open` says that another program that is running
-    edits it."""
+    """A draft on disk and when it was written. `open` is true if another running program is editing
+    it."""
 
     draft: Draft
     at: datetime
@@ -57,43 +57,50 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The drafts of one server, a file for each text and each program that edits it, so that two
-    programs never write over each other. Reading and writing block: call from a thread."""
+    """The drafts for one server, one file for each description and program.
+
+    Two programs never overwrite each other's drafts. Reading and writing block: call from a thread.
+    """
 
     directory: Path
     process: int
 
     @classmethod
     def of(cls, address: str, kind: str = "drafts") -> "Drafts":
-        """Return the drafts kept for the server at an address, whoever signs in there. `kind` is
-        the directory: `drafts` of descriptions, `concepts` of texts for several columns, whose
-        drafts have the name of the columns as `path`."""
+        """Return the drafts for the server at an address, whichever user signs in there.
+
+        `kind` is the directory: `drafts` for descriptions, or `concepts` for descriptions of
+        several columns, whose drafts have the columns' name as `path`.
+        """
         server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
         return cls(config.state_dir() / kind / server, os.getpid())
 
     @classmethod
     def of_changeset(cls, changeset_id: str) -> "Drafts":
-        """Return the texts that are typed in the review of a staged changeset and not decided. They
-        are no drafts of the server's texts: what is accepted goes into the changeset."""
+        """Return the unsaved texts in the review of a staged changeset.
+
+        They are separate from drafts for the server, because an accepted text goes into the
+        changeset.
+        """
         name = hashlib.sha256(f"changeset {changeset_id}".encode()).hexdigest()[:16]
         return cls(config.state_dir() / "drafts" / name, os.getpid())
 
     @classmethod
     async def at(cls, session: _Session, kind: str = "drafts") -> "Drafts":
-        """Return the drafts for the server that a session asks."""
+        """Return the drafts for the server of a session."""
         catalog = await session.catalog()
         place = "embedded" if catalog.embedded else catalog.address
         return cls.of(session.server or place, kind)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
-        """Return the newest draft for an entity's or a column's description that no other running
-        program is editing; nothing where there is none."""
+        """Return the newest draft of a description that no other running program is editing, or
+        `None`."""
         found = sorted(self._files(urn, path), key=_written, reverse=True)
         drafts = (_draft(file) for file in found)
         return next((one for one in drafts if one and (one.urn, one.path) == (urn, path)), None)
 
     def all(self) -> list[Kept]:
-        """Return every text's newest draft, the newest first."""
+        """Return the newest draft of each description, newest first."""
         newest: dict[tuple[str, str | None], Kept] = {}
         for file in sorted(self.directory.glob("*.json"), key=_written, reverse=True):
             draft = _draft(file)
@@ -104,11 +111,11 @@ class Drafts:
         return list(newest.values())
 
     def keep(self, draft: Draft) -> None:
-        """Write a draft, whole or not at all; raises `StorageFault` where it cannot be kept."""
+        """Write a draft atomically. Raises `StorageFault` if it cannot be written."""
         target = self.directory / f"{_name(draft.urn, draft.path)}-{self.process}.json"
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # What is typed may not be meant for everybody on this machine.
+            # `replace_file` creates it readable by its owner only, because drafts may be private.
             replace_file(target, msgspec.json.encode(draft))
         except OSError as error:
             raise StorageFault(
@@ -116,8 +123,11 @@ class Drafts:
             ) from error
 
     def drop(self, urn: str, path: str | None, text: str | None = None) -> None:
-        """Delete the drafts of a description: it was saved, or given up. With `text`, only where
-        the newest draft has that text. Those that another running program edits stay."""
+        """Delete the drafts of a description, which was saved or discarded.
+
+        With `text`, only if the newest draft has that text. Drafts that another running program is
+        editing are kept.
+        """
         if text is not None:
             newest = self.read(urn, path)
             if newest is not None and newest.text != text:
@@ -126,7 +136,7 @@ class Drafts:
             try:
                 file.unlink(missing_ok=True)
             except OSError:
-                # An old draft that stays behind does no harm: it is shown as one.
+                # A draft that cannot be deleted does no harm: it is offered again.
                 continue
 
     def _files(self, urn: str, path: str | None) -> Iterator[Path]:

@@ -1,7 +1,7 @@
-"""What changed in a catalog since the last visit: others' edits and what was ingested, by entity.
+"""What changed in a catalog since the last visit, by entity: edits of others and ingested changes.
 
-It is read from the change log. Where a reader left off is kept in the state directory, for each
-catalog.
+It is read from the change log. The offset up to which a user has read is stored in the state
+directory, for each catalog.
 """
 
 import asyncio
@@ -61,16 +61,18 @@ FeedKind = Literal[
     "deprecation",
     "links",
 ]
-"""What an entry tells. `orphaned text` is a dropped column that people described; `type` and
-`ingested text` are what ingestion changed of a column, or of an entity; `description` is a text
-that somebody wrote."""
+"""The kinds of entries.
+
+`orphaned text` is a dropped column that has an edited description; `type` and `ingested text` are
+changes by ingestion to a column or an entity; `description` is an edited description.
+"""
 
 _Value = Mapping[str, Any]
 
 _SCHEMA: Final = "schemaMetadata"
 _STATUS: Final = "status"
 _COLUMN_ENTITY: Final = "schemaField"
-# Where ingestion writes the description of an entity.
+# The aspect in which ingestion writes the description, by entity type.
 _INGESTED: Final = {
     "dataset": "datasetProperties",
     "container": "containerProperties",
@@ -91,7 +93,7 @@ _COLUMN_LABELS: Final[Mapping[FeedKind, str]] = {"tags": "globalTags", "terms": 
 
 _MOST_CHANGES: Final = 20_000
 _MOST_ENTITIES: Final = 200
-# Of an entity that was written more often, the newest changes are read.
+# For an entity with more changes, only the newest are read.
 _MOST_OF_ENTITY: Final = 50
 _MOST_ENTRIES: Final = 200
 _URNS_AT_ONCE: Final = 40
@@ -103,12 +105,12 @@ _LEAST_LIKELY: Final = 0.55
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One thing that changed, by whom and when it was stored last.
+    """One thing that changed, who changed it, and when the change was last stored.
 
-    `path` is the exact path of a column, None for the entity itself. `before` and `after` are
-    texts or types; `added` and `removed` are labels, as URNs or addresses. `edited` is the text
-    that people wrote there and that still stands. `likely` is the column that a dropped one was
-    likely renamed to, and of an added one the column that it likely was.
+    `path` is the field path of a column, `None` for the entity itself. `before` and `after` are
+    texts or types; `added` and `removed` are labels, as URNs or addresses. `edited` is the edited
+    description, if it still exists. For a dropped column `likely` is the column that it was
+    probably renamed to, for an added one the column that it probably was.
     """
 
     urn: Urn
@@ -125,13 +127,12 @@ class FeedEntry:
 
     @property
     def needs_care(self) -> bool:
-        """Return whether a text that people wrote may not fit any more."""
+        """Whether an edited description may no longer be correct."""
         return bool(self.edited) and self.kind in ("orphaned text", "type", "ingested text")
 
     @property
     def place(self) -> str | None:
-        """Return the column to look at: of one that was dropped the likely new one; None where
-        there is none."""
+        """The path of the column to show, or `None`; for a dropped column its probable new one."""
         if self.kind in ("orphaned text", "column dropped"):
             return self.likely
         return self.path
@@ -139,10 +140,10 @@ class FeedEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntityFeed:
-    """What changed of one entity: first what needs care, then columns in the order of the schema.
+    """What changed in one entity: entries that need care first, then columns in schema order.
 
-    `at` is the newest change. `unread` counts changes before those that were read, `left_out`
-    entries beyond those that are kept.
+    `at` is the time of the newest change. `unread` is the number of earlier changes that were not
+    read, `left_out` the number of entries above the limit.
     """
 
     urn: Urn
@@ -155,13 +156,13 @@ class EntityFeed:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFeed:
-    """What changed since the last visit, the entity that was changed last first.
+    """What changed since the last visit, most recently changed entity first.
 
-    `since` is when the last visit ended, None where none is known. The changes of the log from
-    `after` up to `until` were looked at; `unread` counts those before them, `more_entities` the
-    changed entities beyond those listed. `trimmed` says that the log does not reach back to the
-    last visit, `replaced` that it is another log than then. `user` is whose own edits are left
-    out; None where the server does not know who asks. `names` are of people and labels.
+    `since` is when the last visit ended, `None` if unknown. The changes with offsets from `after`
+    to `until` were read; `unread` is the number of those before, `more_entities` the number of
+    changed entities that are not listed. `trimmed` is true if the log does not reach back to the
+    last visit, `replaced` if it is not the same log. `user` is the user whose own edits are left
+    out, `None` if unknown. `names` are the names of people and labels.
     """
 
     entities: tuple[EntityFeed, ...]
@@ -177,24 +178,24 @@ class ChangeFeed:
 
     @property
     def entries(self) -> tuple[FeedEntry, ...]:
-        """Return the entries of all entities, in their order."""
+        """The entries of all entities, in order."""
         return tuple(entry for one in self.entities for entry in one.entries)
 
     def name_of(self, urn: Urn) -> str:
-        """Return the name of an entity that changed."""
+        """Return the name of an entity in the feed."""
         return next((one.name for one in self.entities if one.urn == urn), urn.name)
 
 
 class Visit(msgspec.Struct, frozen=True):
-    """A place in the change log up to which everything was read, and when, in milliseconds since
-    1970 UTC."""
+    """The offset of the change log up to which a user has read, and when (milliseconds since 1970
+    UTC)."""
 
     offset: int
     at_millis: int
 
     @property
     def at(self) -> datetime:
-        """Return the moment."""
+        """The time of the visit."""
         return datetime.fromtimestamp(self.at_millis / 1000, UTC)
 
 
@@ -205,7 +206,8 @@ class _Visits(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class VisitFile:
-    """Where the reader left off in one catalog. Reading and writing block: call from a thread."""
+    """The file with the last visits to one catalog. Reading and writing block: call from a
+    thread."""
 
     path: Path
 
@@ -218,15 +220,20 @@ class VisitFile:
         return cls(config.state_dir() / "visits" / f"{name}.json")
 
     def last(self, *, earlier: bool = False) -> Visit | None:
-        """Return the last visit, or the one before it; None where there was none. A file that
-        cannot be read counts as none: nobody's work is lost with it."""
+        """Return the last visit, or the one before it; `None` if there was none.
+
+        A file that cannot be read counts as none, because nothing important is lost with it.
+        """
         found = self._read()
         return found.earlier if earlier else found.last
 
     def move(self, offset: int, at: datetime, *, replaced: bool = False) -> None:
-        """Keep that everything up to an offset is read, unless another program was further already;
-        `replaced` says that what is kept is of another log. The visit before stays known, also when
-        the same place is kept again. Raises `StorageFault` where it cannot be written."""
+        """Record that everything up to an offset was read, unless another program is already
+        further.
+
+        `replaced` is true if the recorded visits are of another log. The visit before is kept, also
+        when the same offset is recorded again. Raises `StorageFault` if the file cannot be written.
+        """
         visit = Visit(offset, round(at.timestamp() * 1000))
         try:
             with changing(self.path):
@@ -238,8 +245,8 @@ class VisitFile:
                 write_private(self.path, msgspec.json.encode(kept).decode())
         except Unusable as error:
             raise StorageFault(
-                f"how far the changes were read cannot be kept in {self.path.parent}; "
-                "name another directory with CATALOG_STATE_DIR"
+                f"the position in the change log cannot be stored in {self.path.parent}; "
+                "set another directory in CATALOG_STATE_DIR"
             ) from error
 
     def _read(self) -> _Visits:
@@ -258,22 +265,22 @@ async def read_feed(
     most_entities: int = _MOST_ENTITIES,
     progress: "Progress | None" = None,
 ) -> ChangeFeed:
-    """Return what changed since the last visit, or with `earlier` since the one before; nothing is
-    marked as read. Own edits are left out; what one ingested oneself is not.
+    """Return what changed since the last visit, or with `earlier` since the one before it.
 
-    The newest `most_changes` changes of the log are looked at, and of the `most_entities` changed
-    last their values are read; the others are counted. One request for 500 changes, one or more
-    for 40 entities, and what `entities` costs twice. Raises `InvalidInput` on a server that keeps
-    no change log, as DataHub's do not.
+    Nothing is marked as read. The user's own edits are left out, but not what the user ingested.
+    The newest `most_changes` changes of the log are read, and the values of the `most_entities`
+    most recently changed entities; the rest is counted. One request for each 500 changes, one or
+    more for each 40 entities, and twice those of `entities`. Raises `InvalidInput` on a server
+    without a change log, such as DataHub's.
 
     Example: `steward.feed().entries`
     """
     if most_changes < 1 or most_entities < 1:
-        raise InvalidInput("count changes and entities from 1")
+        raise InvalidInput("most_changes and most_entities must be at least 1")
     if not (await catalog.abilities()).changes:
         raise InvalidInput(
-            "this server keeps no change log, so what changed since the last visit cannot be told; "
-            "the history of an entity tells what changed of it"
+            "this server has no change log, so what changed since the last visit is unknown; "
+            "look at the history of an entity instead"
         )
     user = await catalog.me()
     head = (await catalog.changes(limit=0)).head
@@ -311,8 +318,10 @@ async def read_feed(
 
 
 async def mark_read(catalog: "AsyncCatalog", feed: ChangeFeed) -> None:
-    """Keep on this machine that a feed was read: the next one begins after it. No request. Raises
-    `StorageFault` where it cannot be written.
+    """Record on this machine that a feed was read, so that the next one begins after it. No
+    request.
+
+    Raises `StorageFault` if that cannot be written.
 
     Example: `steward.mark_read(steward.feed())`
     """
@@ -326,7 +335,7 @@ def _file_of(catalog: "AsyncCatalog") -> VisitFile:
 
 @dataclass(slots=True)
 class _Touched:
-    """The offsets of the newest changes of an entity, and how many it has in all."""
+    """The offsets of the newest changes of an entity, and the number of all of them."""
 
     offsets: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_OF_ENTITY))
     count: int = 0
@@ -343,7 +352,7 @@ async def _touched(
     user: Urn | None,
     progress: "Progress | None",
 ) -> dict[Urn, _Touched]:
-    """Return which entities changes after an offset are of, without their values."""
+    """Return the entities changed after an offset; values are not read."""
     found: dict[Urn, _Touched] = {}
     types = catalog.registry.entities
     unlisted = {name for name, declared in types.items() if not declared.listed}
@@ -383,7 +392,10 @@ async def _events(
 
 
 def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
-    """Yield entities whose changes lie near each other in the log; one with many by itself."""
+    """Yield groups of entities whose changes are near each other in the log.
+
+    An entity with many changes is a group of its own.
+    """
     few: list[Urn] = []
     for urn, touched in sorted(shown.items(), key=lambda one: one[1].offsets[0]):
         if touched.count > _MOST_OF_ENTITY:
@@ -395,7 +407,7 @@ def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
 
 
 def _followed(catalog: "AsyncCatalog") -> list[str]:
-    """Return the aspects that entries are made of."""
+    """Return the aspects whose changes can become entries."""
     registry = catalog.registry
     described = (p.aspect for name in registry.listed if (p := _described(name)) is not None)
     keys = (registry.entities[name].key for name in registry.listed)
@@ -409,7 +421,7 @@ def _aspects_of_entities(urns: Iterable[Urn]) -> list[str]:
 
 
 def _described(entity_type: str) -> EditableField | None:
-    """Return where people write the description of an entity of a type."""
+    """Return where the edited description of entities of a type is stored."""
     try:
         return place_of(Urn(entity_type, ("x",)), None)
     except InvalidInput:
@@ -417,10 +429,10 @@ def _described(entity_type: str) -> EditableField | None:
 
 
 def _is_told(change: "ChangeEvent", user: Urn | None) -> bool:
-    """Return whether a change is somebody else's, or ingestion's."""
+    """Return whether a change was made by somebody else, or by ingestion."""
     if change.urn.entity_type == _COLUMN_ENTITY and change.aspect.endswith("Key"):
-        # A column has an entity of its own from the first note about it on, such as where its text
-        # was propagated from; new columns are told by the schema.
+        # A column gets an entity with the first aspect stored for it, such as the source of a
+        # propagated text; new columns are taken from the schema.
         return False
     if user is None or change.actor != str(user):
         return True
@@ -428,14 +440,14 @@ def _is_told(change: "ChangeEvent", user: Urn | None) -> bool:
 
 
 def _is_ingestion(change: "ChangeEvent") -> bool:
-    # Keys are written with the first aspect of an entity.
+    # A key aspect is written together with the first aspect of an entity.
     return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type)) or (
         change.aspect.endswith("Key")
     )
 
 
 def _named(feeds: Iterable[EntityFeed]) -> Iterator[Urn]:
-    """Yield who wrote, and the labels."""
+    """Yield the URNs of actors and labels."""
     for feed in feeds:
         for entry in feed.entries:
             yield from Urn.parse_all((entry.actor, *entry.added, *entry.removed))
@@ -469,11 +481,11 @@ def _entity_feeds(
 def entries_of(
     urn: Urn, changes: Sequence["ChangeEvent"], standing: Mapping[str, _Value]
 ) -> tuple[FeedEntry, ...]:
-    """Return what changes of one entity come to, in the order of the log: what was put back in
-    between is no entry. `standing` are its aspects as they are now. Pure.
+    """Return the entries for the changes of one entity, given in the order of the log.
 
-    First what needs care, then what became of the entity, then its columns in the order of the
-    schema, then what people wrote.
+    Changes that cancel each other give no entry. `standing` are the present aspects. Entries that
+    need care come first, then the entity itself, its columns in schema order, and edits. No
+    requests.
     """
     by_aspect: dict[str, list[ChangeEvent]] = {}
     for change in changes:
@@ -499,7 +511,7 @@ def entries_of(
     if any(one.kind == "deleted" for one in found):
         found = [one for one in found if one.kind == "deleted"][:1]
     makers = {one.actor for one in found if one.kind == "new"}
-    # What somebody who brings an entity says of it is no change.
+    # Edits by whoever created the entity are part of its creation.
     told = [one for one in found if _ORDER[one.kind] < _OF_PEOPLE or one.actor not in makers]
     return tuple(sorted(told, key=lambda one: (not one.needs_care, _ORDER[one.kind])))
 
@@ -527,7 +539,7 @@ _OF_PEOPLE: Final = 3
 def _life_entries(
     urn: Urn, events: Sequence["ChangeEvent"], schemas: Sequence["ChangeEvent"]
 ) -> Iterator[FeedEntry]:
-    """Yield whether an entity is new or gone."""
+    """Yield an entry if the entity is new or deleted."""
     last = events[-1]
     if last.kind == "DELETE":
         yield FeedEntry(urn, "deleted", last.at, last.actor)
@@ -551,7 +563,7 @@ def _text_entries(
 ) -> Iterator[FeedEntry]:
     last = events[-1]
     if kind == "ingested text" and events[0].previous is None:
-        # It came with the entity.
+        # The description was ingested together with the entity.
         return
     before, after = (_text(value, name) for value in (events[0].previous, last.value))
     if before.strip() != after.strip():
@@ -567,8 +579,10 @@ def _text(value: _Value | None, name: str) -> str:
 
 @dataclass(slots=True)
 class _LabelsNet:
-    """What several changes of labels come to. Each is told by itself, so that an own edit between
-    two of others is none of theirs."""
+    """The net effect of several changes of labels.
+
+    Changes are added one by one, so that the user's own edits in between do not count.
+    """
 
     added: dict[str, None] = field(default_factory=dict)
     removed: dict[str, None] = field(default_factory=dict)
@@ -600,7 +614,7 @@ def _label_entries(
 
 
 def _labels(value: _Value | None, kind: FeedKind) -> tuple[str, ...]:
-    """Return the labels of an aspect: URNs, addresses, or the note of a deprecation."""
+    """Return the labels in an aspect: URNs, addresses, or the note of a deprecation."""
     value = value or {}
     match kind:
         case "tags":
@@ -626,7 +640,7 @@ def _records(listed: object) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class _TextNet:
-    """The first and the last text of one place, and the change that wrote the last."""
+    """The first and the last text of one description, and the change that wrote the last."""
 
     before: str
     after: str
@@ -634,7 +648,7 @@ class _TextNet:
 
 
 def _column_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedEntry]:
-    """Yield what people wrote of columns."""
+    """Yield the entries for edits of columns."""
     texts: dict[str, _TextNet] = {}
     labels: dict[tuple[str, FeedKind], _LabelsNet] = {}
     for change in events:
@@ -672,7 +686,7 @@ def _fields(value: _Value | None) -> dict[str, dict[str, Any]]:
 def _schema_entries(
     urn: Urn, events: Sequence["ChangeEvent"], edited: _Value
 ) -> Iterator[FeedEntry]:
-    """Yield what became of the columns; nothing for a schema that is the first."""
+    """Yield the entries for changed columns; none for the first version of a schema."""
     last = events[-1]
     if events[0].previous is None:
         return
@@ -727,7 +741,7 @@ def _said(column: _Value, kind: FeedKind) -> str:
 
 
 def _type(one: _Value) -> str:
-    """Return the type of a column as its platform writes it, else its kind."""
+    """Return the native type of a column, else its generic type."""
     native = _text(one, "nativeDataType").strip()
     inner = one.get("type")
     inner = inner.get("type") if isinstance(inner, dict) else None
@@ -736,9 +750,10 @@ def _type(one: _Value) -> str:
 
 
 def likely_columns(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> dict[str, str]:
-    """Return for columns that were dropped the added one that each was likely renamed to, by path:
-    of one parent, with a similar name, type and place in the schema. `old` and `new` are fields of
-    a schema by their paths, in its order. Pure.
+    """Return the added column that each dropped column was probably renamed to, by field path.
+
+    They have the same parent, and a similar name, type and position. `old` and `new` are the fields
+    of the schemas by path, in order. No requests.
     """
     dropped = [path for path in old if path not in new]
     added = [path for path in new if path not in old]
@@ -751,7 +766,7 @@ def likely_columns(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> dict
         for other in added
         if (score := _likeness(path, other, old, new, sides)) >= _LEAST_LIKELY
     ]
-    # A stable order, so that equal scores go to the first of the schema.
+    # The sort is stable, so of equal scores the first in the schema wins.
     scored.sort(key=lambda one: -one[0])
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -765,7 +780,7 @@ def likely_columns(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> dict
 def _neighbours(
     fields: Mapping[str, _Value], others: Mapping[str, _Value]
 ) -> dict[str, tuple[str, str]]:
-    """Return for each column the nearest before and after it that both schemas have."""
+    """Return the nearest columns before and after each column that are in both schemas."""
     paths = list(fields)
     before, last = [], ""
     for path in paths:
@@ -788,13 +803,13 @@ def _likeness(
     new: Mapping[str, _Value],
     sides: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
 ) -> float:
-    """Return from 0 to 1 how likely a column is another one renamed."""
+    """Return the likelihood, from 0 to 1, that a column was renamed to another one."""
     left, right = FieldPath(path), FieldPath(other)
     if left.simple.rpartition(".")[0] != right.simple.rpartition(".")[0]:
         return 0.0
     names = _plain_name(left.name), _plain_name(right.name)
     alike = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
-    # One name that has all words of the other: `city`, `ship_city`.
+    # One name contains all words of the other: `city`, `ship_city`.
     words = [set(one.name.casefold().split("_")) for one in (left, right)]
     if words[0] <= words[1] or words[1] <= words[0]:
         alike = max(alike, 0.8)

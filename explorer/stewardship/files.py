@@ -1,28 +1,23 @@
-"""Documentation as files that people edit: CSV, XLSX, JSON, Markdown.
+"""Documentation files that people edit: CSV, XLSX, JSON, Markdown.
 
-Every format gives back exactly the rows that were written to it. A line that cannot be read is
-given with its problem and stops nothing.
+Every format returns exactly the rows that were written. A line that cannot be parsed is returned
+with its problem, and does not affect others.
 
-CSV (RFC 4180, UTF-8), safe to open in a spreadsheet and exact on the way back.
+CSV (RFC 4180, UTF-8) is safe to open in a spreadsheet. A cell that a spreadsheet would take for a
+formula gets an apostrophe in front, and so does a cell that already looks like one with such
+apostrophes. Reading removes one apostrophe from exactly these cells, so that other apostrophes
+stay.
 
-A cell that a spreadsheet would take for a formula gets an apostrophe before it. So does one that
-already reads like a cell with such apostrophes; reading takes one away from exactly those, so that
-an apostrophe that somebody wrote stays.
+XLSX, through openpyxl: every cell is text, never a formula. Characters that a workbook cannot
+contain are written as `_x000D_`, which Excel and LibreOffice show as the characters. A text too
+long for a cell continues in cells of further columns, `edited (2)`.
 
-XLSX, through openpyxl: every cell a text, never a formula, whatever it holds.
-
-Characters that a workbook cannot hold are written as workbooks write them, `_x000D_`, which Excel
-and LibreOffice show as the characters they stand for. A text too long for a cell goes on in the
-cells of further columns, `edited (2)`.
-
-Markdown: a heading for each table, a section for each column, and the text below it to edit.
-
-A section begins with a comment that says, as JSON, what it is about, and its text begins after the
-line `<!-- text -->`, up to the next such comment or the end. What stands between the two is there
-to be read and may be changed at will; but for the quoted text of ingestion, reading passes it over.
-
-White space around a text does not count. A text that cannot stand so, because it has white space
-at its ends, control characters or carriage returns, or a line that looks like one of those
+Markdown: a heading for each table, a section for each column, and below it the text to edit. A
+section begins with a comment that identifies it in JSON. Its text begins after the line `<!-- text
+-->` and ends before the next such comment, or at the end of the file. What is in between is only
+information and may be changed; except for the quoted ingested description it is not read. White
+space around a text is ignored. A text that cannot be written like that, because it begins or ends
+with white space, has control characters or carriage returns, or a line that looks like one of those
 comments, is written in a fence as JSON strings, one for each of its lines.
 """
 
@@ -58,7 +53,7 @@ _NEEDED: Final = ("urn", "column", "edited")
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
-    """Return the cells of a row under the header."""
+    """Return the cells of a row, in the order of the header."""
     return (
         row.urn,
         row.table,
@@ -72,18 +67,17 @@ def cells_of(row: Row) -> tuple[str, ...]:
 
 
 def tag_names(cell: str) -> tuple[str, ...]:
-    """Return the URNs of tags out of their cell."""
-    # Their names may hold spaces, but none is followed by the beginning of a URN.
+    """Return the URNs of tags in a cell."""
+    # Names of tags may contain spaces, but not followed by the beginning of a URN.
     first, *others = cell.split(" urn:li:")
     return tuple(filter(None, (first, *(f"urn:li:{name}" for name in others))))
 
 
 def read_table(lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Entry]:
-    """Yield the entries of a table, given as places and cells, the header first.
+    """Yield the entries of a table, given as positions and cells, the header first.
 
-    Columns may stand in any order and be joined by others; cells that a line lacks are empty, and
-    lines without any text are passed over. Raises `InvalidInput` where the header lacks a column
-    that every line needs, or names one twice.
+    Columns may be in any order, and there may be others; missing cells are empty, and empty lines
+    are skipped. Raises `InvalidInput` if the header lacks a required column or has one twice.
     """
     numbered = iter(lines)
     at = _places(next(numbered, ("", ()))[1])
@@ -102,7 +96,7 @@ def read_table(lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Entry]:
             tags=tag_names(fields.get("tags", "")),
             exported=fields.get("exported", "").strip(),
         )
-        problem = None if row.urn else "the line names no table: its urn is empty"
+        problem = None if row.urn else "the urn is empty"
         yield Entry(place, row, clears, problem)
 
 
@@ -112,7 +106,7 @@ def _places(header: Sequence[str]) -> dict[str, int]:
     if missing:
         raise InvalidInput(
             f"the first line of the file has no column named {' or '.join(missing)}; "
-            "an exported file shows the form"
+            "see an exported file for an example"
         )
     twice = next((name for name in HEADER if names.count(name) > 1), None)
     if twice:
@@ -120,7 +114,7 @@ def _places(header: Sequence[str]) -> dict[str, int]:
     return {name: names.index(name) for name in HEADER if name in names}
 
 
-# What spreadsheets read as the beginning of a formula, the full-width forms with it.
+# What spreadsheets take for the beginning of a formula, including the full-width characters.
 _BEGINNING: Final = r"(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])"
 _FORMULA: Final = re.compile(f"'*{_BEGINNING}")
 _DEFUSED: Final = re.compile(f"'+{_BEGINNING}")
@@ -129,17 +123,18 @@ _LONGEST: Final = 2**31 - 1
 
 
 def escape_formula(cell: str) -> str:
-    """Return the cell, with an apostrophe before it where a spreadsheet could run it."""
+    """Return the cell, with an apostrophe in front if a spreadsheet could take it for a formula."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def unescape_formula(cell: str) -> str:
-    """Return the cell without the apostrophe that `escape_formula` put before it."""
+    """Return the cell without the apostrophe that `escape_formula` added."""
     return cell[1:] if _DEFUSED.match(cell) else cell
 
 
 def write_csv(rows: Iterable[Row]) -> bytes:
-    """Return a header and a line for each row; begins with the mark by which Excel knows UTF-8."""
+    """Return a CSV file with a header and a line for each row, with the byte order mark that Excel
+    needs."""
     held = io.StringIO(newline="")
     writer = csv.writer(held)
     writer.writerow(HEADER)
@@ -149,8 +144,10 @@ def write_csv(rows: Iterable[Row]) -> bytes:
 
 
 def read_csv(data: bytes) -> Iterable[Entry]:
-    """Return the entries of a file that was exported, or edited and saved by a spreadsheet since:
-    commas, semicolons or tabs between the cells, with or without the mark for UTF-8."""
+    """Parse a CSV file that was exported, and possibly saved by a spreadsheet.
+
+    Cells may be separated by commas, semicolons or tabs; the byte order mark is optional.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -161,7 +158,7 @@ def read_csv(data: bytes) -> Iterable[Entry]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, Sequence[str]]]:
-    # The module's own limit is for the whole process; it is only ever raised.
+    # The limit applies to the whole process, so it is only ever increased.
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
@@ -173,7 +170,7 @@ def _lines(text: str) -> Iterator[tuple[str, Sequence[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise InvalidInput(f"{place} is no CSV: {error}") from None
+            raise InvalidInput(f"{place} is not valid CSV: {error}") from None
         yield place, [unescape_formula(cell) for cell in cells]
 
 
@@ -184,19 +181,19 @@ _HEADING: Final = "documentation heading"
 _BODY: Final = "documentation text"
 _WIDTHS: Final = dict(zip(HEADER, (48, 28, 28, 16, 48, 64, 28, 26), strict=True))
 _UNHELD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
-# Halves of surrogate pairs are no characters.
+# Excludes surrogates, which are not characters.
 _ESCAPE: Final = re.compile(r"_x((?![dD][89a-fA-F])[0-9A-Fa-f]{4})_")
 _CONTINUED: Final = re.compile(r"(.*\S)\s*\((\d+)\)")
 
 
 def write_xlsx(rows: Iterable[Row]) -> bytes:
-    """Return one sheet, its header fixed in sight."""
+    """Return a workbook with one sheet, whose header stays visible when scrolling."""
     openpyxl = _openpyxl()
     table = [[_pieces(cell) for cell in cells_of(row)] for row in rows]
     if len(table) > _MOST_ROWS:
         raise InvalidInput(
-            f"{len(table):,} rows are more than a sheet holds ({_MOST_ROWS:,}); write CSV or JSON, "
-            "or choose fewer tables"
+            f"{len(table):,} rows are more than a sheet can have ({_MOST_ROWS:,}); use CSV or "
+            "JSON, or choose fewer tables"
         )
     widths = [max((len(cells[at]) for cells in table), default=1) for at in range(len(HEADER))]
     book = openpyxl.Workbook(write_only=True)
@@ -225,13 +222,13 @@ def write_xlsx(rows: Iterable[Row]) -> bytes:
 
 
 def read_xlsx(data: bytes) -> Iterable[Entry]:
-    """Return the entries of the first sheet. A number, a date or a formula that somebody put into a
-    cell counts as the text that is seen there."""
+    """Parse the first sheet of a workbook. A number, date or formula counts as the text that is
+    shown."""
     openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError, openpyxl.utils.exceptions.InvalidFileException):
-        raise InvalidInput("the file is no XLSX workbook, or it is damaged") from None
+        raise InvalidInput("the file is not an XLSX workbook, or it is damaged") from None
     if not book.worksheets:
         raise InvalidInput("the workbook has no sheet")
     return read_table(_sheet_lines(book.worksheets[0]))
@@ -259,7 +256,7 @@ def _name(name: str, part: int) -> str:
 
 
 def _home(name: str) -> tuple[str, int]:
-    """Return the column that a header's name belongs to, and which part of it."""
+    """Return the column that a name in the header belongs to, and which part of it."""
     found = _CONTINUED.fullmatch(name)
     if found and found[1].lower() in HEADER and int(found[2]) > 1:
         return found[1], int(found[2])
@@ -267,7 +264,7 @@ def _home(name: str) -> tuple[str, int]:
 
 
 def _cell(openpyxl: "ModuleType", sheet: Any, text: str, *, heads: bool = False) -> Any:
-    # A cell without a text is left out of the file.
+    # An empty cell is left out of the file.
     if not text:
         return None
     cell = openpyxl.cell.WriteOnlyCell(sheet, text)
@@ -279,10 +276,10 @@ def _cell(openpyxl: "ModuleType", sheet: Any, text: str, *, heads: bool = False)
 
 
 def _add_styles(openpyxl: "ModuleType", book: Any) -> None:
-    """Named ones: giving each cell a style of its own takes three times as long."""
+    """Add the named styles. Giving each cell a style of its own takes three times as long."""
     for name in (_HEADING, _BODY):
         style = openpyxl.styles.NamedStyle(name)
-        # What is typed into a cell later is a text as well, a leading sign of equality included.
+        # Text entered into a cell later stays text as well, even if it begins with an equals sign.
         style.number_format = "@"
         style.font = openpyxl.styles.Font(bold=name == _HEADING)
         style.alignment = openpyxl.styles.Alignment(vertical="top", wrap_text=name == _BODY)
@@ -290,7 +287,7 @@ def _add_styles(openpyxl: "ModuleType", book: Any) -> None:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the text in cells, one of them unless it is too long for it."""
+    """Return the text split into cells; one cell unless it is too long."""
     written = _UNHELD.sub(_escaped, text)
     if len(written) <= _MOST_UNITS and len(written.encode("utf-16-le")) <= 2 * _MOST_UNITS:
         return [written]
@@ -325,7 +322,7 @@ def _openpyxl() -> "ModuleType":
         import openpyxl.utils.exceptions
     except ImportError as error:
         raise MissingExtra(
-            "XLSX files need the package openpyxl", "files", ", or choose CSV, JSON or Markdown"
+            "XLSX files need the package openpyxl", "files", ", or use CSV, JSON or Markdown"
         ) from error
     found: ModuleType = openpyxl
     return found
@@ -336,22 +333,24 @@ _TEXTS: Final = ("urn", "table", "column", "type", "ingested", "exported")
 
 
 def write_json(rows: Iterable[Row]) -> bytes:
-    """`{"format": …, "version": 1, "rows": [{urn, table, column, type, ingested, edited, tags,
-    exported}]}`; texts are empty where nothing is written."""
+    """Return a JSON file: `{"format": …, "version": 1, "rows": [{urn, table, column, type,
+    ingested, edited, tags, exported}]}`.
+
+    Texts are empty if there is no description.
+    """
     value = {"format": _FORM, "version": 1, "rows": [_as_json(row) for row in rows]}
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def read_json(data: bytes) -> Iterable[Entry]:
-    """Return the entries of such a file, or of a bare list of rows; null is as good as an empty
-    text."""
+    """Parse a JSON file, or a JSON list of rows; null counts as an empty text."""
     try:
         value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
-        raise InvalidInput(f"the file is no JSON: {error}") from None
+        raise InvalidInput(f"the file is not valid JSON: {error}") from None
     rows = value.get("rows") if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        raise InvalidInput("the file has no list of rows; an exported file shows the form")
+        raise InvalidInput("the file has no list of rows; see an exported file for an example")
     return _json_entries(rows)
 
 
@@ -363,7 +362,7 @@ def _json_entries(rows: list[Any]) -> Iterator[Entry]:
 def _json_entry(place: str, fields: dict[str, Any] | None) -> Entry:
     nothing = Row("", "", "", "", "", "")
     if fields is None:
-        return Entry(place, nothing, problem="the row is no object")
+        return Entry(place, nothing, problem="the row is not an object")
     texts = {name: fields.get(name) for name in (*_TEXTS, "edited")}
     wrong = [name for name, text in texts.items() if not isinstance(text, str | None)]
     known = {name: text if isinstance(text, str) else "" for name, text in texts.items()}
@@ -372,9 +371,9 @@ def _json_entry(place: str, fields: dict[str, Any] | None) -> Entry:
     tags = tuple(map(str, given)) if isinstance(given, list) else ()
     row = Row(**known, edited=edited, tags=tags)
     if wrong:
-        return Entry(place, row, problem=f"{wrong[0]} is no text")
+        return Entry(place, row, problem=f"{wrong[0]} is not text")
     if not row.urn:
-        return Entry(place, row, problem="the row names no table: its urn is empty")
+        return Entry(place, row, problem="the urn is empty")
     return Entry(place, row, clears)
 
 
@@ -411,20 +410,22 @@ Write below each line that says “text”, or change what stands there; an empt
 
 
 def write_markdown(rows: Iterable[Row]) -> bytes:
-    """Return the sections of the rows, in their order."""
+    """Return a Markdown file with a section for each row, in order."""
     parts = [_PREFACE, *map(_section, rows)]
     return "\n".join(parts).encode()
 
 
 def read_markdown(data: bytes) -> Iterable[Entry]:
-    """Return the entries of such a file, wherever its lines have got other ends since."""
+    """Parse a Markdown file, whatever line ends it has."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the file is not UTF-8 (byte {error.start:,})") from None
     entries = list(_sections(text.replace("\r\n", "\n").split("\n")))
     if not entries and text.strip() != _PREFACE.strip():
-        raise InvalidInput("the file has no section of documentation; an exported one shows them")
+        raise InvalidInput(
+            "the file has no sections of documentation; see an exported file for an example"
+        )
     return entries
 
 
@@ -437,12 +438,12 @@ def _section(row: Row) -> str:
         "tags": list(row.tags),
         "exported": row.exported,
     }
-    # Within a string of JSON, where its escape means the same; so that none ends the comment.
+    # Escaped as in JSON strings, so that none ends the comment.
     text = json.dumps(about, ensure_ascii=False).replace(">", "\\u003e")
     text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     level, name = ("##", FieldPath(row.column).simple) if row.column else ("#", row.table)
     lines = [f"{_OPENING}{text}{_CLOSING}", f"{level} {_line(name)}", ""]
-    # Words of our own come first, so that none of theirs begins a line.
+    # Labels come first, so that no text from the catalog begins a line.
     fields = (("Type", _line(row.type)), ("Tags", _line(" ".join(map(Urn.label, row.tags)))))
     if shown := " · ".join(f"{name}: {words}" for name, words in fields if words):
         lines += [shown, ""]
@@ -473,8 +474,7 @@ def _quoted(line: str) -> str:
 
 
 def _read_text(lines: list[str]) -> str:
-    """Return the text that stands in these lines; raises `ValueError` for a fence that cannot be
-    read."""
+    """Return the text in these lines. Raises `ValueError` for a fence that cannot be parsed."""
     text = "\n".join(lines).strip()
     if not text.startswith(_FENCE):
         return text
@@ -483,7 +483,7 @@ def _read_text(lines: list[str]) -> str:
         raise ValueError("the fence around the text has no end")
     pieces = [json.loads(line) for line in fenced[1:-1] if line.strip()]
     if not all(isinstance(piece, str) for piece in pieces):
-        raise ValueError("a line in the fence is no JSON string")
+        raise ValueError("a line in the fence is not a JSON string")
     return "".join(pieces)
 
 
@@ -499,7 +499,7 @@ def _sections(lines: list[str]) -> Iterator[Entry]:
 
 
 def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
-    # What cannot be told apart is kept as a whole.
+    # A section that cannot be parsed is kept as a whole.
     nothing = Row("", "", "", "", "", "\n".join(lines).strip())
     try:
         about = json.loads(opening.rstrip().removeprefix(_OPENING).removesuffix(_CLOSING))
@@ -527,7 +527,7 @@ def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
 
 
 def _line(text: str) -> str:
-    """Return the text as decoration on one line."""
+    """Return the text in one line, for display."""
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 
@@ -536,8 +536,11 @@ _EDITED: Final = HEADER.index("edited")
 
 
 def write_report(changes: Iterable[Change]) -> bytes:
-    """Return a line for each change: its place in the imported file, its kind, why it was left,
-    what the catalog holds, and then everything that the line said, under the names it had there."""
+    """Return a CSV file with a line for each change.
+
+    It has the position in the imported file, the kind, the reason why it was not applied, the
+    catalog's text, and then all cells of the imported line under their names.
+    """
     held = io.StringIO(newline="")
     writer = csv.writer(held)
     writer.writerow((*_BEFORE, *HEADER))
@@ -553,7 +556,7 @@ def write_report(changes: Iterable[Change]) -> bytes:
 
 Format = Literal["csv", "json", "md", "xlsx"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""The formats, by the ending of a file's name."""
+"""The formats, by file name extension."""
 
 _WRITERS: Final[dict[Format, Callable[[Iterable[Row]], bytes]]] = {
     "csv": write_csv,
@@ -571,8 +574,7 @@ _OTHER_ENDINGS: Final[dict[str, Format]] = {"markdown": "md"}
 
 
 def format_of(name: str | PurePath) -> Format:
-    """Return the format that the ending of a file's name tells; raises `InvalidInput` for
-    another."""
+    """Return the format for a file name's extension. Raises `InvalidInput` for an unknown one."""
     ending = PurePath(name).suffix[1:].lower()
     for known in FORMATS:
         if ending == known:
@@ -580,22 +582,22 @@ def format_of(name: str | PurePath) -> Format:
     if ending in _OTHER_ENDINGS:
         return _OTHER_ENDINGS[ending]
     endings = ", ".join(f".{known}" for known in FORMATS)
-    raise InvalidInput(f"{name} does not tell its format; end its name in one of {endings}")
+    raise InvalidInput(f"the format of {name} is unknown; use a name that ends in {endings}")
 
 
 def write_rows(rows: Iterable[Row], form: Format) -> bytes:
-    """Return a file with these rows, in their order, with every text in it exact.
+    """Return the content of a file with these rows, in order, with all texts exact.
 
-    Raises `MissingExtra` for XLSX where openpyxl is not installed, `InvalidInput` for more rows
-    than a sheet has.
+    Raises `MissingExtra` for XLSX if openpyxl is not installed, `InvalidInput` for more rows than a
+    sheet can have.
     """
     return _WRITERS[form](rows)
 
 
 def read_rows(data: bytes, form: Format) -> tuple[Entry, ...]:
-    """Return what a file says, line by line.
+    """Parse a file, line by line.
 
-    Raises `InvalidInput` when it is no such file, or lacks what every line needs; a line that
-    cannot be read is given with its problem.
+    Raises `InvalidInput` if it is not such a file or lacks a required column; a line that cannot be
+    parsed is returned with its problem.
     """
     return tuple(_READERS[form](data))

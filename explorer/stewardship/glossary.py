@@ -1,8 +1,9 @@
-"""The glossary as a file, out and in: the YAML that DataHub's source of business glossaries reads.
+"""Exporting and importing the glossary as a YAML file, in the format of DataHub's business glossary
+source.
 
 Terms and groups (`nodes`) are nested as in the catalog. Their ids are always written, so that an
-entry that was renamed or moved in the file is still the same. What the file does not hold is left
-as it is in the catalog: nothing is removed, unless that is asked for.
+entry that is renamed or moved in the file keeps its identity. Entries that are not in the file are
+not changed, and removed only on request.
 """
 
 import re
@@ -80,18 +81,21 @@ GlossaryWhat = Literal[
     "relations",
     "retired",
 ]
-"""What differs between the file and the catalog."""
+"""The properties that can differ between the file and the catalog."""
 
 _OF_ONE: Final = (InvalidInput, NotFound, Conflict, Forbidden, ServerFault)
-# What terms have of these is written when they are made.
+# These are written only when a term is created.
 _NOT_WRITTEN: Final = frozenset({"source", "properties", "relations"})
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryEntry:
-    """A glossary term or group. `parent` and `domain` are URNs, empty for none. `owners` are
-    `<URN> <kind>`, `links` `<address> <label>`, as edits have them. `source` and `relations` have
-    the keys of the file; what a term is related to are URNs."""
+    """A glossary term or group.
+
+    `parent` and `domain` are URNs, empty for none. `owners` are `<URN> <ownership type>`, `links`
+    `<address> <label>`, as in `Edit`. `source` and `relations` have the keys used in the file;
+    related terms are URNs.
+    """
 
     urn: Urn
     name: str
@@ -112,9 +116,7 @@ class GlossaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class GlossaryChange:
-    """One difference of an entry: what stands in the catalog and what the file says. `is_written`
-    tells whether applying the file writes it: where a term comes from, its properties and what it
-    is related to are written with new terms only."""
+    """One difference of an entry between the catalog (`before`) and the file (`after`)."""
 
     entry: GlossaryEntry
     what: GlossaryWhat
@@ -123,22 +125,26 @@ class GlossaryChange:
 
     @property
     def is_written(self) -> bool:
-        """Whether applying the file makes this change."""
+        """Whether applying the file makes this change.
+
+        The source, properties and relations of a term are written only when it is created.
+        """
         return self.what not in _NOT_WRITTEN
 
 
 @dataclass(slots=True)
 class GlossaryOutcome:
-    """What became of applying a file: the edits made, and each change that failed with the
-    reason."""
+    """The result of applying a file: the edits made, and the changes that failed with reasons."""
 
     edits: list[Edit] = field(default_factory=list)
     failed: list[tuple[GlossaryChange, str]] = field(default_factory=list)
 
 
 async def read_glossary(catalog: "AsyncCatalog") -> tuple[GlossaryEntry, ...]:
-    """Return all glossary terms and groups that are not hidden, and the groups above them, in the
-    order of their names. A few requests for each thousand.
+    """Return all glossary terms and groups that are not soft-deleted, and all groups above them, by
+    name.
+
+    A few requests for each thousand.
 
     Example: `steward.glossary()`
     """
@@ -151,7 +157,7 @@ async def read_glossary(catalog: "AsyncCatalog") -> tuple[GlossaryEntry, ...]:
         for urn, entity in found.items():
             entries[str(urn)] = _entry_of(entity)
         above = {entry.parent for entry in entries.values() if entry.parent}
-        # A group that is hidden still holds what is shown.
+        # A soft-deleted group may still contain entries that are not.
         wanted = [Urn.parse(urn) for urn in sorted(above - entries.keys())]
         if wanted and not await catalog.entities(wanted, ("status",)):
             break
@@ -181,8 +187,11 @@ def _entry_of(entity: "Entity") -> GlossaryEntry:
 
 
 def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
-    """Return the file. An entry whose parent is not among the entries, or that lies below itself,
-    is written at the top. Pure."""
+    """Return the file. No requests.
+
+    An entry whose parent is not among the entries, or that is below itself, is written at the top
+    level.
+    """
     known = {str(one.urn): one for one in entries}
     below: dict[str, list[GlossaryEntry]] = {}
     for entry in known.values():
@@ -200,8 +209,8 @@ def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
 
 
 class _FileDumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes texts of several lines as blocks, and line ends of Unicode escaped, which PyYAML
-    writes as they are and reads as spaces."""
+    """Writes multi-line text as block scalars, and escapes Unicode line ends, which PyYAML writes
+    unescaped and reads as spaces."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -217,13 +226,13 @@ _FileDumper.add_representer(str, _represent_text)
 
 
 def _parent_in(entry: GlossaryEntry, known: Mapping[str, GlossaryEntry]) -> str:
-    """Return the parent under which an entry is written; empty for the top."""
+    """Return the parent under which an entry is written; empty for the top level."""
     seen, at = {str(entry.urn)}, entry.parent
     while at:
         if at not in known:
             break
         if at in seen:
-            # Of those in a circle, the first by its URN stands at the top.
+            # Of the entries in a cycle, the first by URN is written at the top level.
             return "" if str(entry.urn) == min(_circle(at, known)) else entry.parent
         seen.add(at)
         at = known[at].parent
@@ -273,7 +282,7 @@ def _written(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]
         "description": entry.description,
     }
     if entry.owners or inherited:
-        # Without owners of their own, entries have those of the group above.
+        # An entry without owners in the file inherits those of the group above.
         one["owners"] = _written_owners(entry.owners)
     if entry.links:
         parts = (link.partition(" ") for link in entry.links)
@@ -300,7 +309,7 @@ def _written_term(
 
 def _written_term_id(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
     short = urn.removeprefix(_TERM)
-    # The names on the way to a term stand for it, before an id does.
+    # A dotted path of names refers to a term before an id does.
     is_of_another = short in paths and str(paths[short].urn) != urn
     return urn if is_of_another or short.startswith("urn:li:") else short
 
@@ -309,7 +318,7 @@ def _written_owners(owners: tuple[str, ...]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for owner in owners:
         urn, _, kind = owner.rpartition(" ")
-        # One element for each run of a kind and of users or groups, so that the order stays.
+        # One element for each run of owners of the same type, to preserve the order.
         key = "groups" if urn.startswith(_GROUP) else "users"
         if not found or found[-1]["type"] != kind or key not in found[-1]:
             found.append({"type": kind, key: []})
@@ -318,24 +327,24 @@ def _written_owners(owners: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def parse_glossary(text: str) -> tuple[GlossaryEntry, ...]:
-    """Return the entries of a file, each group before what is in it. Pure.
+    """Parse a file; each group comes before its content. No requests.
 
-    Raises `InvalidInput`, naming the place, for a file of another form: with keys that are not
-    known, without names, with one entry twice.
+    Raises `InvalidInput`, with the position, for a file of another form: with unknown keys, missing
+    names, or an entry that occurs twice.
     """
     value = load(text)
     if not isinstance(value, dict):
-        raise InvalidInput("it is no glossary: it has no nodes and no terms")
+        raise InvalidInput("it is not a glossary: it has no nodes and no terms")
     _check_keys(value, _OF_FILE, "the file")
     if str(value.get("version", "1")) != "1":
-        raise InvalidInput(f"version {value['version']!r} is not known; it must be 1")
+        raise InvalidInput(f"unknown version {value['version']!r}; it must be 1")
     reader = _GlossaryReader(value)
     reader.read(value, "", (), _read_owners(value.get("owners"), "the file") or ())
     return reader.entries()
 
 
 class _GlossaryReader:
-    """Reads the entries of a file; what terms are related to is resolved when all are known."""
+    """Reads the entries of a file, and resolves related terms when all entries are known."""
 
     def __init__(self, file: Mapping[str, Any]) -> None:
         defaults = {"source_ref": file.get("source"), "source_url": file.get("url")}
@@ -348,14 +357,14 @@ class _GlossaryReader:
     def read(
         self, holder: Mapping[str, Any], parent: str, path: tuple[str, ...], above: tuple[str, ...]
     ) -> None:
-        """Read what is in the file itself or in a group: `above` are the owners it has."""
+        """Read the content of the file or of a group; `above` are its owners."""
         for key, begin in (("nodes", _NODE), ("terms", _TERM)):
             where = ".".join(path) or "the file"
             items = holder.get(key)
             if items is None:
                 continue
             if not isinstance(items, list):
-                raise InvalidInput(f"{key} of {where} is no list")
+                raise InvalidInput(f"{key} of {where} is not a list")
             for item in items:
                 self._read_one(item, begin, parent, path, above)
 
@@ -380,7 +389,7 @@ class _GlossaryReader:
         owners = above if owners is None else owners
         properties = item.get("custom_properties") or {}
         if not isinstance(properties, dict):
-            raise InvalidInput(f"custom_properties of {where} is no mapping")
+            raise InvalidInput(f"custom_properties of {where} is not a mapping")
         entry = GlossaryEntry(
             urn,
             name,
@@ -404,7 +413,7 @@ class _GlossaryReader:
         return texts | {key: text for key, text in given.items() if text}
 
     def entries(self) -> tuple[GlossaryEntry, ...]:
-        """Return what was read."""
+        """Return the entries read, with their relations resolved."""
         return tuple(
             replace(entry, relations=self._read_relations(item, where)) if entry.is_term else entry
             for entry, item, where in self._found
@@ -426,8 +435,8 @@ def _check_keys(value: Mapping[Any, Any], known: Sequence[str], where: str) -> N
     odd = [str(key) for key in value if key not in known]
     if odd:
         raise InvalidInput(
-            f"{where} has {', '.join(map(repr, odd))}, which is not known there; "
-            f"known are {', '.join(known)}"
+            f"{where} has the unknown keys {', '.join(map(repr, odd))}; "
+            f"known keys: {', '.join(known)}"
         )
 
 
@@ -441,14 +450,14 @@ def _text(value: Any, where: str) -> str:
             raise InvalidInput(f"{where} is read as {str(value).lower()}; put it in quotes")
         case int() | float():
             return str(value)
-    raise InvalidInput(f"{where} is no text; put it in quotes")
+    raise InvalidInput(f"{where} is not text; put it in quotes")
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise InvalidInput(f"{where} is no list")
+        raise InvalidInput(f"{where} is not a list")
     return tuple(_text(one, where) for one in value)
 
 
@@ -457,7 +466,7 @@ def _domain(text: str) -> str:
 
 
 def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
-    """Return the owners that a file gives an entry; None where it says nothing of them."""
+    """Return the owners in the file, or `None` if it does not give any."""
     if value is None:
         return None
     found: list[str] = []
@@ -476,21 +485,22 @@ def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
 def _read_links(value: Any, where: str) -> Iterator[str]:
     for one in value or ():
         if not isinstance(one, dict):
-            raise InvalidInput(f"knowledge_links of {where} have a label and a url each")
+            raise InvalidInput(f"each of the knowledge_links of {where} needs a label and a url")
         _check_keys(one, ("label", "url"), f"a link of {where}")
         url = _text(one.get("url"), f"a url of {where}")
         if not url or any(map(str.isspace, url)):
-            raise InvalidInput(f"{url!r} of {where} is no address; write spaces in it as %20")
+            raise InvalidInput(f"{url!r} of {where} is not an address; write spaces in it as %20")
         yield f"{url} {_text(one.get('label'), f'a label of {where}')}"
 
 
 def compare_glossary(
     file: Iterable[GlossaryEntry], catalog: Iterable[GlossaryEntry], *, retire: bool = False
 ) -> tuple[GlossaryChange, ...]:
-    """Return what differs, in the order of the file: entries of the file that are new, and of the
-    others what else it says. Owners and links that the file lacks stay, and so do a description
-    and a domain where it has none. With `retire`, also the entries that it lacks, which applying
-    hides. Pure.
+    """Return the differences between the file and the catalog, in the order of the file. No
+    requests.
+
+    Owners and links that the file lacks are kept, and so are a description and a domain if it has
+    none. With `retire`, entries that the file lacks are included, which applying soft-deletes.
     """
     known = {str(one.urn): one for one in catalog}
     found: list[GlossaryChange] = []
@@ -503,7 +513,7 @@ def compare_glossary(
         else:
             found += _differences(entry, held)
     if retire:
-        # What is below goes before what is above.
+        # Terms come before the groups that contain them.
         gone = [one for urn, one in known.items() if urn not in named]
         gone.sort(key=lambda one: not one.is_term)
         found += [GlossaryChange(one, "retired", one.name, "") for one in gone]
@@ -543,10 +553,11 @@ def _joined(value: str | tuple[str, ...]) -> str:
 async def apply_glossary(
     catalog: "AsyncCatalog", changes: Iterable[GlossaryChange]
 ) -> GlossaryOutcome:
-    """Make the changes of a file, as one save that one undo takes back; a change that fails loses
-    no other. What somebody changed since it was compared is a failure, and stays.
+    """Write the changes of a file, as one save, which one undo reverses.
 
-    Requests as the edits themselves take. Raises nothing but what concerns the whole server.
+    A change that fails does not affect others. A value that somebody changed since the comparison
+    is a failure and is not overwritten. Requests as for the single edits. Raises only errors that
+    concern the whole server.
     """
     outcome = GlossaryOutcome()
     with one_save():
@@ -559,9 +570,11 @@ async def apply_glossary(
 
 
 def _ordered(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
-    """Return the changes that are written in the order in which they can be made and undone: new
-    groups, each after what is above it; new terms, each after those that it is related to; then
-    the others."""
+    """Return the changes that are written, in an order in which they can be made and undone.
+
+    New groups come first, each after its parent; then new terms, each after those it refers to;
+    then the others.
+    """
     wanted = [one for one in changes if one.is_written]
     terms = {str(one.entry.urn): one for one in wanted if one.what == "new" and one.entry.is_term}
     ordered = [one for one in wanted if one.what == "new" and not one.entry.is_term]
@@ -587,7 +600,7 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
         case "new":
             return [await catalog.create_with(urn, _aspects_of(entry))]
         case "name":
-            # A name that is that of the URN may not be stored.
+            # A name equal to the URN's may not be stored in the aspect.
             seen = None if before == urn.name else before
             return [await catalog.rename(urn, entry.name, instead_of=seen)]
         case "description":
@@ -615,7 +628,7 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
 
 
 def _aspects_of(entry: GlossaryEntry) -> dict[str, dict[str, Any]]:
-    """Return the aspects of a new entry, by their names."""
+    """Return the aspects of a new entry by name."""
     stamp = {"time": time.time_ns() // 1_000_000, "actor": UNKNOWN_ACTOR}
     info: dict[str, Any] = {"name": entry.name, "definition": entry.description}
     if entry.parent:

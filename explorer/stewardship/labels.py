@@ -1,8 +1,7 @@
-"""Labels of many entities and columns at once: what each has of one kind, and the edits of a
-changeset that give all of them the same.
+"""Labels of many entities and columns: reading them, and staging edits that change them all.
 
-Labels are texts, as `explorer.client.records.Edit` has them: URNs of tags, glossary terms and
-domains, `URN KIND` of owners, `ADDRESS LABEL` of links.
+Labels are texts, as in `explorer.client.records.Edit`: URNs of tags, glossary terms and domains,
+`URN TYPE` for owners, `ADDRESS LABEL` for links.
 """
 
 from collections import Counter
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 LabelledKind = Literal["tags", "terms", "owners", "domain", "deprecation", "links"]
-"""What can be changed of many entities at once; only tags and terms also of columns."""
+"""What can be changed for many entities at once; only tags and terms also for columns."""
 
 _ASPECTS: Final[Mapping[LabelledKind, str]] = {
     "tags": "globalTags",
@@ -53,10 +52,10 @@ _CHUNK: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class LabelledPlace:
-    """An entity, or its column at the exact path `column`, and what it has of one kind.
+    """An entity, or its column with the field path `column`, and its labels of one kind.
 
-    `fixed` are labels that came in with the schema, which are not taken off here; `deprecation` is
-    what is said of it, as edits have it, None where nothing is.
+    `fixed` are labels that were ingested with the schema, which cannot be removed here;
+    `deprecation` is as in `Edit`, `None` if the entity is not deprecated.
     """
 
     urn: str
@@ -69,10 +68,10 @@ class LabelledPlace:
 
 @dataclass(frozen=True, slots=True)
 class LabelledPlaces:
-    """Places with what they have of one kind, in the order asked for.
+    """Entities and columns with their labels of one kind, in the order requested.
 
-    `missing` counts those asked for that are not in the catalog, `unfit` those that cannot have
-    such a label.
+    `missing` is the number that are not in the catalog, `unfit` the number that cannot have such a
+    label.
     """
 
     what: LabelledKind
@@ -84,17 +83,17 @@ class LabelledPlaces:
         return len(self.places)
 
     def counts(self) -> dict[str, int]:
-        """Return how many of the places have each label, the most frequent first."""
+        """Return the number of places that have each label, most frequent first."""
         found = Counter(label for one in self.places for label in one.labels)
         return dict(found.most_common())
 
 
 @dataclass(frozen=True, slots=True)
 class LabelsChange:
-    """What many places are to have: all get the labels of `add`, and none keeps those of `remove`.
+    """A change of labels in many places: `add` is added to all, `remove` is removed from all.
 
-    Of a domain, `add` has one at most. `creates` are the tags of `add` that do not exist yet.
-    `deprecation` is what is to be said of all, as edits have it, None where all may be used again.
+    For a domain, `add` has at most one. `creates` are the tags in `add` that do not exist yet.
+    `deprecation` is the new deprecation of all, as in `Edit`; `None` removes it.
     """
 
     add: tuple[str, ...] = ()
@@ -102,7 +101,7 @@ class LabelsChange:
     creates: tuple[str, ...] = ()
     deprecation: dict[str, Any] | None = None
     called: dict[str, str] = field(default_factory=dict)
-    """What people call the URNs of labels."""
+    """The display names of labels, by URN."""
 
 
 async def read_labelled(
@@ -111,9 +110,9 @@ async def read_labelled(
     what: LabelledKind,
     progress: "Progress | None" = None,
 ) -> LabelledPlaces:
-    """Return what entities, and columns at their exact paths, have of one kind; each once.
+    """Return the labels of one kind of entities, and of columns given by field path; no duplicates.
 
-    One request for a few hundred entities. `progress` is told how many were read of how many.
+    One request for a few hundred entities. `progress` is called with the number read and the total.
 
     Example: `steward.labelled([(urn, None)], "tags").counts()`
     """
@@ -136,10 +135,13 @@ async def read_labelled(
 
 
 def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEdit, ...]:
-    """Return the edits that make a change in all places, in their order; a place in which nothing
-    is to be done has none. Pure. Raises `InvalidInput` for several domains."""
+    """Return the edits that make a change in all places, in order; places without a change have
+    none.
+
+    No requests. Raises `InvalidInput` for several domains.
+    """
     if places.what == "domain" and len(change.add) > 1:
-        raise InvalidInput("an entity is in one domain; give one")
+        raise InvalidInput("an entity can only be in one domain; give one")
     edits = (_edit(place, places.what, change) for place in places.places)
     return tuple(edit for edit in edits if edit is not None)
 
@@ -151,7 +153,7 @@ def _parsed(wanted: Sequence[Key]) -> Iterable[Key]:
 def _place(
     entity: Entity, column: str | None, what: LabelledKind, registry: "Registry"
 ) -> LabelledPlace | None:
-    """Return what an entity has; None where it cannot have such a label."""
+    """Return the labels of an entity or column, or `None` if it cannot have such labels."""
     urn, aspect, known = entity.urn, _ASPECTS[what], registry.entities
     if urn.entity_type in known and aspect not in registry.aspects_of(urn.entity_type):
         return None
@@ -185,7 +187,7 @@ def _column_place(
 
 
 def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> StagedEdit | None:
-    """Return the edit of one place; None where nothing is to be done."""
+    """Return the edit of one place, or `None` if there is nothing to change."""
     if what == "deprecation":
         return staged_edit(place.urn, place.name, what, place.deprecation, change.deprecation)
     held = place.labels
@@ -208,8 +210,8 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
 def staged_edit(
     urn: str, name: str, what: LabelledKind, before: Held, after: Held, column: str | None = None
 ) -> StagedEdit | None:
-    """Return the edit that makes `after` of what an entity or column has, both as `Edit` has them;
-    None where they are the same. Pure."""
+    """Return the edit that changes `before` to `after`, both as in `Edit`; `None` if they are
+    equal."""
     if what == "deprecation":
         texts = [
             deprecation_text(one if isinstance(one, dict) else None) for one in (before, after)
@@ -225,7 +227,7 @@ def staged_edit(
         return None
     seen = ""
     if what == "domain":
-        # It is in one domain afterwards, in the place of all those before.
+        # The new domain replaces all domains before.
         seen, add, remove = ", ".join(held), wanted[:1], ()
     elif what == "links":
         addresses = {link.partition(" ")[0] for link in (*add, *remove)}

@@ -1,8 +1,8 @@
-"""Propagation: texts proposed for undocumented columns, out of the columns that they are made from
-or that have their name.
+"""Propagation: proposing descriptions for undocumented columns from the columns that they are
+derived from or that have the same name.
 
-Nothing is written here. A proposal is a staged edit that says whose text it is and how that was
-found, and somebody reviews it.
+Nothing is written. A proposal is a staged edit with the source of its text and how that was found,
+to be reviewed.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 ColumnKey: TypeAlias = tuple[str, str]
-"""The URN of a dataset and the exact path of one of its columns."""
+"""The URN of a dataset and the field path of one of its columns."""
 
 _ASPECTS: Final = (*TEXT_ASPECTS, "upstreamLineage")
 _JOB_ASPECTS: Final = ("dataJobInputOutput", "status")
@@ -57,7 +57,7 @@ _NAMES_A_SEARCH: Final = 25
 _MOST_SEARCHES: Final = 24
 _DATASETS_A_SEARCH: Final = 50
 
-# The same names occur in table after table.
+# Sized for the names of all tables, which mostly repeat.
 _MOST_NAMES: Final = 16_384
 
 _PLACEHOLDERS: Final = frozenset(
@@ -72,7 +72,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class KnownColumn:
-    """A column with what ingestion and people wrote of it; either may be empty."""
+    """A column with its ingested and edited description, which may be empty."""
 
     path: str
     ingested: str = ""
@@ -80,22 +80,28 @@ class KnownColumn:
 
     @property
     def documented(self) -> bool:
-        """Whether anything is written of it, be it a placeholder."""
+        """Whether there is a description, even a placeholder."""
         return bool(self.edited.strip() or self.ingested.strip())
 
     @property
     def text(self) -> str:
-        """What can be proposed for others: the edited text, else the ingested one, without white
-        space around it; empty where that is a placeholder."""
+        """The text that can be proposed for other columns: the edited description, else the
+        ingested one.
+
+        Stripped of white space; empty if it is a placeholder.
+        """
         text = self.edited.strip() or self.ingested.strip()
         return "" if is_placeholder(text, self.path) else text
 
 
 @dataclass(frozen=True)
 class KnownTable:
-    """What is known of a dataset: its columns in the order of its schema, the datasets that it is
-    made from, the columns that each of its columns is made from, and what is written of it. A
-    dataset that does not exist has none of them."""
+    """What is known about a dataset.
+
+    `columns` are in schema order, `upstreams` the datasets it is derived from, `made_from` the
+    columns that each of its columns is derived from. For a dataset that does not exist they are
+    empty.
+    """
 
     urn: str
     name: str = ""
@@ -107,12 +113,13 @@ class KnownTable:
 
     @cached_property
     def paths(self) -> ColumnPaths:
-        """Its columns by path and by name."""
+        """The columns by path and by name."""
         return ColumnPaths.of(column.path for column in self.columns)
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The texts that its columns have for others, by path; none of a soft-deleted dataset."""
+        """The descriptions that can be proposed for other columns, by path; empty if
+        soft-deleted."""
         columns = () if self.removed else self.columns
         return {column.path: column.text for column in columns if column.text}
 
@@ -124,11 +131,11 @@ class KnownTable:
         return {name: tuple(paths) for name, paths in found.items()}
 
     def called_like(self, path: str) -> tuple[str, ...]:
-        """Return its columns that have the name of a column of another table.
+        """Return the columns that have the name of a column of another table.
 
-        The name is the whole path without types, whatever the case. Where there is none, it is the
-        last name, if one column alone has that and one of the two lies in no record: tables are
-        made flat, `address.zip` becomes `zip`, but `billing.zip` is not `shipping.zip`.
+        The name is the path without types, ignoring case. If there is none, it is the last name, if
+        only one column has it and one of the two is not nested: a flattened table has `zip` for
+        `address.zip`, but `billing.zip` is not `shipping.zip`.
         """
         alike = self.paths.by_name.get(name_of(path), ())
         if alike:
@@ -139,16 +146,21 @@ class KnownTable:
 
 
 def is_placeholder(text: str, path: str = "") -> bool:
-    """Return whether a text says nothing of the column at that path: it is empty or has no letter,
-    it is one of the usual placeholders (`n/a`, `TBD`), or the column's own name again."""
+    """Return whether a text does not describe the column with that path.
+
+    It is empty, has no letters, is a common placeholder (`n/a`, `TBD`), or repeats the column's
+    name.
+    """
     letters = _letters(text)
     names = {_letters(FieldPath(path).name), _letters(FieldPath(path).simple)}
     return not letters or letters in _PLACEHOLDERS or letters in names
 
 
 def table_of(entity: Entity) -> KnownTable:
-    """Return what is known of a dataset by its own aspects. Pure. Raises `ServerFault` when an
-    aspect has another shape than its record."""
+    """Return what a dataset's own aspects say. No requests.
+
+    Raises `ServerFault` if an aspect does not fit its record.
+    """
     urn = str(entity.urn)
     columns = {
         column.path.raw: KnownColumn(column.path.raw, column.ingested or "", column.edited or "")
@@ -167,8 +179,11 @@ def table_of(entity: Entity) -> KnownTable:
 
 
 def add_jobs(table: KnownTable, jobs: Iterable[Entity]) -> KnownTable:
-    """Return a dataset with the lineage of the jobs that write it: what they read is upstream.
-    Jobs that do not write it, or are soft-deleted, change nothing. Pure."""
+    """Return the dataset with the lineage of the data jobs that write it added.
+
+    Their inputs are upstream. Jobs that do not write it, or are soft-deleted, are ignored. No
+    requests.
+    """
     for job in jobs:
         lineage = job.raw("dataJobInputOutput") or {}
         inputs, outputs = (
@@ -186,25 +201,25 @@ def add_jobs(table: KnownTable, jobs: Iterable[Entity]) -> KnownTable:
 def propose(
     tables: Mapping[str, KnownTable], urns: Iterable[str], *, most_hops: int = 5
 ) -> tuple[StagedEdit, ...]:
-    """Return a description for each undocumented column of some datasets for which `tables` have
-    one, in the order of the datasets and of their schemas. Pure.
+    """Return a description for each undocumented column of some datasets, if `tables` have one.
 
-    It is the first of these that there is:
+    Proposals are in the order of the datasets and their schemas. No requests. The first of these
+    methods that finds a description is used:
 
-    `lineage`    The text of the nearest documented columns that it is made from, at most
-                 `most_hops` columns away, through undocumented ones. A column that is made from
-                 several of different names is a computation, and no source describes it: of
-                 these only those are followed that have its own name.
-    `name`       A guess: the same, where a step may also lead to the column of the same name
-                 (`KnownTable.called_like`) in a table upstream, and past a table whose columns are
-                 not known.
-    `elsewhere`  The text that most columns of the same name have, anywhere in `tables`; the name
-                 is the whole path without types, whatever the case.
+    `lineage`    The description of the nearest documented columns that it is derived from, at most
+                 `most_hops` columns away, through undocumented ones. A column derived from several
+                 columns of different names is computed, so no single source describes it: only
+                 sources with its own name are followed.
+    `name`       A guess: as `lineage`, but a step may also lead to the column of the same name
+                 (`KnownTable.called_like`) in an upstream table, and through tables with unknown
+                 columns.
+    `elsewhere`  The most frequent description of columns of the same name anywhere in `tables`; the
+                 name is the path without types, ignoring case.
 
-    The nearest is proposed; of equally near ones that of a column of the same name, then what most
-    of them agree on, then by URN and path. The sources list it and the next best, five in all,
-    one for each text. Placeholders (`is_placeholder`) and soft-deleted datasets are no sources,
-    but are passed through. A column that has any text is never proposed another.
+    The nearest is proposed; of equally near ones a column of the same name, then the most frequent
+    description, then the first by URN and path. `sources` has it and the next best, at most five,
+    one for each description. Placeholders (`is_placeholder`) and soft-deleted datasets are no
+    sources, but are passed through. No description is proposed for a column that has one.
     """
     return tuple(ColumnSearch(tables, most_hops).edits(urns))
 
@@ -216,22 +231,22 @@ async def propose_descriptions(
     most_hops: int = 5,
     progress: "Progress | None" = None,
 ) -> tuple[StagedEdit, ...]:
-    """Return a proposed description for each undocumented column of the datasets among `urns` that
-    exist, where one is found: see `propose` for what is proposed.
+    """Return a proposed description for each undocumented column of the datasets that exist, if
+    found.
 
-    These datasets are looked at: those named; what they are made from, as far as the walk from an
-    undocumented column leads, also through data jobs that write them (lineage from job to job is
-    not followed); and for columns without a text upstream up to 1,200 datasets with columns of
-    that name, found by search; not the whole catalog. `agreeing` counts columns of these alone.
+    See `propose` for the method. The datasets considered are: those given; those upstream, as far
+    as undocumented columns lead, also through data jobs that write them (but not from job to job);
+    and for columns without an upstream description up to 1,200 datasets with columns of that name,
+    found by search. `agreeing` counts only columns of these.
 
-    Costs what `AsyncCatalog.entities` of these datasets costs, read hop by hop; one request to
-    count jobs and datasets; one or two for every 100 datasets where there are any jobs; and 24
-    searches at most. A server that refuses to search finds no jobs and nothing elsewhere.
-    `progress` is called with how many datasets were read and how many are known to be needed; the
-    latter grows. Raises `InvalidInput` for fewer than one hop.
+    Costs the requests of `AsyncCatalog.entities` for these datasets, hop by hop; one request to
+    count jobs and datasets; one or two for each 100 datasets if there are jobs; and at most 24
+    searches. If the server refuses to search, no jobs and no columns elsewhere are found.
+    `progress` is called with the number of datasets read and the number known to be needed, which
+    grows. Raises `InvalidInput` for less than one hop.
     """
     if most_hops < 1:
-        raise InvalidInput(f"lineage is walked one hop or more, not {most_hops}")
+        raise InvalidInput(f"most_hops is at least 1, not {most_hops}")
     reading = TableReader(catalog, progress)
     named = [str(urn) for urn in urns]
     await reading.read(named, is_lineage_followed=True)
@@ -246,8 +261,10 @@ async def propose_descriptions(
 async def read_upstream(
     reading: "TableReader", search: "ColumnSearch", columns: Sequence[ColumnKey]
 ) -> "dict[ColumnKey, ReachedColumns]":
-    """Return the documented columns upstream of each of some columns of tables that were read; the
-    tables that the walks lead to are read hop by hop."""
+    """Return the documented columns upstream of each of some columns, whose tables were read.
+
+    The upstream tables needed are read hop by hop.
+    """
     reached: dict[ColumnKey, ReachedColumns] = {}
     waiting = list(columns)
     while waiting:
@@ -266,8 +283,8 @@ _Step: TypeAlias = Callable[[ColumnKey], Iterable[ColumnKey]]
 
 @dataclass(frozen=True, slots=True)
 class ReachedColumns:
-    """The documented columns that a walk led to, with how many hops away each is, and the tables
-    that it could not look at because they were not read."""
+    """The documented columns that a search upstream found, with their distances in hops, and the
+    tables that it needs but were not read."""
 
     source: _UpstreamSource
     columns: dict[ColumnKey, int] = field(default_factory=dict)
@@ -275,15 +292,15 @@ class ReachedColumns:
 
 
 class ColumnSearch:
-    """The search for texts in tables. Tables may be added while it is used, not changed."""
+    """The search for descriptions in tables. Tables may be added while it is used, but not
+    changed."""
 
     def __init__(self, tables: Mapping[str, KnownTable], most_hops: int) -> None:
         self._tables = tables
         self._most_hops = most_hops
 
     def undocumented(self, urns: Iterable[str]) -> Iterator[tuple[str, KnownColumn]]:
-        """Yield the undocumented columns of some datasets, each with its dataset, in their
-        order."""
+        """Yield the undocumented columns of some datasets, with their datasets, in order."""
         for urn in dict.fromkeys(urns):
             table = self._tables.get(urn)
             for column in table.columns if table else ():
@@ -291,8 +308,10 @@ class ColumnSearch:
                     yield urn, column
 
     def upstream(self, column: ColumnKey) -> ReachedColumns:
-        """Return the documented columns upstream of one: by lineage, else by name. Unread tables
-        are those of both where lineage has led to no text yet."""
+        """Return the documented columns upstream of a column, by lineage, else by name.
+
+        If lineage has found none yet, the unread tables are those of both.
+        """
         found = self._walk(column, self._made_from, "lineage")
         if found.columns:
             return found
@@ -300,7 +319,7 @@ class ColumnSearch:
         return replace(guessed, unread=found.unread | guessed.unread)
 
     def upstream_of_each(self, columns: Iterable[ColumnKey]) -> dict[ColumnKey, ReachedColumns]:
-        """Return what `upstream` does for each column."""
+        """Return the result of `upstream` for each column."""
         return {column: self.upstream(column) for column in columns}
 
     def edits(self, urns: Iterable[str]) -> Iterator[StagedEdit]:
@@ -323,8 +342,8 @@ class ColumnSearch:
             )
 
     def _walk(self, start: ColumnKey, step: _Step, source: _UpstreamSource) -> ReachedColumns:
-        """Return what a walk reaches that goes breadth first and ends at documented columns, so
-        that the hops are the fewest."""
+        """Return the columns that a breadth-first search reaches, which stops at documented
+        columns."""
         found = ReachedColumns(source)
         passed = {start}
         level = [start]
@@ -346,7 +365,7 @@ class ColumnSearch:
         return found
 
     def _made_from(self, column: ColumnKey) -> Iterable[ColumnKey]:
-        """Return the columns that one is made from and whose texts describe it."""
+        """Return the columns that a column is derived from and whose descriptions apply to it."""
         urn, path = column
         stated = self._tables[urn].made_from.get(path)
         if not stated:
@@ -358,7 +377,8 @@ class ColumnSearch:
         return sources if len({_last_name(one[1]) for one in sources}) == 1 else ()
 
     def _guessed(self, column: ColumnKey) -> Iterator[ColumnKey]:
-        """Yield what `_made_from` does, then the columns of the same name upstream."""
+        """Yield the columns of `_made_from`, then the columns of the same name in upstream
+        tables."""
         yield from self._made_from(column)
         urn, path = column
         for upstream in self._tables[urn].upstreams:
@@ -374,7 +394,7 @@ class ColumnSearch:
         return column[0], table.paths.exact(path) if table else unquote(path)
 
     def _sources(self, found: ReachedColumns, path: str) -> tuple[TextSource, ...]:
-        """Return the best sources for a column at that path out of what a walk reached."""
+        """Return the best sources for a column among those reached."""
         by_text: dict[str, list[tuple[int, bool, ColumnKey]]] = {}
         for (urn, source), hops in found.columns.items():
             text = self._tables[urn].texts[source]
@@ -388,8 +408,8 @@ class ColumnSearch:
         )
 
     def sources_by_name(self) -> dict[str, tuple[TextSource, ...]]:
-        """Return the sources that columns of a name are anywhere in the tables, by `name_of` of
-        their paths: what most columns have first, five texts at most."""
+        """Return the sources by column name (see `name_of`), most frequent description first, at
+        most five."""
         by_name: dict[str, dict[str, list[ColumnKey]]] = {}
         for urn, table in self._tables.items():
             for path, text in table.texts.items():
@@ -415,7 +435,7 @@ class ColumnSearch:
 
 
 class TableReader:
-    """Reads what is known of tables, each table once."""
+    """Reads what is known about tables, each table once."""
 
     def __init__(self, catalog: "AsyncCatalog", progress: "Progress | None") -> None:
         self.tables: dict[str, KnownTable] = {}
@@ -425,8 +445,11 @@ class TableReader:
         self._counts: Mapping[str, int] | None = None
 
     async def read(self, urns: Iterable[str], *, is_lineage_followed: bool = False) -> None:
-        """Read tables that were not read yet; also the jobs that write them, where lineage is
-        followed. Those that do not exist, or cannot be understood, are known as having nothing."""
+        """Read tables that were not read yet, and with `is_lineage_followed` the jobs that write
+        them.
+
+        Tables that do not exist, or cannot be parsed, are recorded as empty.
+        """
         fresh = [urn for urn in dict.fromkeys(urns) if urn not in self.tables]
         before = len(self.tables)
 
@@ -447,8 +470,10 @@ class TableReader:
             self.tables[urn] = KnownTable(urn) if table is None else add_jobs(table, jobs)
 
     async def read_elsewhere(self, paths: Iterable[str]) -> None:
-        """Read datasets that have documented columns and a column of these names: some for each
-        handful of names, then again some for the names that have no text in those."""
+        """Read datasets that have documented columns with these names.
+
+        First some for each group of names, then more for the names without a description in those.
+        """
         by_last_name: dict[str, set[str]] = {}
         for path in paths:
             by_last_name.setdefault(FieldPath(path).name, set()).add(name_of(path))
@@ -480,7 +505,7 @@ class TableReader:
             return []
 
     async def _jobs_writing(self, urns: Sequence[str]) -> list[Entity]:
-        """Return the jobs that write some of these datasets."""
+        """Return the jobs that write any of these datasets."""
         if not urns or not (await self._count("dataJob")):
             return []
         batches = _batched(urns, _TABLES_A_SEARCH)
@@ -500,7 +525,7 @@ class TableReader:
             return []
 
     async def _is_all_read(self) -> bool:
-        """Return whether there are no datasets beside those that were read."""
+        """Return whether all datasets of the catalog have been read."""
         read = sum(bool(table.name) and not table.removed for table in self.tables.values())
         return read >= await self._count("dataset")
 
@@ -531,7 +556,7 @@ def _with_lineage(
 
 
 def _urns(listed: object, key: str | None = None) -> tuple[str, ...]:
-    """Return the texts of a list, or those that its objects hold under a key."""
+    """Return the strings in a list, or those under a key of its objects."""
     items = listed if isinstance(listed, list) else ()
     if key is not None:
         items = [item.get(key) for item in items if isinstance(item, dict)]
@@ -548,7 +573,7 @@ def _letters(text: str) -> str:
 
 @lru_cache(maxsize=_MOST_NAMES)
 def name_of(path: str) -> str:
-    """Return by what columns of one name are found: the path without types, whatever the case."""
+    """Return the name for comparing columns: the path without types, in lower case."""
     return FieldPath(path).simple.casefold()
 
 

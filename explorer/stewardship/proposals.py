@@ -1,10 +1,10 @@
-"""Staged changesets that a server keeps: colleagues see one queue and decide the same edits.
+"""Staged changesets stored on a server, so that several people can review them together.
 
-A changeset is an entity of its own (`explorer/metadata/own_entities.json`). Its lines are the
-documents of a timeseries aspect, told apart by their ids, so that what is sent twice is there once.
-Everybody works on a copy of the file on their own disk: what is decided is there at once, and
-`sync_changeset` exchanges what one side has and the other lacks. Servers without such entities, as
-DataHub's are, keep none: there the file is handed on.
+A changeset is an entity type of our own (`explorer/metadata/own_entities.json`). Its lines are
+points of a timeseries aspect, identified by ids, so that sending a line twice stores it once.
+Everybody works on a copy of the file on their own disk, so that decisions take effect at once;
+`sync_changeset` exchanges the lines that one side lacks. Servers without this entity type, such as
+DataHub's, cannot store changesets: there the file is passed on.
 """
 
 import asyncio
@@ -66,23 +66,28 @@ _NOTE: Final = "changesetNote"
 _KEY: Final = "changesetKey"
 _STATUS: Final = "status"
 _ID: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
-# More lines than ever have one time, which one page has to hold.
+# All lines with the same time have to fit in one page, and there are never as many.
 _PAGE: Final = 2_500
 _GROUP: Final = 20
 _GROUP_SECONDS: Final = 1.0
-# Whoever may make no tag has the role reader.
+# Users who may not create tags have the role reader.
 _MAY_EDIT: Final = "query { me { platformPrivileges { createTags } } }"
-_READER: Final = "Your token has the role reader: you see what others decide, and decide nothing."
+_READER: Final = (
+    "Your token has the role reader: you can see what others decide, but cannot decide."
+)
 _NOT_KEPT: Final = (
-    "this server keeps no changesets, as DataHub's servers do not; hand on the file, which "
+    "this server cannot store changesets (DataHub's servers cannot); pass on the file, which "
     "catalog docs review opens"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SharedChangeset:
-    """A changeset that the server keeps. `counts` are its edits by their states when somebody last
-    sent what they decided, without states that none is in."""
+    """A changeset stored on the server.
+
+    `counts` is the number of edits in each state that occurs, as of when somebody last sent
+    decisions.
+    """
 
     urn: Urn
     title: str
@@ -94,11 +99,11 @@ class SharedChangeset:
 
 @dataclass(frozen=True, slots=True)
 class SyncOutcome:
-    """What was exchanged: how many notes were sent, and how many came.
+    """The result of a sync: the numbers of decisions and outcomes sent and received.
 
-    `overtaken` are the numbers of the edits that others decided otherwise, who had not seen what
-    was decided here. `taken_back` counts the notes that the server refused because of `why`; they
-    do not count here either.
+    `overtaken` are the numbers of edits that others decided differently without having seen the
+    decision here. `taken_back` is the number of notes that the server refused, for the reason
+    `why`; they no longer count here either.
     """
 
     sent: int = 0
@@ -109,24 +114,27 @@ class SyncOutcome:
 
 
 def changeset_urn(given: str | Urn) -> Urn:
-    """Return the URN of a changeset, given it or its id alone. Raises `InvalidInput` for what is
-    neither."""
+    """Return the URN of a changeset given by its URN or id. Raises `InvalidInput` for anything
+    else."""
     text = str(given)
     urn = Urn.parse(text) if text.startswith("urn:") else Urn(ENTITY, (text,))
     if urn.entity_type != ENTITY or not _ID.fullmatch(urn.name):
-        raise InvalidInput(f"{text} is no changeset; catalog docs proposals lists them")
+        raise InvalidInput(f"{text} is not a changeset; list them with catalog docs proposals")
     return urn
 
 
 def server_key(catalog: "AsyncCatalog") -> str:
-    """Return what tells the catalog from others, in files and names of files. No request."""
+    """Return a key for the catalog, used in files and file names. No request."""
     known = catalog.identity or catalog.address
     return hashlib.sha256(known.encode()).hexdigest()[:16]
 
 
 async def why_undecided(catalog: "AsyncCatalog") -> str:
-    """Return why nothing may be decided, shared or applied with this client, as a sentence; empty
-    where it may, or where the server does not say. One request, one more the first time."""
+    """Return why this client may not decide, share or apply changesets, as a sentence; empty if it
+    may.
+
+    Also empty if the server does not say. One request, one more for the first call.
+    """
     if catalog.read_only:
         return "This client is read-only: nothing can be decided here."
     if not (await catalog.abilities()).proposals:
@@ -143,12 +151,13 @@ async def why_undecided(catalog: "AsyncCatalog") -> str:
 async def share_changeset(
     catalog: "AsyncCatalog", changeset: StagedChangeset, *, progress: "Progress | None" = None
 ) -> Urn:
-    """Have the server keep a changeset, with all that was noted in its file; return its URN.
+    """Store a changeset on the server with all decisions and outcomes in its file; return its URN.
 
-    It is in the queue once all of it is stored. What is there is not sent again: sharing twice
-    changes nothing, and sharing again completes what was interrupted. One that was withdrawn is
-    back. A request for each 200 lines, and four more. Raises `InvalidInput` on a server that keeps
-    none, `Forbidden` for a token that may not write.
+    It is visible to others once it is stored completely. Lines that are already there are not sent
+    again: sharing twice changes nothing, and sharing again completes an interrupted share. A
+    changeset that was withdrawn is restored. One request for each 200 lines, and four more. Raises
+    `InvalidInput` on a server that cannot store changesets, `Forbidden` for a token that may not
+    write.
 
     Example: `steward.share_changeset(steward.stage(edits, "Texts from upstream"))`
     """
@@ -166,32 +175,33 @@ async def share_changeset(
     changed = [(name, value) for name, value in ends if entity.raw(name) != value]
     await _send(catalog, [Proposal(urn, name, value) for name, value in changed])
     changeset.note_sent(key, [note.id for note in notes])
-    # What others noted, or what was noted here meanwhile.
+    # Exchanges notes that others, or other programs here, added in the meantime.
     await sync_changeset(catalog, changeset)
     return urn
 
 
 async def shared_changesets(catalog: "AsyncCatalog") -> tuple[SharedChangeset, ...]:
-    """Return the changesets that the server keeps, the newest first. Two requests, more for
-    thousands. Raises `InvalidInput` on a server that keeps none.
+    """Return the changesets stored on the server, newest first. Two requests, more for thousands.
+
+    Raises `InvalidInput` on a server that cannot store changesets.
 
     Example: `steward.shared_changesets()[0].title`
     """
     await _check_kept(catalog)
     urns = [urn async for urn in catalog.urns(ENTITY)]
     entities = await catalog.entities(urns, (_INFO, _PROGRESS)) if urns else {}
-    # One without its description is still being shared.
+    # A changeset without this aspect is still being shared.
     found = [_shared(urn, one) for urn, one in entities.items() if one.raw(_INFO)]
     return tuple(sorted(found, key=lambda one: (one.at, str(one.urn)), reverse=True))
 
 
 async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChangeset:
-    """Return a changeset that the server keeps as a file in the state directory, with what is
-    noted by now; `sync_changeset` exchanges what is noted later. `urn` may be its id.
+    """Download a changeset from the server into a file in the state directory, and return it.
 
-    The copy that is there already is brought up to date, or given as it is where the server is not
-    reached. Three requests, more for thousands of lines. Raises `NotFound` for one that the server
-    does not have or that was withdrawn, `InvalidInput` on a server that keeps none.
+    `urn` may be its id. Later changes are exchanged by `sync_changeset`. An existing copy is
+    synced, or returned as it is if the server cannot be reached. Three requests, more for thousands
+    of lines. Raises `NotFound` for a changeset that the server does not have or that was withdrawn,
+    `InvalidInput` on a server that cannot store changesets.
 
     Example: `steward.fetch_changeset("urn:li:changeset:8c1f0e2d5a6b7c80")`
     """
@@ -206,7 +216,7 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
     offset, info, notes = await _read_whole(catalog, target)
     edits = [note.line for note in notes if note.id.startswith("edit-")]
     if len(edits) < _number(info.get("edits")):
-        raise NotFound(f"the changeset {target.name} is not whole on the server; share it again")
+        raise NotFound(f"the changeset {target.name} is incomplete on the server; share it again")
     copy = partial(
         StagedChangeset.copy,
         changeset_id=target.name,
@@ -222,7 +232,7 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
     except InvalidInput:
         if not await asyncio.to_thread(path.exists):
             raise
-        # Another program was quicker.
+        # Another program created the file first.
         changeset = await asyncio.to_thread(StagedChangeset.open, path)
     changeset.take_in(key, notes)
     changeset.cursor = (key, offset)
@@ -230,18 +240,18 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
 
 
 async def sync_changeset(catalog: "AsyncCatalog", changeset: StagedChangeset) -> SyncOutcome:
-    """Take in what others noted in a changeset that the server keeps, and send what was noted here;
-    nothing is lost on either side, and nothing is there twice.
+    """Exchange the decisions and outcomes of a changeset with the server.
 
-    What a server refuses because of the token's role is taken back here. Up to three requests; the
-    first time as many as `fetch_changeset`. Raises `Unreachable`, with what was noted here still to
-    be sent, `NotFound` for one that was withdrawn, and `InvalidInput` for one that is not shared.
+    Nothing is lost or duplicated on either side. What the server refuses because of the token's
+    role is taken back here. Up to three requests; for the first call as many as `fetch_changeset`.
+    Raises `Unreachable` (what is unsent is sent next time), `NotFound` for a changeset that was
+    withdrawn, and `InvalidInput` for one that is not shared.
 
     Example: `steward.sync_changeset(changeset).received`
     """
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     if not changeset.is_shared_with(key):
-        raise InvalidInput("this changeset is not shared; catalog docs share does it")
+        raise InvalidInput("this changeset is not shared; share it with catalog docs share")
     changeset.read_again()
     try:
         offset, notes = await _read_news(catalog, changeset, key, urn)
@@ -267,9 +277,10 @@ async def sync_changeset(catalog: "AsyncCatalog", changeset: StagedChangeset) ->
 
 
 async def withdraw_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> None:
-    """Take a changeset out of the queue. Nothing of it is lost: sharing its file again, or undo,
-    brings it back. Two requests. Raises `NotFound` for one that the server does not have,
-    `Forbidden` for a token that may not write.
+    """Withdraw a changeset, so that it is no longer listed on the server.
+
+    Nothing is lost: sharing its file again, or undo, restores it. Two requests. Raises `NotFound`
+    for a changeset that the server does not have, `Forbidden` for a token that may not write.
 
     Example: `steward.withdraw_changeset("urn:li:changeset:8c1f0e2d5a6b7c80")`
     """
@@ -278,8 +289,11 @@ async def withdraw_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> None:
 
 
 class Syncing:
-    """Sends the outcomes of a changeset that the server keeps, a few at a time, while it is being
-    applied; does nothing for any other. What cannot be sent then is sent with the next sync."""
+    """Sends the outcomes of a shared changeset in groups while it is being applied.
+
+    Does nothing for a changeset that is not shared. Outcomes that cannot be sent are sent by the
+    next sync.
+    """
 
     def __init__(self, catalog: "AsyncCatalog", changeset: StagedChangeset) -> None:
         self._catalog, self._changeset = catalog, changeset
@@ -288,8 +302,10 @@ class Syncing:
         self._turn = asyncio.Lock()
 
     async def begin(self) -> None:
-        """Take in what others decided. Raises what `sync_changeset` raises, and `Forbidden` for a
-        token that may only read."""
+        """Receive the decisions of others.
+
+        Raises what `sync_changeset` raises, and `Forbidden` for a token that may only read.
+        """
         if self._is_shared:
             why = await why_undecided(self._catalog)
             if why:
@@ -297,14 +313,15 @@ class Syncing:
             await sync_changeset(self._catalog, self._changeset)
 
     async def note(self) -> None:
-        """Count an outcome that was noted, and send those that are due."""
+        """Count an outcome that was recorded, and send the outcomes when enough have
+        accumulated."""
         self._noted += 1
         is_due = self._noted >= _GROUP or monotonic() - self._at > _GROUP_SECONDS
         if self._is_shared and is_due and not self._turn.locked():
             await self.end()
 
     async def end(self) -> None:
-        """Send what is left, as far as the server takes it."""
+        """Send the remaining outcomes. Never raises."""
         if not self._is_shared:
             return
         async with self._turn:
@@ -326,13 +343,17 @@ async def _entity(catalog: "AsyncCatalog", urn: Urn) -> "Entity":
 async def _read_whole(
     catalog: "AsyncCatalog", urn: Urn
 ) -> tuple[int, dict[str, Any], list[SharedNote]]:
-    """Return the offset of the change log up to which this holds, what the changeset is about, and
-    all its lines. Raises `NotFound`."""
+    """Return the change log offset, the properties of the changeset and all its lines.
+
+    Changes up to that offset are included. Raises `NotFound`.
+    """
     offset = (await catalog.changes(limit=0)).head
     entity = await _entity(catalog, urn)
     info = entity.raw(_INFO)
     if not info:
-        raise NotFound(f"the server has no changeset {urn.name}; catalog docs proposals lists them")
+        raise NotFound(
+            f"the server has no changeset {urn.name}; list them with catalog docs proposals"
+        )
     if (entity.raw(_STATUS) or {}).get("removed") is True:
         raise _withdrawn(urn)
     return offset, dict(info), [note async for note in _notes(catalog, urn)]
@@ -341,8 +362,7 @@ async def _read_whole(
 async def _read_news(
     catalog: "AsyncCatalog", changeset: StagedChangeset, key: str, urn: Urn
 ) -> tuple[int, list[SharedNote]]:
-    """Return the lines that this object may not have taken in yet, and up to where in the change
-    log these are all."""
+    """Return a change log offset and the lines up to it that this object may not have yet."""
     if changeset.cursor is not None and changeset.cursor[0] == key:
         with suppress(Gone):
             return await _read_changes(catalog, urn, changeset.cursor[1])
@@ -371,9 +391,7 @@ async def _read_changes(
 
 
 def _withdrawn(urn: Urn) -> NotFound:
-    return NotFound(
-        f"the changeset {urn.name} was withdrawn; sharing its file again brings it back"
-    )
+    return NotFound(f"the changeset {urn.name} was withdrawn; share its file again to restore it")
 
 
 async def _notes(catalog: "AsyncCatalog", urn: Urn) -> AsyncIterator[SharedNote]:
@@ -404,10 +422,10 @@ def _counted(
 
 
 async def _send(catalog: "AsyncCatalog", proposals: "Iterable[Proposal]") -> None:
-    """Write them all. Raises as `ingest_batch`, and `InvalidInput` where the server refuses one."""
+    """Write all of them. Raises as `ingest_batch`, and `InvalidInput` if the server refuses one."""
     report = await catalog.ingest_batch(proposals)
     if report.refused:
-        raise InvalidInput(f"the server does not take this changeset: {report.refused[0].reason}")
+        raise InvalidInput(f"the server refuses this changeset: {report.refused[0].reason}")
 
 
 def _info(changeset: StagedChangeset) -> dict[str, Any]:

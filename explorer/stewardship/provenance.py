@@ -1,12 +1,12 @@
-"""Where the texts of columns were propagated from, kept in the catalog beside them.
+"""The sources of propagated descriptions, stored in the catalog.
 
-A propagated text is a description like any other. What it was taken from stands beside it, as
-DataHub's own propagation has it: the aspect `documentation` of the column (a `schemaField`) holds
-the text with an `attribution`, whose `source` is `ACTION` and whose `sourceDetail` has `origin`,
-the URN of the column it was taken from, and how. Entries of other actions stay as they are.
+A propagated text is an ordinary description. Its source is stored as DataHub's own propagation
+does: the aspect `documentation` of the column (a `schemaField`) has an entry with the text and an
+`attribution`, whose `source` is `ACTION` and whose `sourceDetail` has `origin`, the URN of the
+source column, and how it was found. Entries of other actions are not changed.
 
-An entry counts only while the column has the very text that it holds: what people wrote since is
-theirs, and neither refreshed nor taken back.
+An entry only counts while the column's description equals its text. A description that people have
+since changed is theirs, and is neither refreshed nor taken back.
 """
 
 import time
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 ACTION: Final = "urn:li:dataHubAction:catalog-propagation"
-"""The `source` of the attributions that are written here."""
+"""The `source` of the attributions written here."""
 
 _ASPECT: Final = "documentation"
 _TEXTS: Final = ("schemaMetadata", COLUMNS)
@@ -61,24 +61,24 @@ _UNKNOWN: Final = "urn:li:corpuser:unknown"
 _FOUND_BY: Final = ("lineage", "name", "elsewhere")
 
 PropagatedState: TypeAlias = Literal["current", "outdated", "pinned", "changed", "orphan"]
-"""What is to be said of a propagated text.
+"""The states of a propagated description.
 
-`current`   it is what its source says
-`outdated`  its source says something else by now
-`pinned`    somebody said that it is not to be refreshed
-`changed`   people wrote another text since, which is theirs
-`orphan`    its source has no text any more, or is gone
+`current`   equal to its source
+`outdated`  its source has changed since
+`pinned`    somebody chose that it is not refreshed
+`changed`   people have since written another description
+`orphan`    its source has no description any more, or no longer exists
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PropagatedText:
-    """A text that was propagated to the column at the exact `path` of a dataset.
+    """A description that was propagated to the column of a dataset with the field path `path`.
 
-    `source_urn`, `source_table` and `source_path` say from which column, `found_by` and `hops` how
-    it was found, `at_millis` when (since 1970) and `by` who wrote it. `source_text` is what the
-    source says now. `before` is the edited text that it replaced, `before_version` the version of
-    the dataset's column texts that it came after, 0 for none.
+    `source_urn`, `source_table` and `source_path` identify the source column, `found_by` and `hops`
+    how it was found, `at_millis` when it was written (since 1970) and `by` by whom. `source_text`
+    is the present description of the source. `before` is the edited description that was replaced,
+    `before_version` the preceding version of the dataset's edited column descriptions, 0 for none.
     """
 
     urn: str
@@ -100,19 +100,22 @@ class PropagatedText:
 
     @property
     def key(self) -> ColumnKey:
-        """Which column has it."""
+        """The column that has the description."""
         return self.urn, self.path
 
     @property
     def source(self) -> ColumnKey:
-        """Which column it was taken from."""
+        """The column that it was propagated from."""
         return self.source_urn, self.source_path
 
 
 @dataclass(frozen=True, slots=True)
 class PropagatedOutcome:
-    """What became of propagated texts: those that were `done`, those that are `left` as they were
-    because that was not asked of such ones, and those that failed, each with why."""
+    """The result of an operation on propagated descriptions.
+
+    `done` were changed, `left` were not because of their state, `failed` were refused, with
+    reasons.
+    """
 
     done: tuple[PropagatedText, ...] = ()
     left: tuple[PropagatedText, ...] = ()
@@ -120,8 +123,7 @@ class PropagatedOutcome:
 
 
 def propagated_source(edit: StagedEdit) -> TextSource | None:
-    """Return the column that the text of a staged edit was propagated from; None where it was
-    not."""
+    """Return the column that the text of a staged edit was propagated from, or `None`."""
     first = edit.sources[0] if edit.sources else None
     if edit.what != "description" or edit.column is None or first is None:
         return None
@@ -129,16 +131,17 @@ def propagated_source(edit: StagedEdit) -> TextSource | None:
 
 
 async def columns_version(catalog: "AsyncCatalog", urn: str) -> int:
-    """Return the version of what people wrote of the columns of a dataset, 0 for none. One
-    request."""
+    """Return the version of a dataset's edited column descriptions, 0 for none. One request."""
     return _number((await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS))
 
 
 async def note_source(
     catalog: "AsyncCatalog", edit: StagedEdit, source: TextSource, before_version: int, by: str
 ) -> None:
-    """Keep in the catalog that the text of an edit, which is written, was propagated from a source.
-    Two requests. Raises what writing an aspect raises."""
+    """Store the source of a propagated description that was just written.
+
+    Two requests. Raises what writing an aspect raises.
+    """
     now_millis = time.time_ns() // 1_000_000
     detail = {
         "origin": _column_urn(source.urn, source.column),
@@ -172,11 +175,11 @@ async def read_propagated(
     column: str | None = None,
     progress: "Progress | None" = None,
 ) -> tuple[PropagatedText, ...]:
-    """Return the propagated texts, by dataset and column: of all, of those from the dataset
-    `source` and its column, of those of the datasets `urns` and their column.
+    """Return the propagated descriptions, by dataset and column.
 
-    One request for a page of the search that finds them, and what `AsyncCatalog.entities` of
-    them, their datasets and their sources costs.
+    All of them, or those from the dataset `source` and its column `source_column`, or those in the
+    datasets `urns` and their column `column`. One request for each page of a search, and the
+    requests of `AsyncCatalog.entities` for the columns, their datasets and their sources.
     """
     ours = Filter(((Criterion("documentationAttributionSources", (ACTION,)),),))
     found = [urn async for urn in catalog.urns("schemaField", narrowed_by=ours)]
@@ -214,8 +217,11 @@ async def refresh_propagated(
     by: str = "",
     dry_run: bool = False,
 ) -> PropagatedOutcome:
-    """Write into outdated propagated texts what their sources say now, as one save; the others are
-    left. A text that somebody changes meanwhile is not written. Five requests for each."""
+    """Replace outdated propagated descriptions by the present ones of their sources, as one save.
+
+    Others are left. A description that somebody changes in the meantime is not overwritten. Five
+    requests for each.
+    """
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
     outdated = [one for one in texts if one.state == "outdated"]
@@ -243,12 +249,12 @@ async def refresh_propagated(
 async def take_back_propagated(
     catalog: "AsyncCatalog", texts: Sequence[PropagatedText], *, dry_run: bool = False
 ) -> PropagatedOutcome:
-    """Take propagated texts back: each column has the text again that it had before, and no note of
-    where one came from. A text that people wrote since stays, and only the note goes.
+    """Undo propagated descriptions: restore the description before, and delete the stored source.
 
-    Where nothing else was written since, the aspects are as they were before, byte for byte, their
-    stamps too, on a server that counts versions (`Abilities.versions`). One save; some eight
-    requests for each. A column that somebody changes meanwhile is left.
+    If people have changed the description since, it is kept, and only the source is deleted. If
+    nothing else was written since, the aspects are byte for byte as before, including their stamps,
+    on a server that counts versions (`Abilities.versions`). One save; about eight requests for
+    each. A column that somebody changes in the meantime is left.
     """
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
@@ -269,7 +275,7 @@ async def take_back_propagated(
             if one.state != "changed":
                 tables.setdefault(one.urn, []).append(one)
         for urn, taken in tables.items():
-            # The texts are taken back already; what is left is an empty entry.
+            # The descriptions are already restored; only an empty entry would remain.
             with suppress(*_REFUSED):
                 await _restore_columns(catalog, urn, taken)
     return PropagatedOutcome(tuple(texts if dry_run else done), (), tuple(failed))
@@ -278,8 +284,10 @@ async def take_back_propagated(
 async def pin_propagated(
     catalog: "AsyncCatalog", texts: Sequence[PropagatedText], *, is_pinned: bool = True
 ) -> PropagatedOutcome:
-    """Have propagated texts never refreshed, or refreshed again. Those that people changed are
-    left. Two requests for each."""
+    """Exclude propagated descriptions from refreshing, or include them again.
+
+    Those that people have changed are left. Two requests for each.
+    """
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
     for one in texts:
@@ -289,7 +297,7 @@ async def pin_propagated(
         try:
             entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
             if entry is None:
-                raise NotFound(f"nothing is known any more of where {one.path} comes from")
+                raise NotFound(f"the source of the description of {one.path} is no longer stored")
             detail = {key: value for key, value in _detail(entry).items() if key != "pinned"}
             if is_pinned:
                 detail["pinned"] = "true"
@@ -344,13 +352,13 @@ def _propagated(
 
 
 def _column_urn(dataset: str, path: str) -> str:
-    """Return the URN of a column; what separates the parts of a URN is percent-encoded in its path,
-    as DataHub's clients do."""
+    """Return the URN of a column, with the separators of URNs percent-encoded in its path, as
+    DataHub does."""
     return column_urn(dataset, "".join(_RESERVED.get(char, char) for char in path))
 
 
 def _exact(key: ColumnKey, datasets: Mapping[str, Entity]) -> ColumnKey:
-    """Return the column in a URN by the path that its dataset has."""
+    """Return the column in a URN with the field path as in its dataset's schema."""
     entity = datasets.get(key[0])
     paths = ColumnPaths.of(one.path.raw for one in entity.schema) if entity else ColumnPaths()
     exact = paths.exact(key[1])
@@ -371,7 +379,7 @@ def _edited_text(entity: Entity | None, path: str) -> str | None:
 
 
 def _source_text(entity: Entity | None, path: str) -> str:
-    """What the source says to others, as `KnownColumn.text`."""
+    """Return the text that a column offers to others, as `KnownColumn.text`."""
     column = entity.schema.column(path) if entity is not None and not entity.removed else None
     text = column.description if column is not None else ""
     return "" if is_placeholder(text, path) else text
@@ -406,19 +414,19 @@ def _entry_of(entity: Entity) -> dict[str, Any] | None:
 
 
 def _number(aspect: AspectRead | None) -> int:
-    """The number of an aspect's version, 0 for none or one that is not told."""
+    """Return the number of an aspect's version, 0 for none or unknown."""
     system = aspect.system if aspect is not None else None
     version = system.get("version") if isinstance(system, dict) else None
     return int(version) if isinstance(version, str) and version.isdecimal() else 0
 
 
 def _condition(aspect: AspectRead | None) -> int | None:
-    """What an aspect may only be written over, None where the server does not number versions."""
+    """Return the version for a conditional write, `None` if the server does not count versions."""
     return -1 if aspect is None else _number(aspect) or None
 
 
 async def _put_entry(catalog: "AsyncCatalog", urn: str, entry: Mapping[str, Any]) -> None:
-    """Put our entry in the place of the one there was, or behind the others."""
+    """Add our entry, or replace it if there is one."""
     for attempt in range(_ATTEMPTS):
         entity = await catalog.entity(urn, [_ASPECT])
         entries, held = _entries(entity), entity.aspects.get(_ASPECT)
@@ -437,8 +445,8 @@ async def _put_entry(catalog: "AsyncCatalog", urn: str, entry: Mapping[str, Any]
 
 
 async def _drop_entry(catalog: "AsyncCatalog", urn: str) -> None:
-    """Take our entry out; with the last one the aspect, and the column's own entity where it has
-    nothing else."""
+    """Remove our entry; if it was the only one also the aspect, and the column's entity if nothing
+    is left."""
     entity = await catalog.entity(urn)
     held = entity.aspects.get(_ASPECT)
     others = [one for one in _entries(entity) if not _is_ours(one)]
@@ -454,7 +462,7 @@ async def _drop_entry(catalog: "AsyncCatalog", urn: str) -> None:
 
 
 async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRead) -> None:
-    """Remove an aspect that is still the version that was read."""
+    """Remove an aspect if it is still the version that was read."""
     headers = {"If-Version-Match": str(_number(held))}
     await catalog.ingest(Proposal(Urn.parse(urn), aspect, change="DELETE", headers=headers))
 
@@ -462,8 +470,10 @@ async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRe
 async def _restore_columns(
     catalog: "AsyncCatalog", urn: str, taken: Sequence[PropagatedText]
 ) -> None:
-    """Take the empty entries out that texts left which were taken back, and where that makes the
-    aspect what it was before the first of them, put it back as it was then."""
+    """Remove the empty entries that restored descriptions left behind.
+
+    If the aspect is then equal to its version before them, write that version back.
+    """
     if not (await catalog.abilities()).versions:
         return
     paths = {one.path for one in taken}
@@ -521,7 +531,8 @@ def _is_void(info: Any) -> bool:
 
 
 def _is_alike(info: Any, earlier: Any) -> bool:
-    """Whether two entries for a column differ at most in how they say that there is no text."""
+    """Return whether two entries for a column differ at most in how they represent a missing
+    description."""
     if not isinstance(info, dict) or not isinstance(earlier, dict):
         return False
     if info.get("description") or earlier.get("description"):

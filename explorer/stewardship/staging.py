@@ -1,14 +1,14 @@
-"""Staged changesets: edits that were proposed and are reviewed and applied together, in a file.
+"""Staged changesets: files of proposed edits that are reviewed and applied together.
 
-A file is JSON, a line for each thing that was noted: a first line about the changeset, a line for
-each edit, and after them who decided what and what was written. Nothing in it is ever changed, so
-that a program that is killed loses nothing that it noted before; what it did not come to note is
-found when the edit is tried again. Such a file can be handed to a colleague.
+A file has one line of JSON for each record: first the changeset, then each edit, then decisions and
+outcomes. Lines are only appended, so that a program that is killed loses nothing it recorded; an
+outcome that it could not record is found out when the edit is tried again. A file can be passed on
+to a colleague.
 
-Notes (decisions and outcomes) have an id and a time, and count in the order of these, wherever in
-the file they stand: files of several machines that hold the same notes say the same. The time of a
-note is later than that of every note known where it is made, so that a clock that is slow lets no
-older decision win. What is applied stays so, whatever was decided at the same moment elsewhere.
+Decisions and outcomes have an id and a time, and are ordered by these, wherever they are in the
+file, so that files on several machines with the same records have the same result. The time of a
+record is later than that of all records known where it is made, so that a slow clock cannot let an
+older decision win. An applied edit stays applied, whatever was decided elsewhere at the same time.
 """
 
 import hashlib
@@ -47,22 +47,22 @@ __all__ = [
 ]
 
 StagedKind = Literal["description", "tags", "terms", "owners", "domain", "deprecation", "links"]
-"""What can be staged."""
+"""The kinds of edits that can be staged."""
 
 ReviewState = Literal["open", "accepted", "refused", "applied", "failed"]
 STATES: Final[tuple[ReviewState, ...]] = get_args(ReviewState)
-"""What can have become of a staged edit.
+"""The states of a staged edit.
 
-`open`      nobody has decided
+`open`      not decided
 `accepted`  to be written
 `refused`   not to be written
-`applied`   written, or found to stand there already
-`failed`    accepted, and the server refused it
+`applied`   written, or already in the catalog
+`failed`    accepted, but refused by the server
 """
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _STEP: Final = timedelta(milliseconds=1)
-# How many notes have one time at most, so that a server can give them in pages.
+# The maximum number of notes with the same time, so that a server can return them in pages.
 _AT_ONCE: Final = 200
 _FORMAT: Final = "catalog-changeset"
 _VERSION: Final = 1
@@ -71,12 +71,12 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class TextSource(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a proposed text comes from.
+    """The source of a proposed description.
 
-    `found_by` is how it was found: along the `lineage` of the column, by the same `name` along the
-    lineage of its table, by the same name `elsewhere`, or out of a `file` or a `command`. `urn` and
-    `column` say whose text it is, `hops` how far away in the lineage, and `agreeing` how many
-    columns have that very text.
+    `found_by` is how it was found: along the column's `lineage`, by the same `name` along the
+    table's lineage, by the same name `elsewhere`, or in a `file` or the output of a `command`.
+    `urn` and `column` are the source column, `hops` its distance in the lineage, and `agreeing` the
+    number of columns with this description.
     """
 
     found_by: Literal["lineage", "name", "elsewhere", "file", "command"]
@@ -88,16 +88,15 @@ class TextSource(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One edit that is proposed, of an entity or of its column at the exact path `column`.
+    """One proposed edit of an entity, or of its column with the field path `column`.
 
-    A description is `text`, in the place of `before`, which is what people had written when it was
-    proposed. Of labels `add` and `remove` name URNs, of owners `URN KIND`, of links `ADDRESS
-    LABEL`; what is neither stays. A domain is the one in `add`, or none, in the place of those in
-    `before`, with commas. A deprecation is `text` in the place of `before`, both as
-    `deprecation_text` writes them. Of links `before` are those to the addresses concerned, a line
-    each. `name` is what people call the entity, `shown` the description that came with the
-    metadata, `creates` the tags of `add` that are made where there are none, and `called` what
-    people call the URNs of labels.
+    A description is `text`, replacing `before`, the edited description at the time of the proposal.
+    For labels `add` and `remove` are URNs, for owners `URN TYPE`, for links `ADDRESS LABEL`; other
+    labels are not changed. A domain is the one in `add`, or none, replacing those in `before`,
+    separated by commas. A deprecation is `text` replacing `before`, both in the form of
+    `deprecation_text`. For links `before` are those to the same addresses, one on each line. `name`
+    is the entity's display name, `shown` the ingested description, `creates` the tags in `add` that
+    are created if they do not exist, and `called` the display names of labels by URN.
     """
 
     urn: str
@@ -115,18 +114,18 @@ class StagedEdit(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def place(self) -> tuple[str, str | None, StagedKind]:
-        """What it changes; a changeset has one edit for each place."""
+        """What the edit changes; a changeset has one edit for each place."""
         return self.urn, self.column, self.what
 
 
 def deprecation_text(held: Mapping[str, Any] | None) -> str:
-    """Return a deprecation, as edits have it, as a text of an edit; empty for None."""
+    """Return a deprecation, given as in `Edit`, as text; empty for `None`."""
     return "" if held is None else msgspec.json.encode(held, order="sorted").decode()
 
 
 def deprecation_in(text: str) -> dict[str, Any] | None:
-    """Return the deprecation that a text of an edit says; the inverse of `deprecation_text`. Any
-    other text is a note."""
+    """Parse a deprecation from text; the inverse of `deprecation_text`. Other text is taken as the
+    note."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any]) if text else None
     except msgspec.DecodeError:
@@ -149,8 +148,11 @@ class _Staged(msgspec.Struct, frozen=True, omit_defaults=True, tag="edit"):
 
 
 class _Decided(msgspec.Struct, frozen=True, omit_defaults=True, tag="decision"):
-    """`seen` is the id of the last decision of this edit that its maker saw, empty for none: what
-    the decision does not say itself is as it was then. None in files of older versions."""
+    """A decision about an edit.
+
+    `seen` is the id of the last decision about this edit that its author had seen, empty for none:
+    fields that the decision does not set are as in that one. `None` in files of older versions.
+    """
 
     number: int
     state: ReviewState
@@ -172,14 +174,15 @@ class _Tried(msgspec.Struct, frozen=True, omit_defaults=True, tag="outcome"):
 
 
 class _Sent(msgspec.Struct, frozen=True, omit_defaults=True, tag="sent"):
-    """Of this copy of the file alone: the server `to` has the changeset, and these notes."""
+    """A line for this copy of the file only: the server `to` has the changeset and these notes."""
 
     to: str
     ids: tuple[str, ...] = ()
 
 
 class _Dropped(msgspec.Struct, frozen=True, omit_defaults=True, tag="dropped"):
-    """Of this copy of the file alone: these notes do not count, for a server refused them."""
+    """A line for this copy of the file only: these notes do not count, because a server refused
+    them."""
 
     ids: tuple[str, ...]
 
@@ -187,12 +190,12 @@ class _Dropped(msgspec.Struct, frozen=True, omit_defaults=True, tag="dropped"):
 _Note: TypeAlias = _Decided | _Tried
 _Line: TypeAlias = _Header | _Staged | _Note | _Sent | _Dropped
 _note = msgspec.json.Decoder(_Line)
-# A later time is that of a broken clock, and could leave none after it.
+# Later times come from a wrong clock, and could make it impossible to add a later note.
 _LATEST: Final = datetime(3000, 1, 1, tzinfo=UTC)
 
 
 class SharedNote(msgspec.Struct, frozen=True):
-    """A line of a changeset as a server holds it: an edit, a decision or an outcome."""
+    """A line of a changeset as stored on a server: an edit, a decision or an outcome."""
 
     id: str
     at_millis: int
@@ -201,10 +204,10 @@ class SharedNote(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class ReviewItem:
-    """A staged edit and what became of it.
+    """A staged edit and its state.
 
-    `decided_by` is who accepted, changed or refused it last, `why` what the server said where it
-    failed. `theirs` is the text that somebody else wrote there meanwhile, None where nobody did.
+    `decided_by` is who last accepted, changed or refused it, `why` the server's reason if it
+    failed. `theirs` is the value that somebody else wrote in the meantime, or `None`.
     """
 
     number: int
@@ -214,11 +217,11 @@ class ReviewItem:
     why: str = ""
     theirs: str | None = None
     is_changed: bool = field(default=False)
-    """Whether the text is another than the one that was proposed."""
+    """Whether a reviewer changed the proposed text."""
 
 
 class _Content:
-    """What the lines of a file say."""
+    """The content of a file."""
 
     def __init__(self, edits: Mapping[int, StagedEdit]) -> None:
         self.edits = dict(edits)
@@ -230,7 +233,7 @@ class _Content:
         self._of: dict[int, list[_Note]] = {}
 
     def add(self, note: "_Note | _Sent | _Dropped") -> None:
-        """Take a line in; `settle` says what it makes of its edit."""
+        """Add a line. `settle` computes the resulting state of its edit."""
         if isinstance(note, _Sent):
             self.sent.setdefault(note.to, set()).update(note.ids)
         elif isinstance(note, _Dropped):
@@ -241,13 +244,13 @@ class _Content:
             self.last = max(self.last, note.at)
 
     def settle(self, numbers: Iterable[int]) -> None:
-        """Bring edits to what was noted of them."""
+        """Compute the state of edits from their notes."""
         for number in numbers:
             kept = (note for note in self._of.get(number, ()) if note.id not in self.dropped)
             self.items[number] = _settled(number, self.edits[number], sorted(kept, key=_order))
 
     def last_decision(self, number: int) -> str:
-        """Return the id of the last decision of an edit; empty for none."""
+        """Return the id of the last decision about an edit; empty for none."""
         found = [
             note
             for note in self._of.get(number, ())
@@ -256,16 +259,16 @@ class _Content:
         return max(found, key=_order).id if found else ""
 
     def next_time(self) -> datetime:
-        """Return the time of a new note."""
+        """Return the time for a new note."""
         return max(datetime.now(UTC), self.last + _STEP)
 
 
 class StagedChangeset:
-    """A changeset in its file. Everything that is noted is on disk when the call returns; calls
-    that say so may block for that.
+    """A changeset and its file.
 
-    `cursor` is up to where in a server's change log this object has taken in what others noted; see
-    `explorer.stewardship.proposals`.
+    Everything that is recorded is on disk when the call returns; calls that may block say so.
+    `cursor` is the server's change log offset up to which this object has received what others
+    recorded; see `explorer.stewardship.proposals`.
     """
 
     def __init__(self, path: Path, header: _Header, content: _Content) -> None:
@@ -273,9 +276,9 @@ class StagedChangeset:
         self.cursor: tuple[str, int] | None = None
         self._header = header
         self._content = content
-        # How much of the file is known.
+        # The size of the part of the file that was read.
         self._size = 0
-        # An outcome is noted in a thread, while others are read in another.
+        # Outcomes may be recorded in one thread while notes of others are added in another.
         self._changing = threading.RLock()
 
     @classmethod
@@ -289,10 +292,10 @@ class StagedChangeset:
         proposed_by: str,
         progress: "Callable[[int], None] | None" = None,
     ) -> "StagedChangeset":
-        """Return a new changeset in a file that must not be there yet. Blocks.
+        """Create a changeset in a new file. Blocks.
 
-        Of several edits for one place the last counts. Raises `InvalidInput` where there is such a
-        file or nothing to stage, `StorageFault` where it cannot be written.
+        Of several edits for one place the last counts. Raises `InvalidInput` if the file exists or
+        there is nothing to stage, `StorageFault` if it cannot be written.
         """
         staged = {edit.place: edit for edit in edits}.values()
         if not staged:
@@ -315,11 +318,13 @@ class StagedChangeset:
         version: int,
         held_by: str,
     ) -> "StagedChangeset":
-        """Return the changeset that the server `held_by` has in a file that must not be there yet;
-        `edits` are their lines. Blocks; raises as `create`, and `InvalidInput` for lines that are
-        none or of a newer version."""
+        """Create a new file with a changeset from the server `held_by`. Blocks.
+
+        `edits` are the lines of its edits. Raises as `create`, and `InvalidInput` for lines that
+        cannot be parsed or are of a newer version.
+        """
         if version > _VERSION:
-            raise InvalidInput(f"{changeset_id} is of a newer version; update the catalog")
+            raise InvalidInput(f"{changeset_id} is from a newer version; upgrade this program")
         header = _Header(changeset_id, title, server, proposed_by, at)
         found: dict[int, StagedEdit] = {}
         for text in edits:
@@ -342,7 +347,7 @@ class StagedChangeset:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if path.exists():
-                raise InvalidInput(f"{path} is there already; name another file")
+                raise InvalidInput(f"{path} already exists; give another file")
             with os.fdopen(os.open(part, _NEW_FILE, 0o600), "wb") as file:
                 file.write(_line(header))
                 for number, edit in edits.items():
@@ -355,7 +360,7 @@ class StagedChangeset:
                 size = file.tell()
             os.link(part, path)
         except FileExistsError as error:
-            raise InvalidInput(f"{path} is there already; name another file") from error
+            raise InvalidInput(f"{path} already exists; give another file") from error
         except OSError as error:
             raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
         finally:
@@ -368,16 +373,21 @@ class StagedChangeset:
 
     @classmethod
     def open(cls, path: Path) -> "StagedChangeset":
-        """Return the changeset of a file, as far as it was noted. Blocks. Raises `InvalidInput` for
-        a file that is none, naming the line, and `StorageFault` where it cannot be read."""
+        """Read a changeset from a file. Blocks.
+
+        Raises `InvalidInput`, with the line, if it is not a changeset, and `StorageFault` if it
+        cannot be read.
+        """
         header, content, size = _read_file(path)
         opened = cls(path, header, content)
         opened._size = size
         return opened
 
     def read_again(self) -> bool:
-        """Take in what other programs noted in the file; return whether there was anything. The
-        items are other objects then. Blocks; raises as `open`."""
+        """Read what other programs appended to the file; return whether there was anything.
+
+        `items` then contains new objects. Blocks; raises as `open`.
+        """
         try:
             size = self.path.stat().st_size
         except OSError as error:
@@ -390,37 +400,37 @@ class StagedChangeset:
 
     @property
     def id(self) -> str:
-        """The id under which its edits stand in the journal."""
+        """The id of the changeset, also used for its edits in the journal."""
         return self._header.id
 
     @property
     def title(self) -> str:
-        """What it is about, in the words of who proposed it."""
+        """The title given by whoever proposed the changeset."""
         return self._header.title
 
     @property
     def server(self) -> str:
-        """The address of the server whose texts it was made from."""
+        """The address of the server that the changeset was made for."""
         return self._header.server
 
     @property
     def proposed_by(self) -> str:
-        """Who made it."""
+        """The user who created the changeset."""
         return self._header.proposed_by
 
     @property
     def at(self) -> datetime:
-        """When it was made."""
+        """When the changeset was created."""
         return self._header.at
 
     @property
     def format(self) -> str:
-        """What tells its lines from those of other files."""
+        """The identifier of this file format."""
         return self._header.format
 
     @property
     def version(self) -> int:
-        """The version of this form of lines."""
+        """The version of this file format."""
         return self._header.version
 
     @property
@@ -429,22 +439,22 @@ class StagedChangeset:
         return tuple(self._content.items.values())
 
     def item(self, number: int) -> ReviewItem:
-        """Return the edit of a number, as it is now. Raises `KeyError`."""
+        """Return the edit with a number, as it is now. Raises `KeyError`."""
         return self._content.items[number]
 
     def of(self, *states: ReviewState) -> tuple[ReviewItem, ...]:
-        """Return the edits of these states, in their order."""
+        """Return the edits in these states, in order."""
         return tuple(item for item in self._content.items.values() if item.state in states)
 
     def next_open(self, number: int = 0) -> ReviewItem | None:
-        """Return the first edit after a number that nobody has decided, from the top again after
-        the last; None where everything is decided."""
+        """Return the first undecided edit after a number, continuing at the top; `None` if there is
+        none."""
         waiting = self.of("open")
         later = (item for item in waiting if item.number > number)
         return next(later, waiting[0] if waiting else None)
 
     def counts(self) -> dict[ReviewState, int]:
-        """Return how many edits there are of each state that there are any of."""
+        """Return the number of edits in each state that occurs."""
         found = Counter(item.state for item in self._content.items.values())
         return {state: found[state] for state in STATES if found[state]}
 
@@ -457,21 +467,22 @@ class StagedChangeset:
         text: str | None = None,
         before: str | None = None,
     ) -> ReviewItem:
-        """Note what somebody decided of an edit, with another `text` where they changed it, and
-        with another `before` where they saw what stands there by now. Raises `InvalidInput` for
-        one that is applied."""
+        """Record a decision about an edit.
+
+        `text` replaces the proposed text if the reviewer changed it; `before` replaces the expected
+        present value if the reviewer saw a newer one. Raises `InvalidInput` for an applied edit.
+        """
         with self._changing:
             content = self._content
             if content.items[number].state == "applied":
-                raise InvalidInput("it is applied already; undo takes it back")
+                raise InvalidInput("the edit is already applied; use undo to reverse it")
             seen, at = content.last_decision(number), content.next_time()
             note = _Decided(number, state, by, at, text, before, _new_id(), seen)
             self._append(note, is_synced=False)
             return self._added(content, note)
 
     def decide_open(self, state: Literal["accepted", "refused"], by: str) -> int:
-        """Note the same decision of everything that is open, in one go; return how many that
-        were."""
+        """Record the same decision about all undecided edits; return their number."""
         with self._changing:
             content = self._content
             begin = content.next_time()
@@ -494,7 +505,7 @@ class StagedChangeset:
         why: str = "",
         theirs: str | None = None,
     ) -> ReviewItem:
-        """Note what became of an edit that was tried. Blocks until it is on disk."""
+        """Record the outcome of an edit that was tried. Blocks until it is on disk."""
         with self._changing:
             content = self._content
             note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
@@ -507,31 +518,33 @@ class StagedChangeset:
         return content.items[note.number]
 
     def is_shared_with(self, server: str) -> bool:
-        """Return whether a server has the changeset, as far as this file knows."""
+        """Return whether a server has the changeset, according to this file."""
         return server in self._content.sent
 
     @property
     def shared_with(self) -> tuple[str, ...]:
-        """The servers that have the changeset, as far as this file knows."""
+        """The servers that have the changeset, according to this file."""
         return tuple(self._content.sent)
 
     def notes(self) -> tuple[SharedNote, ...]:
-        """Return the decisions and outcomes, in their order."""
+        """Return the decisions and outcomes, in order."""
         with self._changing:
             content = self._content
             kept = (note for name, note in content.notes.items() if name not in content.dropped)
             return tuple(map(_shared, sorted(kept, key=_order)))
 
     def unsent(self, server: str) -> tuple[SharedNote, ...]:
-        """Return the decisions and outcomes that a server is not known to have, in their order;
-        none for one that does not have the changeset."""
+        """Return the decisions and outcomes that a server is not known to have, in order.
+
+        Empty for a server that does not have the changeset.
+        """
         known = self._content.sent.get(server)
         if known is None:
             return ()
         return tuple(note for note in self.notes() if note.id not in known)
 
     def edit_notes(self) -> tuple[SharedNote, ...]:
-        """Return the edits as they were proposed, as a server holds them: always the same ids and
+        """Return the edits as proposed, as notes for a server, always with the same ids and
         times."""
         at_millis = _millis(self._header.at)
         return tuple(
@@ -542,21 +555,23 @@ class StagedChangeset:
         )
 
     def note_sent(self, server: str, ids: Collection[str]) -> None:
-        """Note that a server has the changeset, and these notes."""
+        """Record that a server has the changeset and these notes."""
         known = self._content.sent.get(server)
         fresh = tuple(name for name in ids if known is None or name not in known)
         if fresh or known is None:
             self._append_own(_Sent(server, fresh))
 
     def drop(self, ids: Collection[str]) -> None:
-        """Take notes back that a server refused; they stay in the file, and do not count."""
+        """Exclude notes that a server refused; they stay in the file but do not count."""
         if ids:
             self._append_own(_Dropped(tuple(ids)))
 
     def take_in(self, server: str, notes: Iterable[SharedNote]) -> tuple[int, tuple[int, ...]]:
-        """Add what a server holds and this file lacks. Return how many notes that were, and the
-        numbers of the edits that others decided otherwise, who had not seen what was decided
-        here."""
+        """Add the notes from a server that this file lacks.
+
+        Returns their number, and the numbers of edits that others decided differently without
+        having seen the decision here.
+        """
         with self._changing:
             content = self._content
             came: list[_Note] = []
@@ -565,7 +580,7 @@ class StagedChangeset:
             for one in notes:
                 line = _read_line(one.line)
                 if not isinstance(line, _Decided | _Tried) or line.number not in content.edits:
-                    # An edit, or what a newer version noted.
+                    # An edit, or a record of a newer version.
                     continue
                 known.append(one.id)
                 if one.id in content.notes or line.at > _LATEST:
@@ -618,13 +633,13 @@ class StagedChangeset:
 
 
 def _read_file(path: Path) -> "tuple[_Header, _Content, int]":
-    """Return what a file says, and how long it is; raises as `StagedChangeset.open`."""
+    """Return the content of a file and its size. Raises as `StagedChangeset.open`."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
     lines = data.split(b"\n")
-    # A line without an end was cut short by a crash, and never acknowledged.
+    # A line without an end was cut off by a crash, so it was never acknowledged.
     del lines[-1]
     header: _Header | None = None
     edits: dict[int, StagedEdit] = {}
@@ -634,10 +649,10 @@ def _read_file(path: Path) -> "tuple[_Header, _Content, int]":
         try:
             note = _note.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            # What two programs wrote at once, or a crash left, spoils no other line.
+            # A line damaged by a crash or by concurrent writes does not invalidate others.
             if header is not None and not line.startswith(b'{"type":"edit"'):
                 continue
-            raise InvalidInput(f"{path}, line {number}: this is no changeset") from error
+            raise InvalidInput(f"{path}, line {number}: this is not a changeset") from error
         if isinstance(note, _Header):
             header = note
         elif isinstance(note, _Staged):
@@ -646,7 +661,7 @@ def _read_file(path: Path) -> "tuple[_Header, _Content, int]":
             if note.at.tzinfo is None:
                 continue
             if not note.id:
-                # Of an older version, which noted in the order of the file.
+                # A line of an older version, in which the order of the file counted.
                 name = f"{number:06}-{hashlib.sha256(line).hexdigest()[:8]}"
                 note = structs.replace(note, id=name, at=max(note.at, last))
             last = max(last, note.at)
@@ -654,9 +669,9 @@ def _read_file(path: Path) -> "tuple[_Header, _Content, int]":
         else:
             notes.append(note)
     if header is None or header.format != _FORMAT:
-        raise InvalidInput(f"{path} is no changeset; catalog docs propose writes one")
+        raise InvalidInput(f"{path} is not a changeset; catalog docs propose creates one")
     if header.version > _VERSION:
-        raise InvalidInput(f"{path} was written by a newer version; update the catalog")
+        raise InvalidInput(f"{path} was written by a newer version; upgrade this program")
     content = _Content(edits)
     for note in notes:
         content.add(note)
@@ -665,13 +680,12 @@ def _read_file(path: Path) -> "tuple[_Header, _Content, int]":
 
 
 def changesets_dir() -> Path:
-    """Return the directory where changesets are kept that were given no other name."""
+    """Return the directory for changesets that were not given a path."""
     return config.state_dir() / "changesets"
 
 
 def new_path(title: str, at: datetime) -> Path:
-    """Return a path for a changeset made at a moment, named after what it is about; one that is
-    not there yet."""
+    """Return a path that does not exist yet for a changeset, named after its time and title."""
     words = "".join(char if char.isalnum() else "-" for char in title.lower())
     name = "-".join(filter(None, words.split("-")))[:40].strip("-") or "changes"
     stem = f"{at:%Y-%m-%d-%H%M%S}-{name}"
@@ -683,24 +697,24 @@ def new_path(title: str, at: datetime) -> Path:
 
 
 def kept_changesets() -> tuple[Path, ...]:
-    """Return the files in the directory of changesets, the newest first."""
+    """Return the files in the directory of changesets, newest first."""
     return tuple(sorted(changesets_dir().glob(f"*{_ENDING}"), reverse=True))
 
 
 def shared_path(server: str, changeset_id: str) -> Path:
-    """Return the path of the working copy of a changeset that a server holds."""
+    """Return the path of the working copy of a changeset stored on a server."""
     return changesets_dir() / "shared" / server / f"{changeset_id}{_ENDING}"
 
 
 def shared_copies(server: str) -> tuple[Path, ...]:
-    """Return the working copies of the changesets of a server, in no order that means anything."""
+    """Return the working copies of the changesets of a server, in no particular order."""
     return tuple((changesets_dir() / "shared" / server).glob(f"*{_ENDING}"))
 
 
 def _settled(number: int, edit: StagedEdit, notes: "Iterable[_Note]") -> ReviewItem:
-    """Return an edit as its notes, in their order, leave it."""
+    """Return the state of an edit after its notes, given in order."""
     item = ReviewItem(number, edit)
-    # What every decision left, for those that were made when it was the last.
+    # The state after each decision, for later decisions whose author had seen only that one.
     left = {"": (edit, item.theirs)}
     for note in notes:
         if item.state == "applied":
@@ -723,7 +737,7 @@ def _settled(number: int, edit: StagedEdit, notes: "Iterable[_Note]") -> ReviewI
 
 
 def _overtakes(note: "_Note", content: _Content) -> bool:
-    """Return whether something was decided here that the maker of a note did not know of."""
+    """Return whether there is a decision here that the author of a note had not seen."""
     last = content.last_decision(note.number)
     if isinstance(note, _Decided):
         return bool(last) and note.seen != last
@@ -751,7 +765,7 @@ def _shared(note: "_Note") -> SharedNote:
 
 
 def _read_line(text: str) -> "_Line | None":
-    """Return the line that a server holds; None for one that cannot be read."""
+    """Parse a line from a server; `None` if it cannot be parsed."""
     if "\n" in text:
         return None
     try:

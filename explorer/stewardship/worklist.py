@@ -1,4 +1,5 @@
-"""What is worth documenting first: by how much it is used and how much is made from it."""
+"""The worklist: undocumented tables and columns, ranked by use and by the number of entities
+derived from them."""
 
 import asyncio
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -44,13 +45,15 @@ _AT_ONCE: Final = 8
 _PAGE: Final = 10_000
 
 Key = tuple[str, str | None]
-"""Which description: the URN of a table, and the raw field path of its column or None."""
+"""Identifies a description: the URN of a table, and the field path of its column or `None`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """The use of a dataset in some days: its queries, and how often each column was used by the
-    path that was counted; no columns where they are not counted apart."""
+    """The use of a dataset in some days: its number of queries, and the uses of each column.
+
+    `columns` is by the path that was counted, `None` if columns are not counted separately.
+    """
 
     queries: int = 0
     columns: Mapping[str, int] | None = None
@@ -58,8 +61,10 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many entities are made from a dataset, at any distance; `at_least` where the count was
-    ended early."""
+    """The number of entities derived from a dataset, at any distance.
+
+    `at_least` is true if counting stopped early.
+    """
 
     downstream: int = 0
     at_least: bool = False
@@ -67,11 +72,11 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A column, or a table where `column` is None, that nobody has documented.
+    """An undocumented column, or a table if `column` is `None`.
 
-    `use` is how often it was used, told by `use_of`: counted for the column, or the queries of its
-    table where columns are not counted apart. `downstream` counts the entities made from its table.
-    `place` is where the column stands in its schema, from 1; 0 for a table.
+    `use` is the number of uses; `use_of` says what they are uses of: the column, or the table if
+    columns are not counted separately. `downstream` is the number of entities derived from its
+    table. `place` is the position of the column in the schema, from 1; 0 for a table.
     """
 
     urn: str
@@ -87,22 +92,22 @@ class Item:
 
     @property
     def key(self) -> Key:
-        """Which description is missing."""
+        """The missing description."""
         return self.urn, self.column.raw if self.column else None
 
     @property
     def weight(self) -> int:
-        """What the order goes by: (use + 1) × (downstream + 1)."""
+        """The rank in the worklist: (use + 1) × (downstream + 1)."""
         return (self.use + 1) * (self.downstream + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Worklist:
-    """Undocumented tables and columns, heaviest first: by (use + 1) × (downstream + 1); equal ones
-    by use, then by downstream, then by URN, a table before its columns and these as in the schema.
+    """Undocumented tables and columns, highest rank first: by (use + 1) × (downstream + 1).
 
-    `total` counts all of them, `items` are the first. `days` is over how many days use was counted,
-    `datasets` how many datasets were looked at.
+    Ties are ordered by use, then by downstream, then by URN, a table before its columns in schema
+    order. `items` are the first of `total`. `days` is the period of the usage counts, `datasets`
+    the number of datasets examined.
     """
 
     items: tuple[Item, ...]
@@ -115,12 +120,12 @@ class Worklist:
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more to do than is listed."""
+        """Whether there are more items than listed."""
         return len(self.items) < self.total
 
 
 class WorkQueue:
-    """A worklist while it is worked through: what is written leaves it, whoever wrote it."""
+    """A worklist that is being worked through; items leave it when somebody documents them."""
 
     def __init__(self, worklist: Worklist) -> None:
         self._worklist = worklist
@@ -130,28 +135,30 @@ class WorkQueue:
 
     @property
     def worklist(self) -> Worklist:
-        """What is left, in its order."""
+        """The remaining items, in order."""
         left = tuple(item for item in self._worklist.items if self._is_left(item.key))
         return replace(self._worklist, items=left, total=self.left)
 
     @property
     def left(self) -> int:
-        """How many are left, also of those beyond what is listed."""
+        """The number of remaining items, including those that are not listed."""
         return self._worklist.total - len(self._written | self._gone)
 
     @property
     def written(self) -> int:
-        """How many were written here."""
+        """The number of items documented here."""
         return len(self._written)
 
     def extend(self, worklist: Worklist) -> None:
-        """Take a longer list of the same; what was written stays out of it."""
+        """Replace the worklist by a longer one. Items that were documented stay out of it."""
         self._worklist = worklist
         self._order = {item.key: at for at, item in enumerate(worklist.items)}
 
     def after(self, key: Key, but: Container[Key] = ()) -> Key | None:
-        """Return what is to be written after something, from the top again after the last; none of
-        `but`. None where nothing else is left."""
+        """Return the next item after one, continuing at the top; `None` if there is none.
+
+        Items in `but` are skipped.
+        """
         items = self._worklist.items
         at = self._order.get(key, -1) + 1
         ahead = (item.key for item in (*items[at:], *items[: max(at - 1, 0)]))
@@ -159,24 +166,25 @@ class WorkQueue:
 
     @property
     def progress(self) -> str:
-        """How many are left and were written, in words."""
+        """The numbers of remaining and documented items, in words."""
         return f"{self.left:,} left" + (f", {self.written:,} written" if self._written else "")
 
     def wrote(self, key: Key, text: str) -> None:
-        """Note that a description was saved from here; an empty one puts it back."""
+        """Record that a description was saved here; an empty one puts the item back."""
         if key in self._order and text.strip():
             self._written.add(key)
         else:
             self._written.discard(key)
 
     def drop(self, keys: Iterable[Key]) -> int:
-        """Take out what others documented meanwhile, or removed; returns how many were left."""
+        """Remove items that others documented or deleted in the meantime; return how many there
+        were."""
         found = {key for key in keys if key in self._order and self._is_left(key)}
         self._gone |= found
         return len(found)
 
     def keys_of(self, urns: Container[str]) -> list[Key]:
-        """Return what is left of some tables."""
+        """Return the remaining items of some tables."""
         keys = (item.key for item in self._worklist.items)
         return [key for key in keys if key[0] in urns and self._is_left(key)]
 
@@ -185,8 +193,10 @@ class WorkQueue:
 
 
 async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> list[Key]:
-    """Return those of some descriptions that are written by now, or whose column or table is gone.
-    What `AsyncCatalog.entities` of the tables costs."""
+    """Return the items that are documented by now, or whose column or table no longer exists.
+
+    Costs the requests of `AsyncCatalog.entities` for the tables.
+    """
     urns = Urn.parse_all(dict.fromkeys(urn for urn, _ in keys))
     found = {entity.urn: entity async for entity in read_datasets(catalog, urns, _ASPECTS)}
     missing = {
@@ -199,7 +209,7 @@ async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> 
 
 
 def use_of(series: Timeseries) -> TableUse:
-    """Return the windows of a dataset's usage together. Pure."""
+    """Return the total use in a dataset's usage statistics. No requests."""
     queries = 0
     columns: dict[str, int] = {}
     for value in series.values:
@@ -221,10 +231,11 @@ def rank(
     top: int | None = None,
     days: int = 30,
 ) -> Worklist:
-    """Return the worklist of some datasets; what `use` and `reach` lack counts as none. Pure.
+    """Return the worklist of some datasets. No requests.
 
-    A column is known by its exact path, or by the path without types, as usage is often counted.
-    Raises `ServerFault` when an aspect has another shape than its record.
+    Datasets that are missing in `use` or `reach` count as unused. A column's use is found by its
+    field path, or by the path without types, as usage is often counted. Raises `ServerFault` if an
+    aspect does not fit its record.
     """
     items: list[Item] = []
     for entity in entities:
@@ -243,12 +254,12 @@ async def read_worklist(
     days: int = 30,
     progress: "Progress | None" = None,
 ) -> Worklist:
-    """Return the worklist of the datasets among `urns` that exist, over the last days.
+    """Return the worklist of those of the datasets that exist, for the last `days` days.
 
-    Costs what `AsyncCatalog.entities` of them costs, and for each that lacks documentation one
-    request for its usage and what `AsyncCatalog.lineage` costs for what is downstream: 10,000
-    entities are counted at most. `progress` is told of those. A server without usage or lineage
-    counts none.
+    Costs the requests of `AsyncCatalog.entities`, and for each dataset with undocumented parts one
+    for its usage and those of `AsyncCatalog.lineage` for what is downstream, of which at most
+    10,000 entities are counted. `progress` is called for these datasets. Without usage or lineage
+    on the server the counts are 0.
     """
     entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS)]
     lacking = [entity for entity in entities if any(_undocumented(entity))]
@@ -283,8 +294,10 @@ async def ask_worklist(
     top: int | None = None,
     days: int = 30,
 ) -> Worklist:
-    """Return the worklist as a server with `Abilities.stewardship` counts it, of the datasets that
-    `AsyncCatalog.undescribed` takes for these. One request for 10,000 items."""
+    """Return the worklist as computed by a server with `Abilities.stewardship`.
+
+    The datasets are chosen as in `AsyncCatalog.undescribed`. One request for each 10,000 items.
+    """
     items: list[Item] = []
     while True:
         left = _PAGE if top is None else min(top - len(items), _PAGE)
@@ -337,7 +350,7 @@ async def _reach(catalog: "AsyncCatalog", urn: Urn) -> Reach:
 
 
 def _undocumented(entity: Entity) -> "Iterable[Column | None]":
-    """None for the dataset itself, then its columns; those that nobody has documented."""
+    """Yield `None` if the dataset itself is undocumented, then its undocumented columns."""
     if not entity.description.strip():
         yield None
     yield from (column for column in entity.schema if not column.documented)

@@ -1,9 +1,9 @@
-"""The text of a YAML file with values set in it, where every line without a change keeps its bytes.
+"""Editing the text of a YAML file so that all lines without a change keep their bytes.
 
-The text is edited at the places that PyYAML's parser reports; nothing is ever written from the
-parsed values. A writer of whole documents cannot do that: ruamel.yaml in its round-trip mode keeps
-comments and anchors, but indents sequences, folds long lines and puts white space before comments
-in its own manner, and normalizes the ends of lines. PyYAML reads YAML 1.1, as dbt does.
+The text is edited at the positions that PyYAML's parser reports; parsed values are never written
+back. Libraries that write whole documents cannot do this: ruamel.yaml's round-trip mode keeps
+comments and anchors, but changes the indentation of sequences, the folding of long lines, white
+space before comments, and line ends. PyYAML reads YAML 1.1, as dbt does.
 """
 
 import re
@@ -18,14 +18,14 @@ from explorer.errors import InvalidInput
 __all__ = ["Path", "Quoted", "Value", "YamlDocument", "is_writable", "load"]
 
 Path = tuple[str | int, ...]
-"""The keys and positions that lead from the root of a document to a value."""
+"""The keys and indexes that lead from the root of a document to a value."""
 
 Value = str | Sequence["Value"] | Mapping[str, "Value"]
-"""What can be inserted: texts, and lists and mappings of them."""
+"""The values that can be inserted: text, and lists and mappings of text."""
 
 
 class Quoted(str):
-    """A text that is written on one line, whatever it holds."""
+    """Text that is always written in quotes on one line."""
 
     __slots__ = ()
 
@@ -41,15 +41,15 @@ _STEP: Final = 2
 
 
 def load(text: str) -> Any:
-    """Return the value of a YAML text without anything shared: an alias is a copy of its anchor.
+    """Parse a YAML text; aliases become copies of their anchors.
 
-    Raises `InvalidInput` for a text that is no YAML, has tags of its own, or whose aliases make it
-    far larger than it is written.
+    Raises `InvalidInput` for text that is not YAML, has custom tags, or whose aliases make it far
+    larger than its text.
     """
     try:
         value = yaml.load(text.removeprefix("\ufeff"), Loader=_Loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
-        raise InvalidInput(f"it is no YAML: {_reason(error)}") from None
+        raise InvalidInput(f"it is not valid YAML: {_reason(error)}") from None
     return _unshared(value, [_MOST_VALUES], 0)
 
 
@@ -73,7 +73,7 @@ def _unshared(value: Any, left: list[int], depth: int) -> Any:
 
 @dataclass(slots=True)
 class _YamlNode:
-    """A value as it stands in the text, `[start, end)` in characters."""
+    """A value at the position `[start, end)` in the text, in characters."""
 
     kind: Literal["scalar", "mapping", "sequence", "alias"]
     start: int
@@ -85,9 +85,9 @@ class _YamlNode:
     anchor: str | None = None
     tag: str | None = None
     items: "list[_YamlNode]" = field(default_factory=list)
-    """Of a sequence its values, of a mapping keys and values by turns."""
+    """The values of a sequence, or alternately the keys and values of a mapping."""
     bare: bool = False
-    """The value of a key that has no colon, `{key}`."""
+    """Whether this is the value of a key without a colon, `{key}`."""
 
     @property
     def empty(self) -> bool:
@@ -105,8 +105,11 @@ class _Edit:
 
 
 class YamlDocument:
-    """A document of mappings and sequences. Values are set one by one; `render` returns the text
-    with all of them. Raises `InvalidInput` for a text that is no YAML."""
+    """A document of mappings and sequences.
+
+    Values are set one by one; `render` returns the text with all of them. Raises `InvalidInput` for
+    text that is not YAML.
+    """
 
     def __init__(self, text: str) -> None:
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -119,7 +122,7 @@ class YamlDocument:
         try:
             events = iter(list(yaml.parse(self._text, Loader=_Loader)))
         except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
-            raise InvalidInput(f"it is no YAML: {_reason(error)}") from None
+            raise InvalidInput(f"it is not valid YAML: {_reason(error)}") from None
         self._root = self._read_root(events)
 
     def _read_root(self, events: Iterator[Any]) -> _YamlNode:
@@ -157,7 +160,7 @@ class YamlDocument:
         return node
 
     def _place_empty(self, key: _YamlNode, value: _YamlNode) -> None:
-        # The parsers report an empty value at different places, all of them after the colon.
+        # The parsers report different positions for an empty value, all of them after the colon.
         at = key.end
         while self._text[at : at + 1] in (" ", "\t"):
             at += 1
@@ -165,7 +168,7 @@ class YamlDocument:
         value.start = value.end = key.end if value.bare else at + 1
 
     def _column_of_dash(self, node: _YamlNode) -> int:
-        # An anchor may stand before the dash, on the line of the key.
+        # There may be an anchor before the dash, on the line of the key.
         first = node.items[0].start
         dash = self._text.rfind("-", 0, max(first, node.start + 1))
         if self._text[node.start : node.start + 1] == "-":
@@ -175,8 +178,8 @@ class YamlDocument:
     # Finding.
 
     def find(self, path: Path) -> _YamlNode | None:
-        """Return the value at a path; None where there is none of its own, such as one that comes
-        from a merged mapping."""
+        """Return the value at a path, or `None`. A value that comes from a merged mapping is not
+        found."""
         node: _YamlNode | None = self._root
         for step in path:
             if node is None:
@@ -194,7 +197,7 @@ class YamlDocument:
 
     @staticmethod
     def _value(mapping: _YamlNode, key: str) -> _YamlNode | None:
-        """Return the value of a key; of one that is there twice the last, which is what counts."""
+        """Return the value of a key; the last one, which counts, if the key occurs twice."""
         if mapping.kind != "mapping":
             return None
         found = [value for name, value in mapping.pairs() if name.text == key]
@@ -208,8 +211,8 @@ class YamlDocument:
         return node
 
     def is_shared(self, path: Path) -> bool:
-        """Return whether the value at a path is a part of something that is used elsewhere too, by
-        an alias or a merge."""
+        """Return whether the value at a path is part of something that an alias or a merge also
+        uses elsewhere."""
         uses = self._used_anchors()
         for length in range(len(path) + 1):
             node = self.find(path[:length])
@@ -230,13 +233,14 @@ class YamlDocument:
     # Changing.
 
     def set_text(self, path: Path, key: str, text: str, *, after: Sequence[str] = ()) -> None:
-        """Set a key of the mapping at `path` to a text; the manner in which the old one is written
-        is kept where the new one can be written so. A new key comes after the last of those in
-        `after` that is there, otherwise at the end."""
+        """Set a key of the mapping at `path` to a text, in the style of the old value if possible.
+
+        A new key is added after the last existing one of those in `after`, else at the end.
+        """
         mapping = self._mapping(path)
         place = mapping.start, key
         if place in self._texts:
-            # An alias leads to the same mapping again.
+            # The same mapping was reached through an alias.
             if self._texts[place] != text:
                 raise InvalidInput(f"{key} is shared and cannot have two texts")
             return
@@ -245,12 +249,12 @@ class YamlDocument:
         if old is None:
             self.insert(path, key, text, after=after)
         elif old.kind in ("mapping", "sequence"):
-            raise InvalidInput(f"{key} is no text")
+            raise InvalidInput(f"{key} is not text")
         else:
             self._replace(mapping, old, text)
 
     def insert(self, path: Path, key: str, value: Value, *, after: Sequence[str] = ()) -> None:
-        """Give the mapping at `path` a key that it does not have."""
+        """Add a key that does not exist to the mapping at `path`."""
         mapping = self._mapping(path)
         pairs = list(mapping.pairs())
         before = [one for name, one in pairs if name.text in after] or [one for _, one in pairs]
@@ -271,8 +275,8 @@ class YamlDocument:
         self._add(*self._line_below(at, lines if path else ["", *lines]))
 
     def extend(self, path: Path, key: str, values: Sequence[Value]) -> None:
-        """Add values at the end of the sequence that a key of the mapping at `path` has; the
-        sequence is made where there is none."""
+        """Add values to the sequence under a key of the mapping at `path`, which is created if
+        needed."""
         mapping = self._mapping(path)
         old = self._value(mapping, key)
         if old is None:
@@ -284,7 +288,7 @@ class YamlDocument:
             self._fill(mapping, old, values)
             return
         if old.kind != "sequence":
-            raise InvalidInput(f"{key} is no list")
+            raise InvalidInput(f"{key} is not a list")
         if old.flow:
             entries = ", ".join(map(_flow, values))
             if old.items:
@@ -349,8 +353,8 @@ class YamlDocument:
         return default
 
     def _content_end(self, node: _YamlNode) -> int:
-        """Return where the last line with something of a value ends; after its blank lines where
-        they are a part of it."""
+        """Return the end of the last line of a value, after trailing blank lines if they belong to
+        it."""
         if node.kind in ("mapping", "sequence") and not node.flow and node.items:
             return self._content_end(node.items[-1])
         if node.kind == "scalar" and node.style in ("|", ">"):
@@ -362,7 +366,7 @@ class YamlDocument:
         return node.end
 
     def _sequence_step(self) -> int:
-        """Return by how much sequences are indented in this document below their keys."""
+        """Return by how much sequences in this document are indented below their keys."""
         for key, value in self._root.pairs() if self._root.kind == "mapping" else ():
             if value.kind == "sequence" and not value.flow and value.items:
                 return max(value.column - key.column, 0)
@@ -396,20 +400,20 @@ class YamlDocument:
         self._edits.append(_Edit(at, at, text))
 
     def render(self) -> str:
-        """Return the text with everything that was set, in the order in which it was set where two
-        additions are at the same place."""
+        """Return the text with all changes. Additions at the same position are in the order they
+        were made."""
         pieces: list[str] = []
         at = 0
         for edit in sorted(self._edits, key=lambda one: (one.start, one.end > one.start)):
             if edit.start < at:
-                raise InvalidInput("two changes are of the same lines")
+                raise InvalidInput("two changes concern the same lines")
             pieces += (self._text[at : edit.start], edit.text)
             at = edit.end
         return self._mark + "".join(pieces) + self._text[at:]
 
 
 def is_writable(text: str) -> bool:
-    """Return whether a text can stand in a YAML file: one with halves of surrogate pairs cannot."""
+    """Return whether a text can be written to a YAML file, that is, has no unpaired surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -422,7 +426,7 @@ def is_writable(text: str) -> bool:
 _WORDS: Final = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf")
 )
-"""Words that a reader of YAML 1.1 or 1.2 takes for something else than a text."""
+"""Words that YAML 1.1 or 1.2 does not read as text if they are not quoted."""
 _PLAIN: Final = re.compile(r"[^\W\d_]\S*( \S+)*|[^\W\d]\w*")
 _UNQUOTED_ENDS: Final = re.compile(r"[\s:]\Z")
 _ESCAPES: Final = {
@@ -439,7 +443,7 @@ _ESCAPES: Final = {
 def _scalar(
     text: str, *, style: str = "", old: str = "", flow: bool = False, indent: int = _STEP
 ) -> tuple[str, list[str]]:
-    """Return what stands after the key, and the lines below it."""
+    """Return the text that follows the key, and the lines below it."""
     if not flow and not isinstance(text, Quoted) and _is_block(text):
         wants = "\n" in text.removesuffix("\n") or style in ("|", ">") or text.endswith("\n")
         was_quoted = style == '"' and "\n" in old
@@ -454,7 +458,7 @@ def _scalar(
 
 
 def _is_block(text: str) -> bool:
-    """Return whether a text can stand in lines of its own, where editors keep it as it is."""
+    """Return whether a text can be written as a block scalar that editors leave unchanged."""
     if not text.strip() or text[0].isspace() or text.endswith("\n\n"):
         return False
     lines = text.split("\n")
@@ -505,7 +509,7 @@ def _flow(value: Value) -> str:
 
 
 def _entry(key: str, value: Value, column: int, step: int) -> list[str]:
-    """Return the lines of a key and its value in a mapping whose keys stand in this column."""
+    """Return the lines of a key and its value in a mapping whose keys are in this column."""
     pad = " " * column
     if isinstance(value, str):
         head, below = _scalar(value, indent=column + _STEP)
@@ -521,7 +525,7 @@ def _entry(key: str, value: Value, column: int, step: int) -> list[str]:
 
 
 def _item(value: Value, column: int, step: int = _STEP) -> list[str]:
-    """Return the lines of a value of a sequence whose dashes stand in this column."""
+    """Return the lines of an element of a sequence whose dashes are in this column."""
     pad = " " * column
     if isinstance(value, Mapping):
         lines: list[str] = []

@@ -209,7 +209,7 @@ def test_several_datasets_are_named_and_a_choice_helps(docs: Any, project: Path,
     try:
         ran = docs("dbt-export", project)
         assert ran.code == 1
-        assert "several datasets could be meant" in ran.err
+        assert "several datasets match" in ran.err
         assert str(other) in ran.err
         assert docs("dbt-export", project, ORDERS).code == 0
     finally:
@@ -234,7 +234,7 @@ def test_a_file_that_cannot_be_read_is_said(docs: Any, project: Path) -> None:
     (project / "models/broken.yml").write_text("models: [")
     ran = docs("dbt-export", project)
     assert ran.code == 1
-    assert "not read: models/broken.yml: it is no YAML" in ran.err
+    assert "not read: models/broken.yml: it is not valid YAML" in ran.err
     assert "1 change in 1 file written" in ran.err
 
 

@@ -103,7 +103,7 @@ def test_without_a_command_nothing_is_run_and_it_is_said_how_to_name_one(
     assert "catalog profile draft-with COMMAND" in ran.err
     assert ran.code == 3
     ran = catalog("docs", "draft", URN, "--with", "no-such-program", url=address)
-    assert (ran.code, "no program" in ran.err) == (1, True)
+    assert (ran.code, "does not exist" in ran.err) == (1, True)
     with Catalog(address) as client:
         client.describe(URN, "Written.")
     ran = catalog("docs", "draft", URN, "--only", "tables", "--with", "true", url=address)

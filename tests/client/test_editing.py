@@ -209,7 +209,7 @@ def test_owners_come_and_go_by_their_kind(client: Any, table: Any) -> None:
 
 
 def test_a_name_stands_for_one_kind_only(client: Any, table: Any) -> None:
-    with pytest.raises(InvalidInput, match="is no tag"):
+    with pytest.raises(InvalidInput, match="is not a tag"):
         client.add_tags(table, "urn:li:glossaryTerm:Order")
     with pytest.raises(InvalidInput, match="give its id or its URN"):
         client.add_owners(table, " ")

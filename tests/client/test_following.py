@@ -232,5 +232,5 @@ def test_a_server_without_a_log_is_said_to_have_none() -> None:
         async def send(self, request: Any) -> Any:
             return 200, orjson.dumps({"noCode": "true"})
 
-    with pytest.raises(InvalidInput, match="keeps no change log"):
+    with pytest.raises(InvalidInput, match="has no change log"):
         follow(Other(), 1)

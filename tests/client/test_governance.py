@@ -123,7 +123,7 @@ def test_a_term_moves_between_groups_and_to_the_top(client: Any, make: Any) -> N
     assert term == "urn:li:glossaryTerm:MovedGroup.Net-revenue"
     assert client.move(term, None, instead_of=group).changed
     assert client.move(term, group, instead_of="").after == group
-    with pytest.raises(InvalidInput, match="no glossaryNode"):
+    with pytest.raises(InvalidInput, match="not a glossaryNode"):
         client.move(term, "urn:li:domain:x")
     with pytest.raises(InvalidInput, match="has no parent"):
         client.move("urn:li:tag:x", None)

@@ -165,7 +165,7 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://me:secret@127.0.0.1:1")
     with pytest.raises(
-        NeverSent, match=r"through the proxy http://127.0.0.1:1; NO_PROXY"
+        NeverSent, match=r"through the proxy http://127.0.0.1:1; put the host in NO_PROXY"
     ) as caught:
         await ask(url)
     assert "secret" not in str(caught.value)

@@ -160,7 +160,7 @@ def test_two_texts_for_one_column_are_told_and_neither_is_written(
     docs.df = pd.concat([docs.df, twice])
     shown = docs.diff()
     assert shown.counts()["duplicate"] == 2
-    assert "says another text" in repr(shown)
+    assert "has another text" in repr(shown)
     assert "line 7 of the frame" in repr(shown)
     docs.apply()
     assert "city" not in texts(cat, table)

@@ -427,7 +427,7 @@ def test_a_path_of_dbt_osmosis_out_of_the_project_is_refused(root: Path) -> None
     file.write_text(SETTINGS.replace('"_{model}.yml"', '"../../../x"'))
     found = planned(root, entity(dataset("d.s.orders"), "Orders."))
     assert kinds(found) == {"orders": "unwritable"}
-    assert "out of the project" in (found.updates[0].why or "")
+    assert "outside the project" in (found.updates[0].why or "")
     file.write_text(SETTINGS.replace("_{model}.yml", "{node.config[materialized]}/{model}"))
     found = planned(root, entity(dataset("dev.staging.orders"), "Orders."))
     assert "needs target/manifest.json" in (found.updates[0].why or "")
@@ -616,7 +616,7 @@ def test_a_file_that_is_no_yaml_is_a_problem_and_stops_nothing(root: Path) -> No
     problems = dict(project.problems)
     assert set(problems) == {"models/broken.yml", "models/latin.yml"}
     assert {one.name for one in project.resources} >= {"stg_orders", "raw.orders", "alone"}
-    with pytest.raises(InvalidInput, match="no dbt project"):
+    with pytest.raises(InvalidInput, match="not a dbt project"):
         read_project(root / "models")
 
 

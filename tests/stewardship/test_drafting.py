@@ -73,7 +73,7 @@ def test_a_command_that_reads_nothing_may_have_a_text(tmp_path: Path) -> None:
 
 
 def test_a_command_that_is_not_there_is_told_before_anything_is_asked(tmp_path: Path) -> None:
-    for text, why in (("", "empty"), ("no-such-program x", "no program"), ("'open", "no command")):
+    for text, why in (("", "empty"), ("no-such-program x", "not exist"), ("'open", "not a valid")):
         with pytest.raises(InvalidInput, match=why):
             DraftingCommand.parse(text)
     broken = tmp_path / "broken"

@@ -308,7 +308,7 @@ def test_a_server_without_a_change_log_says_what_cannot_be_had(
     connection = client.core._connection
     without = replace(client.abilities(), changes=False)
     monkeypatch.setattr(connection, "_abilities", without)
-    with pytest.raises(InvalidInput, match="keeps no change log, so what changed since"):
+    with pytest.raises(InvalidInput, match="has no change log, so what changed since"):
         Stewardship(client).feed()
 
 

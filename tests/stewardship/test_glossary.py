@@ -157,7 +157,7 @@ def test_a_file_of_datahubs_form_is_read_as_datahub_reads_it() -> None:
         ("terms: [{name: a}, {name: b, id: a}]", "twice"),
         ("nodes: [{name: a, terms: {name: b}}]", "terms of a is no list"),
         ("terms: [{name: a, knowledge_links: [{label: x}]}]", "no address"),
-        ("a: [", "no YAML"),
+        ("a: [", "not valid YAML"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_where(text: Any, why: Any) -> None:

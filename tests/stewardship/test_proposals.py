@@ -482,7 +482,7 @@ def test_a_server_that_keeps_none_is_told_apart(
         lambda: ann.steward.fetch_changeset(mine.id),
         lambda: ann.steward.withdraw_changeset(mine.id),
     ):
-        with pytest.raises(InvalidInput, match="keeps no changesets"):
+        with pytest.raises(InvalidInput, match="cannot store changesets"):
             ask()
     # Its file is reviewed and applied as ever.
     mine.decide(1, "accepted", ann.urn)

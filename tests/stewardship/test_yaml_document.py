@@ -227,7 +227,7 @@ e: {description: &alone y}
 
 @pytest.mark.parametrize("text", ["a: [", "a: !own x", "a: {{ b }}", "a: b: c", "\x07"])
 def test_what_is_no_yaml_says_so(text: str) -> None:
-    with pytest.raises(InvalidInput, match="no YAML"):
+    with pytest.raises(InvalidInput, match="not valid YAML"):
         load(text)
 
 

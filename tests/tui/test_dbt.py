@@ -219,7 +219,7 @@ async def test_a_folder_that_is_no_project_is_told_and_another_is_named(
     kept = TerminalState()
     async with at(desk, remembered=kept) as reader:
         await name_project(reader, tmp_path)
-        await reader.sees("is no dbt project: it has no", "d opens another folder")
+        await reader.sees("is not a dbt project: it has", "d opens another folder")
         assert "write files" not in reader.screen()
         assert kept.setting("dbt_project") is None
         await reader.press("d")

@@ -143,6 +143,6 @@ async def test_without_a_change_log_it_says_what_cannot_be_had(
         without = replace(await catalog.abilities(), changes=False)
         catalog._connection._abilities = without
         await open_feed(reader)
-        await reader.sees("keeps no change log")
+        await reader.sees("has no change log")
         await reader.press("escape")
         await reader.until(lambda: not isinstance(reader.app.screen, FeedScreen))

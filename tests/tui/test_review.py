@@ -178,7 +178,7 @@ async def test_a_file_that_is_none_is_told_and_the_list_stays(
         await reader.press("i")
         await reader.type(str(path))
         await reader.press("enter")
-        await reader.sees("this is no changeset")
+        await reader.sees("this is not a changeset")
         await reader.press("escape")
 
 

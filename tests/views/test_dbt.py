@@ -78,11 +78,11 @@ def test_items_are_listed_by_file_and_what_is_not_compared_is_last() -> None:
 
 def test_tags_and_owners_are_named_in_the_change() -> None:
     tags = update("new", what="tags", after="PII, daily")
-    owner = update("conflict", what="owner", why="the project names another owner")
+    owner = update("conflict", what="owner", why="the project has another owner")
     page = plan_page(plan_items(plan_of(tags, owner)))
     assert [row[3] for row in page.rows] == [
         "tags: PII, daily",
-        "owner: the project names another owner",
+        "owner: the project has another owner",
     ]
 
 
