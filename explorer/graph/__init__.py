@@ -1,4 +1,4 @@
-"""A catalog's lineage and relationships as networkx graphs: read, laid out, exported."""
+"""Lineage and relationships of a catalog as networkx graphs: reading, layout, export."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,7 @@ __all__ = [
     "walk",
 ]
 
-# Imported at the first use: drawing needs no networkx.
+# Imported when first used, because layout and pictures need no networkx.
 _NAMES = {
     "api": ("AsyncGraphs", "Graphs"),
     "columns": ("column_graph", "column_urn", "read_columns", "split_column"),

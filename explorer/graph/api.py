@@ -1,4 +1,4 @@
-"""AsyncGraphs and Graphs: lineage, impact, paths and relationships of a catalog as graphs."""
+"""`AsyncGraphs` and `Graphs`: lineage, impact, paths and relationships of a catalog as graphs."""
 
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ __all__ = ["AsyncGraphs", "Graphs"]
 
 
 class AsyncGraphs:
-    """A catalog's relationships and lineage as networkx graphs.
+    """Methods that read a catalog's relationships and lineage as networkx graphs.
 
-    Nodes are URNs as text; the edges of lineage go the way that data flows, those of other
-    relationships as they are declared. `graph.graph["truncated"]` of every graph, and `truncated`
-    of every other result, says what a limit left out.
+    Nodes are URNs as text. Edges of lineage point downstream, in the direction of the data; those
+    of other relationships point from the entity that declares them. `graph.graph["truncated"]` of
+    every graph, and `truncated` of every other result, says what was left out because of a limit.
     """
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
@@ -34,8 +34,10 @@ class AsyncGraphs:
 
 
 class Graphs(SharedThreadFace):
-    """The blocking face of `AsyncGraphs`: `Graphs(catalog).impact(urn)`. It runs on the catalog's
-    thread and ends when the catalog is closed."""
+    """The blocking form of `AsyncGraphs`: `Graphs(catalog).impact(urn)`.
+
+    It uses the catalog's thread, and can be used until the catalog is closed.
+    """
 
     def __init__(self, catalog: "Catalog") -> None:
         super().__init__(catalog)
@@ -43,7 +45,7 @@ class Graphs(SharedThreadFace):
 
     @property
     def core(self) -> AsyncGraphs:
-        """Return the asynchronous methods."""
+        """The asynchronous object whose methods are run."""
         return self._core
 
     lineage = blocking(AsyncGraphs.lineage)

@@ -1,11 +1,11 @@
-"""Lineage of columns: which column is made from which, as ingested or guessed by name.
+"""Column lineage as a graph: which column is derived from which, as ingested or guessed by name.
 
-The nodes are URNs of schema fields, and of charts and dashboards that name the columns they use.
-A column's node has `type` "schemaField", `dataset` (URN), `column` (its path, as people write
-it), `path` (exact), `name` (of the dataset), `hops` and, where its dataset's schema lacks the
-column, `exists` false. An edge has `guess`: false where lineage between columns was ingested, true
-where only the tables are known to be connected and the columns have the same name; and, where
-they were ingested, `transform`, `confidence` and `via` (URN of the job or query).
+Nodes are URNs of schema fields, and of charts and dashboards that list the columns they use. A
+column's node has `type` "schemaField", `dataset` (URN), `column` (its path without types), `path`
+(the exact field path), `name` (of the dataset), `hops`, and `exists` false if its dataset's schema
+does not have it. An edge has `guess`: false if the column lineage was ingested, true if only
+lineage between the tables is known and the columns have the same name. Edges may have `transform`,
+`confidence` and `via` (URN of the job or query), if ingested.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,16 +45,16 @@ _LINEAGE_ASPECTS = ("upstreamLineage", "dataJobInputOutput")
 _NO_COLUMNS = ColumnPaths()
 
 COLUMN_ASPECTS = (*_LINEAGE_ASPECTS, "schemaMetadata", "inputFields")
-"""The aspects that column lineage is read from."""
+"""The aspects needed for column lineage."""
 
 
 def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.DiGraph":
-    """Return the graph of every edge between columns of the tables in a lineage graph. Pure.
+    """Return the graph of all edges between columns of the tables in a lineage graph. No requests.
 
-    `entities` are those of the graph with their `COLUMN_ASPECTS`. Between two datasets that are
-    neighbours, or have one job between them, and for which no column lineage was ingested,
-    columns of equal path (ignoring case) are connected, and marked as a guess.
-    `graph.graph["told"]` lists the pairs of datasets for which column lineage was ingested.
+    `entities` are those of the graph with their `COLUMN_ASPECTS`. Two datasets without ingested
+    column lineage, which are neighbours or connected by one job, get edges between columns of the
+    same path (ignoring case), which are marked as guesses. `graph.graph["told"]` lists the pairs of
+    datasets with ingested column lineage.
     """
     schemas = {str(urn): _columns_of(entity) for urn, entity in entities.items()}
     graph = nx.DiGraph()
@@ -88,13 +88,12 @@ async def read_columns(
     hops: int = 3,
     limit: int | None = None,
 ) -> "nx.DiGraph":
-    """Return the graph of the columns that a column feeds, or is made from, up to `hops` tables
-    away.
+    """Return the graph of the columns downstream or upstream of a column, up to `hops` tables away.
 
-    It starts at the column with that path (exact, or as people write it where that is
-    unambiguous), or at every column of the dataset. It has the attributes of a lineage graph, and
-    in `graph.graph["guesses"]` how many of its edges are guesses. One request where the server
-    walks, and one for a hundred tables. Raises `UnknownName` for a column that is not there.
+    It starts at the column with this path (exact, or without types if that is unambiguous), or at
+    all columns of the dataset. The graph has the attributes of a lineage graph, and in
+    `graph.graph["guesses"]` the number of guessed edges. One request if the server traverses
+    lineage, and one for each hundred tables. Raises `UnknownName` for a column that does not exist.
     """
     tables = await read_lineage(catalog, urn, direction, hops=hops, limit=limit)
     return await columns_along(catalog, tables, column)
@@ -103,8 +102,11 @@ async def read_columns(
 async def columns_along(
     catalog: "AsyncCatalog", tables: "nx.DiGraph", column: str | None = None
 ) -> "nx.DiGraph":
-    """Return what `read_columns` does, along a lineage graph of one direction that was read
-    before. One request for a hundred tables."""
+    """Return the graph of `read_columns` for a lineage graph of one direction that was already
+    read.
+
+    One request for each hundred tables.
+    """
     start, direction, hops = (
         Urn.parse(tables.graph["root"]),
         tables.graph["direction"],
@@ -116,7 +118,7 @@ async def columns_along(
     roots = _roots(start, column, known, whole)
     way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
     sign = 1 if direction == "DOWNSTREAM" else -1
-    # No way between columns has more edges than there are tables in a row.
+    # A path between columns has at most as many edges as there are tables.
     layers = islice(nx.bfs_layers(way, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
     reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
     found = whole.subgraph(reached).copy()
@@ -127,9 +129,11 @@ async def columns_along(
 
 
 def certain_columns(columns: "nx.DiGraph") -> set[str]:
-    """Return the nodes that ingested lineage connects with the graph's roots without a guess on
-    the way, upstream ones by what they feed, downstream ones by what they are made from; the roots
-    are among them. Pure."""
+    """Return the nodes that are connected to the graph's roots without guesses. No requests.
+
+    Upstream nodes by paths to a root, downstream nodes by paths from a root; the roots are
+    included.
+    """
     known = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]
     ingested = columns.edge_subgraph(known)
     found = set(columns.graph["roots"])
@@ -176,7 +180,7 @@ def _ingested_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]
 
 
 def _end(urn: str, schemas: Mapping[str, ColumnPaths]) -> tuple[str, str]:
-    """Return a node with its path as the schema has it, and the entity it belongs to."""
+    """Return a node with the path as in the schema, and the entity it belongs to."""
     parts = split_column(urn)
     if parts is None:
         return urn, urn
@@ -210,7 +214,7 @@ def _column_attributes(node: str) -> dict[str, Any]:
 
 
 def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
-    """Yield pairs of neighbouring datasets, and those with one job between them with that job."""
+    """Yield pairs of neighbouring datasets, and pairs connected by one job, with that job."""
     kinds = dict(tables.nodes.data("type"))
     for upper in tables:
         if kinds[upper] != "dataset":
@@ -225,7 +229,7 @@ def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
 
 
 def _alike(upper: ColumnPaths, lower: ColumnPaths) -> Iterator[tuple[str, str]]:
-    """Yield the columns whose name occurs once on each side, by path."""
+    """Yield pairs of paths for names that occur exactly once in both schemas."""
     for name, sources in upper.by_name.items():
         targets = lower.by_name.get(name, ())
         if len(sources) == 1 and len(targets) == 1:

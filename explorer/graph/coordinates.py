@@ -1,15 +1,15 @@
 """The coordinates of nodes in ordered layers, and the routes of edges between them.
 
-`along` runs from layer to layer, `across` within a layer, whichever way the drawing goes.
+`along` is the coordinate from layer to layer, `across` the one within a layer, for either direction
+of the drawing.
 
-Routing in a channel between two layers, on a grid of cells.
-
-Edges that leave one element form a net, and so do those of elements that lead to one and the same
-and nowhere else: rows it comes from, rows it goes to, and one column where it changes between them.
-One of the two is a single row, so that any two edges of a net have an end in common. Two nets that
-would meet in a column get two. A net that leaves a row turns off before another that enters the
-same row turns in, so lines of different nets only ever cross. Where nets ask this of each other in
-a circle, one of them makes a step on a row of its own.
+On a grid of cells, edges are routed in channels between two layers. Edges that leave the same
+element form a net, as do edges of elements that lead only to one common target: a net has source
+rows, target rows, and one column in which edges change rows. One of the two is a single row, so any
+two edges of a net have an end in common. Two nets that would touch in a column are given two
+columns. A net that leaves a row turns off before another turns into the same row, so lines of
+different nets only cross. If these constraints are cyclic, one of the nets makes a step on a row of
+its own.
 """
 
 from bisect import bisect_right
@@ -45,12 +45,12 @@ Direction = Literal["right", "down"]
 Size = tuple[float, float]
 """Width and height."""
 Point = tuple[float, float]
-"""Along and down, from the top left corner."""
+"""The x and y coordinates, from the top left corner; in internal functions along and across."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The least room left free, in the unit of the sizes.
+    """The minimum free space, in the unit of the sizes.
 
     layer   between two layers
     node    between two nodes of a layer
@@ -64,7 +64,8 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a node is: its top left corner, its size, its layer and its place in the layer."""
+    """The position of a node: its top left corner, its size, its layer and its index in the
+    layer."""
 
     x: float
     y: float
@@ -76,11 +77,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Route(Generic[N]):
-    """How an edge is drawn, from its source to its target.
+    """The line of an edge, from its source to its target.
 
-    `points` are the ends and the bends between them. `reversed` says that the edge leads against
-    the direction of the drawing, because it closes a cycle; its arrow still belongs to the last
-    point. `edge` counts the edges as they were given, from 0.
+    `points` are the ends and the bends in between. `reversed` is true for an edge against the
+    direction of the drawing, because it closes a cycle; its arrowhead is still at the last point.
+    `edge` is the index of the edge as given.
     """
 
     source: N
@@ -92,12 +93,12 @@ class Route(Generic[N]):
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[N]):
-    """A drawing of a graph inside 0, 0 and `width`, `height`.
+    """A drawing of a graph, inside the rectangle from 0, 0 to `width`, `height`.
 
-    positions   the box of every node, in the order the nodes were given
-    routes      one for each edge, in the order the edges were given
-    crossings   how often two edges cross between two layers; edges of the same two nodes count as
-                one, and so do those drawn as one line
+    positions   the box of every node, in the order in which the nodes were given
+    routes      one for each edge, in the order in which the edges were given
+    crossings   the number of edge crossings between layers; edges between the same two nodes count
+                as one, and so do those drawn as one line
     layers      the nodes of each layer, by `Box.layer` and `Box.order`
     """
 
@@ -110,12 +111,12 @@ class Layout(Generic[N]):
 
 
 class Extent(NamedTuple):
-    """The room of a node: its size, where its edges begin, and its loops.
+    """The space of a node: its size, where its edges begin, and its loops.
 
     along, across   its size
-    port            how far below its upper side edges begin and end
-    loops           how many edges lead back to it
-    loop            how far each of these reaches beyond the one inside it
+    port            the distance from its upper side at which edges begin and end
+    loops           the number of edges from the node to itself
+    loop            how far each of these extends beyond the one inside it
     """
 
     along: float
@@ -126,13 +127,13 @@ class Extent(NamedTuple):
 
     @property
     def reach(self) -> float:
-        """What all its loops take beyond its end and above it."""
+        """The space that all its loops need beyond its end and above it."""
         return self.loops * self.loop
 
 
 @dataclass(frozen=True, slots=True)
 class Bearings:
-    """A component whose elements have their places across, and whose layers are this thick."""
+    """A component whose elements have positions across, with the thickness of its layers."""
 
     mesh: Mesh
     extents: list[Extent]
@@ -142,7 +143,7 @@ class Bearings:
 
 
 _ROUNDS = 6
-# Of many elements, where more no longer paid.
+# For many elements, where more rounds gave no visible improvement.
 _MANY = 100
 _ROUNDS_OF_MANY = 3
 
@@ -155,12 +156,12 @@ def place_across(
     rooms: Sequence[Sequence[float]],
     whole: bool = False,
 ) -> list[float]:
-    """Return the place of each element across its layer, where its edges begin and end.
+    """Return the position across of each element, at which its edges begin and end.
 
-    `rooms[layer][n]` is the least distance of element n of the layer from the one before; the first
-    has none. What is made small is the sum of how far edges climb, those between bends weighing
-    most: layer by layer exactly, over a few rounds there and back, the best round kept. With
-    `whole`, all places are whole numbers if the rooms are. O(edges * log edges) a round.
+    `rooms[layer][n]` is the minimum distance between elements n - 1 and n of the layer; the first
+    has none. Minimizes the sum of the vertical lengths of edges, with the highest weights for edges
+    between bends: each layer exactly, over a few passes in both directions, keeping the best. With
+    `whole`, all positions are integers if the rooms are. O(edges * log edges) for each pass.
     """
     places: list[float] = [0] * len(mesh.layer)
     for layer, room in zip(layers, rooms, strict=True):
@@ -189,7 +190,7 @@ def place_across(
         for plan in steps:
             _fit(plan, places, whole)
         if places == had:
-            # Nor will it change in another round.
+            # Nothing changed, so the same round would change nothing again.
             continue
         measured = climb.measure(places)
         if measured < least:
@@ -198,7 +199,8 @@ def place_across(
 
 
 def _weighted(links: Sequence[Sequence[int]], firm: Sequence[int]) -> list[list[int]]:
-    """Return each neighbour as often as its edge weighs: as firm as both its ends."""
+    """Return each neighbour as often as the weight of its edge, the product of the weights of its
+    ends."""
     return [
         [other for other in near for _ in range(firm[other])] * firm[element]
         for element, near in enumerate(links)
@@ -210,8 +212,10 @@ def _plan(
     layers: Sequence[Sequence[int]],
     offsets: Sequence[Sequence[float]],
 ) -> list[_Plan]:
-    """For each layer its elements, how far they are from the first, and what they hang on."""
-    # An element without neighbours wishes to stay, one with a single one to be level with it.
+    """Return for each layer its elements, their offsets from the first, and what they are pulled
+    to."""
+    # An element without neighbours is pulled to its own position, one with a single neighbour to
+    # that of the neighbour.
     pulls = [near or [element] for element, near in enumerate(links)]
     copies = [len(near) if near.count(near[0]) == len(near) else 0 for near in pulls]
     return [
@@ -224,7 +228,7 @@ def _plan(
 
 
 class _Climb:
-    """How far all edges climb."""
+    """Measures the weighted sum of the vertical lengths of all edges."""
 
     def __init__(self, mesh: Mesh, firm: Sequence[int]) -> None:
         pairs = [(other, element) for element, near in enumerate(mesh.before) for other in near]
@@ -240,10 +244,11 @@ class _Climb:
 
 
 def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
-    """Move one layer to where its edges climb least, in its order and with its room.
+    """Move the elements of one layer to where their edges are shortest, keeping order and
+    distances.
 
-    An isotonic regression: elements that would come too near each other are pooled into a block,
-    and a block stands at the median of what its members wish for.
+    An isotonic regression: elements that would get too near each other are merged into a block,
+    which is placed at the median of the positions its members are pulled to.
     """
     wishes: list[list[float]] = []
     stands: list[float] = []
@@ -260,7 +265,7 @@ def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
         while last > stand:
             pooled = wishes.pop()
             if copies and begin == at:
-                # All the same, so they go in side by side.
+                # All values are equal, so they are inserted together.
                 rank = bisect_right(pooled, stand)
                 pooled[rank:rank] = wish
             else:
@@ -288,14 +293,14 @@ def _median(values: Sequence[float], whole: bool) -> float:
 
 
 class Net(NamedTuple):
-    """The rows that edges come from, and the rows they lead to: one of either or both."""
+    """The source rows and the target rows of edges; one of the two is a single row."""
 
     rows: tuple[int, ...]
     targets: tuple[int, ...]
 
     @property
     def bent(self) -> bool:
-        """Whether any of its edges changes its row."""
+        """Whether any of its edges changes rows."""
         return self.rows != self.targets
 
     @property
@@ -314,14 +319,15 @@ def _without(rows: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
 
 
 class EdgeColumns(NamedTuple):
-    """The columns of a net, from 0. A net with a step changes to row `step`, then to `second`."""
+    """The columns of a net, from 0. A net with a step changes to row `step`, then in column
+    `second`."""
 
     column: int
     step: int | None = None
     second: int = 0
 
     def turns(self, row: int, target: int) -> list[tuple[int, int]]:
-        """Column and row of each turn of an edge between two rows."""
+        """Return the column and row of each turn of an edge between two rows."""
         if row == target:
             return []
         if self.step is None:
@@ -336,19 +342,22 @@ class EdgeColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """The track of each net, in the order given, and how many columns they take."""
+    """The tracks of the nets, in the order given, and the number of columns they need."""
 
     tracks: tuple[EdgeColumns, ...]
     columns: int
 
 
 def assign_tracks(nets: Sequence[Net]) -> Channel:
-    """Columns for the nets of one channel; no two come from the same row. O(nets squared)."""
+    """Assign columns to the nets of one channel, of which no two have a source row in common.
+
+    O(nets squared).
+    """
     return _Assignment(nets).run()
 
 
 class _Assignment:
-    """Nets put into columns from the left, each as soon as those it waits for have theirs."""
+    """Assigns columns to nets from the left, each net as soon as those it waits for have theirs."""
 
     def __init__(self, nets: Sequence[Net]) -> None:
         self.left = [net.leaving if net.bent else () for net in nets]
@@ -391,7 +400,8 @@ class _Assignment:
         return Channel(tuple(tracks), len(self.columns))
 
     def _turn(self, number: int) -> tuple[bool, int]:
-        """Whose turn it is: rising nets from the top, then falling ones from the bottom."""
+        """Return the sort key of a net: rising nets first, from the top, then falling ones from the
+        bottom."""
         rows, targets = self.left[number], self.bent[number]
         falling = sum(targets) * len(rows) > sum(rows) * len(targets)
         return falling, -max(rows) if falling else min(rows)
@@ -403,7 +413,7 @@ class _Assignment:
                 heappush(ready, (self._turn(waiter), waiter))
 
     def _take(self, rows: Sequence[int], targets: Sequence[int]) -> int:
-        """Return the column after the last one in which the rows are taken."""
+        """Take the first column after the last one in which any of these rows is occupied."""
         low, high = min(*rows, *targets), max(*rows, *targets)
         at = len(self.columns)
         while at and all(
@@ -416,7 +426,7 @@ class _Assignment:
         return at
 
     def _find_circle(self, number: int) -> int:
-        """From a net that cannot go on to one that waits for itself; the smallest such one."""
+        """Return the smallest net in the cycle of waiting nets that is reached from a net."""
         seen: list[int] = []
         while number not in seen:
             seen.append(number)
@@ -444,17 +454,17 @@ class _Assignment:
 
 
 Lines = tuple[list[float], list[list[list[Point]]]]
-"""Where each layer begins, and for each chain the points of each of its edges."""
+"""The start of each layer, and for each chain the points of each of its edges."""
 
 _STEEPEST = 4
 _WIDEST = 3
 
 
 def draw_freely(bearings: Bearings, gap: float, shifts: Sequence[Sequence[float]]) -> Lines:
-    """Straight lines between the layers, level beside every box they pass.
+    """Draw straight lines between layers, which are horizontal beside every box they pass.
 
-    `shifts` holds for each chain how far each of its edges lies beside its elements. Between layers
-    that edges cross steeply there is up to three times the `gap`.
+    `shifts` has for each chain the offsets of its edges from its elements. Layers between which
+    edges are steep are up to three times `gap` apart.
     """
     mesh, places = bearings.mesh, bearings.places
     gaps = [gap] * (mesh.depth - 1)
@@ -483,9 +493,10 @@ def draw_freely(bearings: Bearings, gap: float, shifts: Sequence[Sequence[float]
 
 
 def draw_on_grid(bearings: Bearings, gap: int, shifts: Sequence[Sequence[float]]) -> Lines:
-    """Lines along rows and columns of cells, from the cell behind a box to the cell before one.
+    """Draw lines along rows and columns of cells, from the cell after one box to the cell before
+    another.
 
-    Every channel is as wide as its columns ask for, and `gap` at least.
+    Each channel is as wide as its columns require, and at least `gap`.
     """
     mesh = bearings.mesh
     rows = [int(place) for place in bearings.places]
@@ -510,14 +521,13 @@ def draw_on_grid(bearings: Bearings, gap: int, shifts: Sequence[Sequence[float]]
 
 
 def draw_loops(bearings: Bearings, node: int, start: float, *, whole: bool) -> list[list[Point]]:
-    """Return the loops of a node whose layer begins at `start`: out at its end, in at its upper
-    side."""
+    """Return the loops of a node whose layer begins at `start`, from its end to its upper side."""
     extent = bearings.extents[node]
     port = bearings.places[node]
     top = port - extent.port
     end = start + extent.along
     if whole:
-        # On a grid all loops are one line, through the cells that touch the box.
+        # On a grid all loops share one line, through the cells next to the box.
         middle = start + (extent.along - 1) // 2
         return [[(end, port), (end, top - 1), (middle, top - 1)]]
     lines: list[list[Point]] = []
@@ -530,8 +540,10 @@ def draw_loops(bearings: Bearings, node: int, start: float, *, whole: bool) -> l
 
 
 def _channel(bearings: Bearings, rows: Sequence[int], at: int) -> tuple[Channel, dict[int, int]]:
-    """Return the channel behind a layer, and which of its nets each element has. Elements that lead
-    to one and the same alone have one between them."""
+    """Return the channel after a layer, and the index of each element's net.
+
+    Elements that lead only to the same one target share a net.
+    """
     after = bearings.mesh.after
     numbers: dict[int, int] = {}
     joined: dict[int, int] = {}
@@ -561,7 +573,7 @@ def _stack(thickness: Sequence[float], gaps: Sequence[float]) -> list[float]:
 
 
 def _without_idle(points: Sequence[Point]) -> list[Point]:
-    """Without points that repeat the one before or lie on the way between their neighbours."""
+    """Remove points that repeat the one before or are on the line between their neighbours."""
     kept: list[Point] = []
     for point in points:
         if kept and kept[-1] == point:

@@ -1,12 +1,12 @@
-"""Graphs written for other programs, and read back: text in, text out, no file is touched.
+"""Exporting graphs to other programs, and importing them: functions from and to text, without
+files.
 
-GraphML, for Gephi, yEd, Cytoscape and networkx, and node-link JSON hold a graph whole and give an
-equal one back. CSV is a list of its edges for a spreadsheet; Mermaid, DOT and SVG are pictures.
+GraphML (for Gephi, yEd, Cytoscape and networkx) and node-link JSON preserve a graph completely. CSV
+is a list of its edges for a spreadsheet; Mermaid, DOT and SVG are pictures.
 
-GraphML has types for texts, numbers and truth values alone. Any other value (lists, mappings,
-None, whole numbers beyond 64 bits, texts with characters that XML lacks or changes) is written as
-JSON, under the attribute's name with " (JSON)" after it: other programs see a text, and
-`from_graphml` returns the value.
+GraphML only has types for text, numbers and booleans. Any other value (lists, mappings, `None`,
+integers beyond 64 bits, text that XML cannot represent) is written as JSON, under the attribute's
+name followed by " (JSON)": other programs see text, and `from_graphml` returns the value.
 """
 
 import csv
@@ -41,7 +41,7 @@ _Attributes = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _ExportedEdge:
-    """An edge; `key` tells parallel ones apart, and is None where there can be none."""
+    """An edge; `key` distinguishes parallel edges, and is `None` if the graph cannot have any."""
 
     source: str
     target: str
@@ -50,17 +50,17 @@ class _ExportedEdge:
 
 
 def _sorted_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, _Attributes]]:
-    """Nodes and their attributes by URN."""
+    """Yield nodes with their attributes, sorted by URN."""
     check_directed(graph)
     for node in graph.nodes:
         if not isinstance(node, str):
-            raise InvalidInput(f"the node {node!r} is no text; nodes must be URNs as text")
+            raise InvalidInput(f"the node {node!r} is not text; nodes must be URNs as text")
     for node in sorted(graph.nodes):
         yield _whole(node, "a URN"), _named(graph.nodes[node])
 
 
 def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEdge]:
-    """Edges by source, target and key."""
+    """Yield edges sorted by source, target and key."""
     if not graph.is_multigraph():
         for source, target in sorted(graph.edges()):
             yield _ExportedEdge(source, target, None, _named(graph.edges[source, target]))
@@ -69,8 +69,7 @@ def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEd
     for source, target, key in found:
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise InvalidInput(
-                f"the edge from {source} to {target} has the key {key!r}; give it a text or a "
-                "whole number"
+                f"the edge from {source} to {target} has the key {key!r}; use text or an integer"
             )
     found.sort(key=lambda edge: (edge[0], edge[1], isinstance(edge[2], str), edge[2]))
     for source, target, key in found:
@@ -80,19 +79,19 @@ def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEd
 
 
 def _as_json(value: Any, place: str) -> str:
-    """Return a value as JSON in plain ASCII, keys sorted; `place` names it where it is refused."""
+    """Return a value as ASCII JSON with sorted keys; `place` names it in errors."""
     try:
         _check(value)
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(
-            f"{place} cannot be written: {problem}; give texts of whole characters, finite "
-            "numbers, lists, and mappings with texts as keys"
+            f"{place} cannot be written: {problem}; use text without unpaired surrogates, finite "
+            "numbers, lists, and mappings with text as keys"
         ) from problem
 
 
 def _check(value: Any) -> None:
-    """Refuse what JSON has no place for, or would give back as something else."""
+    """Raise for values that JSON cannot represent, or would not return unchanged."""
     match value:
         case str():
             value.encode()
@@ -108,24 +107,26 @@ def _check(value: Any) -> None:
         case None | bool() | int() | float():
             pass
         case _:
-            raise TypeError(f"a {type(value).__name__} is no JSON")
+            raise TypeError(f"a {type(value).__name__} cannot be represented in JSON")
 
 
 def _named(attributes: Mapping[Any, Any]) -> _Attributes:
     for name in attributes:
         if not isinstance(name, str):
-            raise InvalidInput(f"the attribute {name!r} is no text; give attributes names")
+            raise InvalidInput(f"the attribute name {name!r} is not text; use text")
         _whole(name, "the name of an attribute")
     return dict(sorted(attributes.items()))
 
 
 def _whole(text: str, what: str) -> str:
-    """Half characters (lone surrogates) have no place in any encoding."""
+    """Return the text. Raises `InvalidInput` for unpaired surrogates, which no encoding can
+    represent."""
     try:
         text.encode()
     except UnicodeEncodeError as problem:
         raise InvalidInput(
-            f"{what} holds half a character, which no file can keep: {text!r:.200}"
+            f"{what} contains an unpaired surrogate, which cannot be written to a file: "
+            f"{text!r:.200}"
         ) from problem
     return text
 
@@ -134,18 +135,16 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "|", "%")
 
 
 def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
-    """Return a row for each edge, by source and target, under a row of headings.
+    """Return a CSV table with a row for each edge, sorted by source and target.
 
     source, target              URNs
-    source_name, target_name    what the nodes are named
-    key                         only of graphs with parallel edges
-    and a column for each attribute any edge has, by name; one with a name from above is
-    written as `edge_…`
+    source_name, target_name    the names of the nodes
+    key                         only for graphs with parallel edges
 
-    Lists and mappings are written as JSON; what an edge lacks is empty. A text that a spreadsheet
-    would take for a formula has an apostrophe before it, numbers are left as they are.
-
-    Raises InvalidInput as `to_node_link` does.
+    There is a further column for each edge attribute, by name; one with a name from above is called
+    `edge_…`. Lists and mappings are written as JSON; a missing attribute is empty. Text that a
+    spreadsheet would take for a formula gets an apostrophe in front; numbers are not changed.
+    Raises `InvalidInput` as `to_node_link` does.
     """
     names = {node: attributes.get("name") for node, attributes in _sorted_nodes(graph)}
     edges = list(_sorted_edges(graph))
@@ -156,7 +155,7 @@ def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     taken = {"key", *head}
     shown = [f"edge_{name}" if name in taken else name for name in columns]
     page = io.StringIO()
-    # With these line ends a cell that has either character in it is quoted.
+    # With \r\n as line end the csv module quotes cells that contain either character.
     rows = csv.writer(page, lineterminator="\r\n")
     rows.writerow([_cell(name) for name in (*head, *shown)])
     for edge in edges:
@@ -187,10 +186,10 @@ def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     """Return the graph as JSON: `directed`, `multigraph`, `graph`, `nodes` by URN, `edges` by their
     ends.
 
-    Equal graphs give equal texts, a line for each node and edge. _Attributes stand beside `id`,
-    `source`, `target` and `key`; one of such a name is written with an `@` before it.
-
-    Raises InvalidInput for what JSON cannot hold: half characters, sets, numbers that are none.
+    Equal graphs give equal texts, with one line for each node and edge. Attributes are next to
+    `id`, `source`, `target` and `key`; an attribute with one of these names is written with an `@`
+    in front. Raises `InvalidInput` for values that JSON cannot represent: unpaired surrogates,
+    sets, numbers that are not finite.
     """
     check_directed(graph)
     head = _as_json(dict(graph.graph), "the graph's own attributes")
@@ -213,19 +212,18 @@ def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
 
 
 def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
-    """Return the graph that `to_node_link` wrote, or that another program did (`links` for `edges`
-    too).
+    """Parse the JSON that `to_node_link` or another program wrote (with `edges` or `links`).
 
-    Raises InvalidInput for a text that is no such JSON.
+    Raises `InvalidInput` for text that is not such JSON.
     """
     import networkx as nx
 
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise InvalidInput(f"this is no JSON: {problem}") from problem
+        raise InvalidInput(f"this is not valid JSON: {problem}") from problem
     if not isinstance(value, dict) or value.get("directed") is False:
-        raise InvalidInput("this is no directed node-link graph; write it with to_node_link")
+        raise InvalidInput("this is not a directed node-link graph; write it with to_node_link")
     graph = nx.MultiDiGraph() if value.get("multigraph") else nx.DiGraph()
     try:
         graph.graph.update(value.get("graph") or {})
@@ -242,7 +240,7 @@ def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
                 graph.edges[ends].update(_plain(edge))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise InvalidInput(
-            "this is no node-link graph: it takes `nodes`, each with an `id`, and `edges`, each "
+            "this is not a node-link graph: it needs `nodes`, each with an `id`, and `edges`, each "
             f"with `source` and `target` ({type(problem).__name__}: {problem})"
         ) from problem
     return graph
@@ -265,7 +263,7 @@ def _plain(written: dict[str, Any]) -> dict[str, Any]:
 
 def _text(node: object) -> str:
     if not isinstance(node, str):
-        raise TypeError(f"{node!r} is no text")
+        raise TypeError(f"{node!r} is not text")
     return node
 
 
@@ -273,12 +271,12 @@ def _lines(items: list[str]) -> str:
     return "\n" + ",\n".join(items) + "\n" if items else ""
 
 
-# XML has no other characters, and reads a carriage return as a line feed.
+# XML cannot represent other characters, and reads a carriage return as a line feed.
 _NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _INTEGER_END: Final = 2**63
 _JSON: Final = " (JSON)"
 _MULTIGRAPH: Final = "multigraph"
-# networkx takes these attributes of a graph for something else.
+# Graph attributes with these names have a special meaning to networkx.
 _NETWORKX_KEYS: Final = frozenset({_MULTIGRAPH, "edge_default", "id", "node_default"})
 _DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>'
 _NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
@@ -287,8 +285,8 @@ _NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
 def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     """Return the graph as GraphML, nodes by URN and edges by their ends.
 
-    Equal graphs give equal texts. Raises `InvalidInput` for what JSON cannot hold: half
-    characters, sets, numbers that are not finite.
+    Equal graphs give equal texts. Raises `InvalidInput` for values that JSON cannot represent:
+    unpaired surrogates, sets, numbers that are not finite.
     """
     import networkx as nx
 
@@ -314,11 +312,11 @@ def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
 
 
 def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
-    """Return the graph that `to_graphml` wrote, or that another program did.
+    """Parse the GraphML that `to_graphml` or another program wrote.
 
-    It is a `MultiDiGraph` when it was one, or has parallel edges. Document types, and with them
-    entities, are refused. Raises `InvalidInput` for a text that is no GraphML, is undirected, or
-    nests graphs.
+    Returns a `MultiDiGraph` if it was one, or has parallel edges. Document types, and so entities,
+    are rejected. Raises `InvalidInput` for text that is not GraphML, is undirected, or has nested
+    graphs.
     """
     import networkx as nx
 
@@ -333,7 +331,7 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
             raise InvalidInput("this GraphML is undirected; give a directed graph")
         return _with_json_read(read)
     except (expat.ExpatError, nx.NetworkXException, SyntaxError) as problem:
-        raise InvalidInput(f"this is no GraphML: {problem}") from problem
+        raise InvalidInput(f"this is not GraphML: {problem}") from problem
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
         raise InvalidInput(
             f"this GraphML cannot be read: {type(problem).__name__}: {problem}"
@@ -341,7 +339,7 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
 
 
 def _with_json_read(read: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
-    """Return the graph with the values that were written as JSON and the defaults of its keys."""
+    """Return the graph with JSON values parsed and default values of keys applied."""
     import networkx as nx
 
     defaults = {name: read.graph.pop(f"{name}_default") for name in ("node", "edge")}
@@ -360,7 +358,7 @@ def _with_json_read(read: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
 def _typed(
     attributes: Mapping[str, Any], place: str, taken: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Return the attributes under names and with values that GraphML has."""
+    """Return the attributes with names and values that GraphML can represent."""
     found: dict[str, Any] = {}
     for name, value in attributes.items():
         is_taken = name in taken or name.endswith(_JSON)
@@ -373,7 +371,7 @@ def _typed(
 
 
 def _from_typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `_typed` was given."""
+    """Return the attributes that were given to `_typed`."""
     found: dict[str, Any] = {}
     for encoded, value in attributes.items():
         name = _decoded(encoded)
@@ -385,7 +383,7 @@ def _from_typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _has_type(value: Any) -> bool:
-    """Return whether GraphML has a type for the value, and returns it unchanged."""
+    """Return whether GraphML has a type for the value that preserves it."""
     match value:
         case bool() | float():
             return True
@@ -398,13 +396,15 @@ def _has_type(value: Any) -> bool:
 
 
 def _encoded(text: str) -> str:
-    """Return an identifier or a name as XML can hold it: as JSON in ASCII where it cannot hold
-    the text itself, or where the text begins as JSON would."""
+    """Return an identifier or a name in a form that XML can represent.
+
+    It is ASCII JSON if XML cannot represent the text, or if the text looks like such JSON.
+    """
     return json.dumps(text) if text.startswith('"') or _NOT_XML.search(text) else text
 
 
 def _decoded(text: str | None) -> str:
-    """Return what `_encoded` was given. Raises `InvalidInput` where there is none."""
+    """Return the text that was given to `_encoded`. Raises `InvalidInput` for a missing one."""
     if text is None:
         raise InvalidInput("a node in this GraphML has no identifier, or an edge lacks an end")
     if not text.startswith('"'):
@@ -414,19 +414,19 @@ def _decoded(text: str | None) -> str:
     except ValueError:
         return text
     if not isinstance(value, str):
-        raise InvalidInput(f"{text!r:.200} is no identifier in this GraphML")
+        raise InvalidInput(f"{text!r:.200} is not a valid identifier in this GraphML")
     return value
 
 
 def _encoded_key(key: str | int) -> str:
-    """Return the key of an edge as a text from which `_decoded_key` reads it."""
+    """Return the key of an edge as text from which `_decoded_key` restores it."""
     if isinstance(key, str) and key and not _NOT_XML.search(key) and _decoded_key(key) == key:
         return key
     return json.dumps(key)
 
 
 def _decoded_key(text: str) -> str | int:
-    """Return a number or a text written as JSON, and any other text as it is."""
+    """Parse a number or text written as JSON; return any other text unchanged."""
     try:
         value = json.loads(text)
     except (RecursionError, ValueError):
@@ -436,22 +436,22 @@ def _decoded_key(text: str) -> str | int:
 
 
 def _check_graphml(text: str | bytes) -> None:
-    """Refuse document types, nested graphs and ports, which networkx reads or passes over."""
+    """Reject document types, nested graphs and ports, which networkx would read or ignore."""
     graphs = 0
 
     def refuse_doctype(*_: object) -> None:
-        raise InvalidInput("this GraphML declares a document type, which is not read; take it out")
+        raise InvalidInput("this GraphML declares a document type, which is not allowed; remove it")
 
     def open_element(name: str, _: object) -> None:
         nonlocal graphs
         element = name.rpartition("\n")[2] if name.startswith(_NAMESPACE) else name
         graphs += element == "graph"
         if graphs > 1:
-            raise InvalidInput("this GraphML nests graphs; give one without groups")
+            raise InvalidInput("this GraphML has nested graphs; use a graph without groups")
         if element == "port":
-            raise InvalidInput("this GraphML has a port, which a graph here cannot hold")
+            raise InvalidInput("this GraphML has a port, which is not supported; remove it")
 
-    # A text was decoded already, whatever encoding it still declares.
+    # A str is already decoded, whatever encoding it declares.
     parser = expat.ParserCreate("utf-8" if isinstance(text, str) else None, "\n")
     parser.StartDoctypeDeclHandler = refuse_doctype
     parser.StartElementHandler = open_element

@@ -1,4 +1,5 @@
-"""What breaks downstream when a table or a column changes, how much it is used, and by whom."""
+"""Impact: what is affected downstream when a table or a column changes, how much it is used, and by
+whom."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,15 +38,19 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class QueryUsage:
-    """How many queries read a dataset in some days, and the highest number of distinct users in
-    one window: servers count users per window, and a sum would count the same person again."""
+    """The number of queries of a dataset in some days, and the highest number of distinct users in
+    a window.
+
+    Users are not summed, because servers count them for each window and the same person would count
+    several times.
+    """
 
     queries: int
     users: int
 
 
 def total_usage(series: Timeseries) -> QueryUsage | None:
-    """Return the sum of the windows of a series; None where there are none. Pure."""
+    """Return the total of the windows of a series, `None` if there are none. No requests."""
     points = []
     for value in series.values:
         try:
@@ -63,8 +68,10 @@ def total_usage(series: Timeseries) -> QueryUsage | None:
 async def read_usage(
     catalog: "AsyncCatalog", urns: Iterable[str | Urn], *, days: int = 30
 ) -> Mapping[Urn, QueryUsage]:
-    """Return the usage of the datasets among `urns` over the last days; those never counted are
-    left out. One request for each dataset, a few at once."""
+    """Return the usage of the datasets among `urns` in the last days, without those never counted.
+
+    One request for each dataset, several concurrently.
+    """
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
     begin = datetime.now(UTC) - timedelta(days=days)
     found: dict[Urn, QueryUsage] = {}
@@ -79,7 +86,7 @@ async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage
     try:
         return total_usage(await catalog.timeseries(urn, _ASPECT, start=begin))
     except REFUSALS:
-        # A server without usage counts nothing.
+        # The server has no usage statistics.
         return None
 
 
@@ -93,14 +100,14 @@ _DOWNSTREAM: Flow = "DOWNSTREAM"
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """An entity downstream. `columns` are its own columns that are made from the one in question,
-    as people write them; empty for an impact of a whole table, and for what has no columns.
+    """An entity downstream.
 
-    `certainty` is "said" where column lineage was ingested all the way, "guessed" where a part of
-    the way is only a column of the same name, and "table" where it uses an affected table, but
-    which columns was not ingested. `queries` and `users`
-    are of the last 30 days; None where they are not counted. `kind` is what its platform calls it
-    (`View`), else its type.
+    `columns` are those of its columns that are derived from the changed one, without types; empty
+    for the impact of a whole table, and for entities without columns. `certainty` is "said" if
+    column lineage was ingested on the whole path, "guessed" if part of the path is only a column of
+    the same name, and "table" if it uses an affected table without ingested column lineage.
+    `queries` and `users` are of the last 30 days, `None` if not counted. `kind` is the platform's
+    name for this kind of entity (`View`), else its type.
     """
 
     urn: str
@@ -122,10 +129,13 @@ class Affected:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What is made from a table, or from one of its columns: most used first, then nearest, then
-    by URN. `truncated` says in words what was not reached, `uncounted` whose use was not read.
-    `nodes` are the attributes of the root and of all affected, as `explorer.graph.nodes` has
-    them."""
+    """What is derived from a table, or from one of its columns: most used first, then nearest, then
+    by URN.
+
+    `truncated` says in words what was not reached, `uncounted` for which entities usage was not
+    read. `nodes` are the attributes of the root and of all affected entities, as in
+    `explorer.graph.nodes`.
+    """
 
     root: str
     column: str | None
@@ -138,8 +148,11 @@ class Impact:
         return len(self.affected)
 
     def by(self, grouping: Grouping) -> dict[str, tuple[Affected, ...]]:
-        """Return the affected by type, platform, owner or domain, the largest group first. One
-        with several owners is in the group of each, one without in the last group, ""."""
+        """Return the affected entities by type, platform, owner or domain, largest group first.
+
+        An entity with several owners is in each of their groups; those without are in the last
+        group, "".
+        """
         groups: dict[str, list[Affected]] = {}
         for one in self.affected:
             for key in _keys(one, grouping):
@@ -149,7 +162,7 @@ class Impact:
 
     @property
     def queries(self) -> int:
-        """Return how many queries of the last 30 days read what is affected, where counted."""
+        """The number of queries of all affected entities in the last 30 days, where counted."""
         return sum(one.queries or 0 for one in self.affected)
 
 
@@ -159,11 +172,11 @@ def impact_of(
     columns: "nx.DiGraph | None" = None,
     usage: Mapping[Urn, QueryUsage] | None = None,
 ) -> Impact:
-    """Return the impact in a downstream lineage graph. Pure.
+    """Return the impact in a downstream lineage graph. No requests.
 
-    With the graph of one column, what that column reaches is affected. What uses an affected table
-    without ingested column lineage may be affected: it, and what is made from it, has the
-    certainty "table".
+    With the graph of one column, the entities that this column reaches are affected. An entity that
+    uses an affected table without ingested column lineage may be affected: it, and everything
+    derived from it, has the certainty "table".
     """
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
@@ -201,10 +214,10 @@ async def find_impact(
     limit: int | None = None,
     with_usage: bool = True,
 ) -> Impact:
-    """Return what breaks when an entity, or a column of a dataset, changes or is removed.
+    """Return what is affected when an entity, or a column of a dataset, changes or is removed.
 
-    One request for the walk where the server walks, one for a hundred entities, with a column one
-    more for a hundred, and with usage one for each of the 500 nearest datasets. Raises
+    One request if the server traverses lineage, one for each hundred entities, with a column one
+    more for each hundred, and with usage one for each of the 500 nearest datasets. Raises
     `InvalidInput` for a column of an entity without columns, `UnknownName` for a column that does
     not exist.
     """
@@ -223,7 +236,7 @@ async def find_impact(
 
 
 def _unfinished(graph: "nx.DiGraph", hops: int) -> str | None:
-    """Return a sentence where the greatest number of hops was walked and reached."""
+    """Return a sentence if the traversal reached the maximum number of hops, else `None`."""
     if hops < _EVERY_HOP or all(far < hops for _, far in graph.nodes.data("hops")):
         return None
     return f"{hops} hops were walked, there may be more behind them"
@@ -244,7 +257,7 @@ async def _usage(
 
 
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
-    """Return for each entity how certain it is, and its columns that were reached."""
+    """Return for each entity its certainty, and its columns that were reached."""
     sure = certain_columns(columns)
     found: dict[str, tuple[set[str], bool]] = {}
     for node, attributes in columns.nodes(data=True):
@@ -260,8 +273,11 @@ def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ..
 
 
 def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:
-    """Return what uses an affected table, directly or through entities without columns, where no
-    column lineage was ingested between them; and everything that uses that."""
+    """Return the entities that use an affected table without ingested column lineage in between.
+
+    They may do so directly or through entities without columns. Everything downstream of them is
+    included.
+    """
     ingested = {(up, down) for up, down in columns.graph["told"]}
     found: set[str] = set()
     sources = [urn for urn in graph if urn in certain]

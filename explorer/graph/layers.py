@@ -1,15 +1,15 @@
-"""The layers of a drawing and the order of nodes within each, with few crossings.
+"""Assigning nodes to the layers of a drawing, and ordering each layer with few crossings.
 
-Beginnings are swept and the best of them sifted; what effort is left goes into small and large
-disturbances of it. Nothing is left to chance or to the clock.
+Several initial orders are improved by sweeping, and the best of them by sifting; the remaining
+effort is spent on small and large changes of the best order. No randomness and no clock is used, so
+results are reproducible.
 
-Sifting: single elements moved past others of their layer while that takes crossings away.
-
-How many crossings go when an element steps past another depends on where the ends of their edges
-stand to each other. For every element of the neighbouring layers there is one large whole number,
-its tilt, with a lane of bits for each element of the layer: how many of that one's edges end behind
-it, less those that end before it. The tilts of all that an element is linked to add up, lane by
-lane, to what it takes to step past each of the others.
+Sifting moves single elements past others in their layer as long as that removes crossings. How many
+crossings are removed when an element moves past another depends on the positions of their
+neighbours. For every element of the neighbouring layers there is one large integer, its tilt, with
+a lane of bits for each element of the layer: the number of edges of that one that end after it,
+minus those that end before it. The sum of the tilts of all neighbours of an element has in each
+lane the cost of moving past that element.
 """
 
 from bisect import bisect_right
@@ -38,10 +38,10 @@ Pair = tuple[int, int]
 
 
 def turn_back_edges(count: int, pairs: Sequence[Pair]) -> list[bool]:
-    """For each pair whether it must be turned, so that the graph has no cycle.
+    """Return for each pair whether it must be reversed, so that the graph has no cycle.
 
-    Depth first from the nodes nothing leads to, in the order given, then from what is left: an
-    edge back to a node still being walked closes a cycle and is turned. Loops are left alone.
+    A depth-first search from the nodes without predecessors, in the order given, then from the
+    rest: an edge to a node on the current path closes a cycle and is reversed. Loops are ignored.
     O(nodes + pairs), without recursion.
     """
     out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -78,12 +78,12 @@ def turn_back_edges(count: int, pairs: Sequence[Pair]) -> list[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """Elements of a layered drawing: nodes 0 to `nodes` - 1, then the bends of long edges.
+    """The elements of a layered drawing: nodes 0 to `nodes` - 1, then the bends of long edges.
 
-    layer    of each element, from 0
-    after    of each element, those it leads to in the next layer
-    before   of each element, those that lead to it from the layer before
-    chains   for each pair its elements, from the earlier layer to the later
+    layer    the layer of each element, from 0
+    after    the elements in the next layer that each element leads to
+    before   the elements in the previous layer that lead to each element
+    chains   the elements of each pair, from the earlier layer to the later
     """
 
     nodes: int
@@ -94,17 +94,17 @@ class Mesh:
 
     @property
     def depth(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         return max(self.layer, default=-1) + 1
 
 
 def make_mesh(
     layers: Sequence[int], pairs: Sequence[Pair], lanes: Sequence[int] | None = None
 ) -> Mesh:
-    """Bends put into every edge that is longer than one layer.
+    """Return the mesh with a bend in each layer that an edge passes.
 
     With `lanes`, one number for each pair, pairs that leave the same node with the same number
-    share their bends for as long as they run side by side, so that a fan reads as one line.
+    share their bends as long as they run in parallel, so that they are drawn as one line.
     """
     layer = list(layers)
     after: list[list[int]] = [[] for _ in layer]
@@ -135,12 +135,12 @@ _LARGEST_GROUP = 24
 
 
 def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
-    """Return the layer of each node, from 0, for pairs that have no cycle.
+    """Return the layer of each node, from 0, for pairs without cycles.
 
-    First as early as the longest path to the node allows; then groups of nodes held together by
-    edges one layer long are moved, as far as they can go, wherever that shortens the sum of all
-    edges. Rounds and groups are bounded, so the cost is O(nodes + pairs). On graphs of 500 nodes
-    the sum comes within one percent of the least there is.
+    First as early as the longest path to the node allows; then groups of nodes connected by edges
+    of length one are moved as far as possible wherever that reduces the total length of edges.
+    Rounds and groups are bounded, so the cost is O(nodes + pairs). On graphs of 500 nodes the total
+    length is within one percent of the minimum.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     before: list[list[int]] = [[] for _ in range(count)]
@@ -151,10 +151,10 @@ def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
     order = sorted(range(count), key=layers.__getitem__)
     leading = [len(near) - len(far) for near, far in zip(after, before, strict=True)]
     entering = [-more for more in leading]
-    # Later nodes first: what they make room for, earlier ones can use in the same round.
+    # Later nodes first, so that earlier ones can use the space they make in the same round.
     pushing = [node for node in reversed(order) if leading[node] > 0]
     pulling = [node for node in order if entering[node] > 0]
-    # What did not move stays as long as nothing else moves.
+    # A node that could not move is not tried again until another has moved.
     moves = 1
     stayed = [0] * count
     for _ in range(_ROUNDS):
@@ -191,9 +191,10 @@ def _longest_paths(after: list[list[int]], before: list[list[int]]) -> list[int]
 def _shift(
     node: int, layers: list[int], ahead: list[list[int]], balance: list[int], step: int
 ) -> bool:
-    """Move the node, and what it pushes, along `step` when that shortens the edges.
+    """Move the node, and the nodes it pushes, along `step` if that shortens edges; return whether
+    it did.
 
-    `balance` is by how many edges more lead from each node along `step` than against it.
+    `balance` is for each node the number of edges along `step` minus the number against it.
     """
     # An edge inside the group counts once on each side, so it cancels out of the gain.
     gain = balance[node]
@@ -206,7 +207,7 @@ def _shift(
         for pushed in ahead[member]:
             far = (layers[pushed] - here) * step - 1
             if far:
-                # Somebody nearer to it may push it yet, and then it is no bound.
+                # It may still join the group through another member; then it is no bound.
                 beyond.append((far, pushed))
             elif pushed not in group:
                 if len(group) == _LARGEST_GROUP:
@@ -229,16 +230,17 @@ def _without_gaps(layers: list[int]) -> list[int]:
     return [places[layer] for layer in layers]
 
 
-# Up to so many edges, moving those that end later aside is cheaper than any tree.
+# Up to this many edges, insertion into a sorted list is faster than a tree.
 _FEW = 4_000
 
 
 def count_between(ends: Sequence[float], width: int) -> int:
-    """Crossings among edges given by the places of their far ends, 0 to `width` - 1.
+    """Return the number of crossings of edges given by the positions of their far ends, 0 to
+    `width` - 1.
 
-    The edges come sorted by their near end, then by their far end. Two of them cross when the later
-    one ends before the earlier one: the ends are kept in order, or where they are many summed in an
-    accumulator tree (Barth, Jünger and Mutzel 2002).
+    The edges are sorted by their near end, then by their far end, so two of them cross if the later
+    one ends before the earlier one. The ends are kept in a sorted list, or for many edges counted
+    in an accumulator tree (Barth, Jünger and Mutzel 2002).
     """
     if len(ends) <= _FEW:
         met: list[float] = []
@@ -266,7 +268,8 @@ def count_between(ends: Sequence[float], width: int) -> int:
 
 
 def as_given(mesh: Mesh) -> list[list[int]]:
-    """Nodes as they came, the bends of an edge where its first node is."""
+    """Return an initial order: nodes as given, the bends of an edge at the position of its first
+    node."""
     origin = list(range(len(mesh.layer)))
     for chain in mesh.chains:
         for bend in chain[1:-1]:
@@ -275,12 +278,12 @@ def as_given(mesh: Mesh) -> list[list[int]]:
 
 
 def from_first(mesh: Mesh) -> list[list[int]]:
-    """As met by a walk depth first along the edges."""
+    """Return an initial order: as visited by a depth-first search along the edges."""
     return _by_layer(mesh, _walk(mesh.after, mesh.before))
 
 
 def from_last(mesh: Mesh) -> list[list[int]]:
-    """As met by a walk depth first against the edges."""
+    """Return an initial order: as visited by a depth-first search against the edges."""
     return _by_layer(mesh, _walk(mesh.before, mesh.after))
 
 
@@ -304,17 +307,17 @@ def _by_layer(mesh: Mesh, elements: Sequence[int]) -> list[list[int]]:
 
 
 Layers = list[list[int]]
-"""The elements of each layer. Layers are replaced, never changed, so a copy shares them."""
+"""The elements of each layer. Layers are replaced, never modified, so copies share them."""
 
 
 class Arrangement:
-    """The layers of a mesh, each in some order, and the place of every element in it.
+    """The layers of a mesh, each in some order, and the position of every element in it.
 
-    Its elements are numbered anew, layer by layer: those of a layer are `starts[layer]` and what
-    follows. Elements that were drawn before (with a rank in `kept`, by the mesh's numbers) stay
-    within a layer in the order of their ranks. `effort` is what may still be spent, about one unit
-    for each edge looked at; it is counted, not timed, so that the same graph always comes out the
-    same. Places are floats, as the means they are compared with.
+    Elements are renumbered layer by layer: those of a layer begin at `starts[layer]`. Elements of
+    an earlier drawing (with a rank in `kept`, by the mesh's numbers) stay in the order of their
+    ranks within a layer. `effort` is the remaining work, about one unit for each edge visited; it
+    is counted, not timed, so that a graph always gives the same result. Positions are floats, like
+    the means they are compared with.
     """
 
     def __init__(self, mesh: Mesh, kept: Sequence[int | None], effort: int) -> None:
@@ -344,21 +347,21 @@ class Arrangement:
         return [[numbers[other] for other in links[element]] for element in self._elements]
 
     def begin(self, layers: Sequence[Sequence[int]]) -> None:
-        """Take these layers of the mesh."""
+        """Set the layers from layers of the mesh."""
         self.arrange([[self._numbers[element] for element in layer] for layer in layers])
 
     def finish(self, layers: Layers) -> list[list[int]]:
-        """Layers of an arrangement as layers of the mesh."""
+        """Return layers of this arrangement as layers of the mesh."""
         return [[self._elements[number] for number in layer] for layer in layers]
 
     def arrange(self, layers: Layers) -> None:
-        """Take these layers, kept elements put back in their order."""
+        """Set the layers, with kept elements in their order."""
         self.layers = list(layers)
         for at, layer in enumerate(layers):
             self.put(at, layer)
 
     def put(self, at: int, layer: list[int]) -> None:
-        """Take this order of one layer, kept elements put back in theirs."""
+        """Set the order of one layer, with kept elements in theirs."""
         if self.has_kept[at]:
             layer = self._settle(layer)
         self.layers[at] = layer
@@ -373,11 +376,11 @@ class Arrangement:
         return [element if kept[element] is None else next(in_order) for element in layer]
 
     def count(self) -> int:
-        """Return how many edges cross."""
+        """Return the number of crossings."""
         return sum([self.count_behind(at) for at in range(self.depth - 1)])
 
     def count_behind(self, at: int) -> int:
-        """Return how many edges cross between a layer and the next."""
+        """Return the number of crossings between a layer and the next."""
         after, places = self.after, self.places
         ends: list[float] = []
         for element in self.layers[at]:
@@ -390,17 +393,18 @@ class Arrangement:
         return count_between(ends, len(self.layers[at + 1]))
 
     def count_around(self, at: int) -> int:
-        """Return how many edges cross on both sides of a layer."""
+        """Return the number of crossings on both sides of a layer."""
         return sum([self.count_behind(one) for one in (at - 1, at) if 0 <= one < self.depth - 1])
 
     def near(self, at: int, elements: Sequence[int]) -> list[set[int]]:
-        """For each layer, what these elements of a layer are linked to."""
+        """Return for each layer the elements connected to these elements of a layer."""
         near: list[set[int]] = [set() for _ in self.layers]
         self.add_near(near, at, elements)
         return near
 
     def add_near(self, near: Sequence[set[int]], at: int, elements: Sequence[int]) -> None:
-        """Add to each layer's what these elements of a layer are linked to."""
+        """Add to the sets of the adjacent layers the elements connected to these elements of a
+        layer."""
         for element in elements:
             if at:
                 near[at - 1].update(self.before[element])
@@ -411,14 +415,15 @@ class Arrangement:
 _Getter = Callable[[Sequence[float]], tuple[float, ...]]
 
 _SWEEPS = 16
-# The rounds whose crossings are counted: others are hardly ever the best.
+# The rounds after which crossings are counted; others are hardly ever the best.
 _COUNTED = (3, 11, 13, 15)
-# The effort that every layer takes beside its edges.
+# The effort counted for each layer in addition to its edges.
 _LAYER = 8
 
 
 class Sweeper:
-    """Sorts the layers of an arrangement; what is the same in every order is prepared once."""
+    """Sorts the layers of an arrangement by their neighbours; what does not depend on the order is
+    prepared once."""
 
     def __init__(self, arrangement: Arrangement) -> None:
         self._arrangement = arrangement
@@ -429,14 +434,16 @@ class Sweeper:
         self._round = [sorting for sorting in there + back if sorting.size > 1]
 
     def sweep(self) -> int:
-        """Sort there and back for some rounds; the best order met is taken. Its crossings.
+        """Sort all layers in both directions for some rounds; set the best order and return its
+        crossings.
 
-        Means and medians take turns: where one leaves elements level, the other tells them apart.
+        Means and medians alternate, because one often distinguishes elements that are equal in the
+        other.
         """
         arrangement = self._arrangement
         best, least = list(arrangement.layers), arrangement.count()
         for turn in range(_SWEEPS if least else 0):
-            # Elements that stand level change places every other round.
+            # Elements with equal keys are swapped every other round.
             swap = turn % 2 == 0
             for sorting in self._round:
                 arrangement.put(sorting.at, sorting.sort(arrangement, self._keys, swap, not swap))
@@ -452,7 +459,7 @@ class Sweeper:
 
 
 class _Sorting:
-    """How one layer is sorted by its neighbours on one side."""
+    """The data for sorting one layer by its neighbours on one side."""
 
     def __init__(self, arrangement: Arrangement, at: int, links: Sequence[Sequence[int]]) -> None:
         self.at = at
@@ -461,7 +468,7 @@ class _Sorting:
         mine = range(self._start, self._end)
         firsts = [near[0] if (near := links[element]) else -1 for element in mine]
         self._firsts: _Getter = itemgetter(*firsts, -1)
-        # Of two, mean and median are the same.
+        # For two neighbours, mean and median are the same.
         self._pairs = [(element, *near) for element in mine if len(near := links[element]) == 2]
         self._more: list[tuple[int, _Getter, float]] = [
             (element, itemgetter(*near), 1 / len(near))
@@ -474,7 +481,8 @@ class _Sorting:
     def sort(
         self, arrangement: Arrangement, keys: list[float], swap: bool, median: bool
     ) -> list[int]:
-        """Return the layer sorted; elements without neighbours on that side stay where they are."""
+        """Return the layer sorted; elements without neighbours on that side keep their
+        positions."""
         arrangement.effort -= self._cost + _LAYER
         layer, places = arrangement.layers[self.at], arrangement.places
         keys[self._start : self._end] = self._firsts(places)[:-1]
@@ -501,16 +509,16 @@ class _Sorting:
 
 
 _SIFTS = 30
-# How far an element is tried from where it stands, chosen where more no longer paid.
+# How far an element may move; larger values gave no visible improvement.
 _REACH = 8
 _LANES = (("h", 16), ("i", 32), ("q", 64))
-# Tilts take lanes by the product of two layers; where these are more, a layer is left as it was
-# swept.
+# Tilts need as many lanes as the product of the sizes of two layers; a layer that needs more is
+# not sifted.
 _MOST_LANES = 4_000_000
 
 
 class Sifter:
-    """Sifts the layers of an arrangement; what is the same in every order is prepared once."""
+    """Sifts the layers of an arrangement; what does not depend on the order is prepared once."""
 
     def __init__(self, arrangement: Arrangement) -> None:
         self._arrangement = arrangement
@@ -518,7 +526,7 @@ class Sifter:
         self._around = [near + far for near, far in zip(before, after, strict=True)]
         self._rows = [self._row(at) for at in range(arrangement.depth)]
         bits = [bit for row in self._rows for bit in row.bits()]
-        # Of each element, the lanes of those it leads to, and of those that lead to it.
+        # For each element the lanes of its successors, and those of its predecessors.
         self._ahead = [sum([bits[other] for other in near]) for near in after]
         self._behind = [sum([bits[other] for other in near]) for near in before]
         self._tilts = [0] * len(bits)
@@ -532,9 +540,9 @@ class Sifter:
         return _Lanes(end - start, max(map(len, self._around[start:end])), is_sifted)
 
     def sift(self, crossings: int, waiting: list[set[int]] | None = None) -> int:
-        """Move elements both ways until no move helps or the effort is spent. The crossings left.
+        """Move elements until no move helps or the effort is spent; return the remaining crossings.
 
-        `waiting` are the elements of each layer to begin with, all of them unless it is given.
+        `waiting` are the elements of each layer to start with, by default all.
         """
         arrangement = self._arrangement
         if waiting is None:
@@ -570,10 +578,10 @@ class Sifter:
             low, high = max(here - _REACH, 0), here + _REACH + 1
             if held and kept[element] is not None:
                 low, high = _free(lanes, here, low, high, kept, start)
-            # A lane below zero borrows from the next; with its sign bit added, none does.
+            # A negative lane would borrow from the next; the added sign bits prevent that.
             tilt = sum([tilts[other] for other in around[element]], signs) ^ signs
             steps = row.unpack(tilt.to_bytes(row.length, "little"))
-            # What is lost on the way up from the first place tried to each of the others.
+            # The cost of moving from the first position tried to each of the others.
             losses = list(accumulate(map(steps.__getitem__, lanes[low:high]), initial=0))
             least, at_first = min(losses), losses[here - low]
             if least < at_first:
@@ -589,7 +597,7 @@ class Sifter:
         return gain
 
     def _tilt(self, at: int) -> None:
-        """Make the tilts of the layers beside one, as seen from it."""
+        """Compute the tilts of the layers adjacent to a layer."""
         arrangement, tilts = self._arrangement, self._tilts
         for beside, marks in ((at - 1, self._ahead), (at + 1, self._behind)):
             if not 0 <= beside < arrangement.depth:
@@ -606,9 +614,11 @@ class Sifter:
 
 
 class _Lanes:
-    """Lanes for the elements of a layer in one whole number, wide enough for their edges.
+    """One integer with a lane for each element of a layer, each wide enough for the element's
+    edges.
 
-    `unpack` reads what is in each lane from its `length` bytes; `signs` are the lanes' sign bits.
+    `unpack` returns the values of the lanes from its `length` bytes; `signs` has the sign bit of
+    each lane.
     """
 
     def __init__(self, size: int, most: int, is_sifted: bool) -> None:
@@ -622,7 +632,7 @@ class _Lanes:
         self.signs = sum(self.bits()) << self._width - 1
 
     def bits(self) -> list[int]:
-        """Return one in each of the lanes; nothing where the layer is not sifted."""
+        """Return the value 1 in each of the lanes; zeros if the layer is not sifted."""
         if not self.is_sifted:
             return [0] * self._size
         return [1 << lane * self._width for lane in range(self._size)]
@@ -631,8 +641,8 @@ class _Lanes:
 def _free(
     lanes: Sequence[int], here: int, low: int, high: int, kept: Sequence[int | None], start: int
 ) -> tuple[int, int]:
-    """Return how far an element can be tried without passing another that was drawn before, as it
-    was."""
+    """Return the range in which an element can move without passing another one of an earlier
+    drawing."""
     for place in range(here - 1, low - 1, -1):
         if kept[start + lanes[place]] is not None:
             low = place + 1
@@ -645,13 +655,13 @@ def _free(
 
 
 _BEGINNINGS = (as_given, from_last, from_first)
-# Another beginning is swept when there is effort left for it and for sifting the best.
+# Another initial order is swept only if the effort suffices for it and for sifting the best.
 _SIFTED = 2.5
 _PATIENCE = 16
 _TURNED = 8
 _STREWN = 3
 _GOLDEN = (5**0.5 - 1) / 2
-# Small graphs get more for each edge, up to so much: of a few crossings every one is seen.
+# Small graphs get more effort for each edge, because in them every crossing is noticed.
 _EFFORT_PER_EDGE, _MOST_EFFORT = 65, 1_000_000
 _SMALL_PER_EDGE, _SMALL_EFFORT = 600, 20_000
 
@@ -659,12 +669,12 @@ _SMALL_PER_EDGE, _SMALL_EFFORT = 600, 20_000
 def order_layers(
     mesh: Mesh, kept: Sequence[int | None] | None = None, effort: int | None = None
 ) -> tuple[list[list[int]], int]:
-    """Return the elements of each layer in order, and how many edges cross.
+    """Return the elements of each layer in order, and the number of crossings.
 
-    `kept` gives for elements that were drawn before their old rank: within a layer, they stay in
-    the order of these. `effort` bounds the work, about one unit for each edge looked at, a quarter
-    of a microsecond or so; without it, it grows with the edges up to a limit. With none at all, the
-    elements still get an order.
+    `kept` gives the old ranks of elements in an earlier drawing: within a layer they stay in this
+    order. `effort` limits the work, about one unit for each edge visited, or a quarter of a
+    microsecond; by default it grows with the number of edges up to a limit. Even with 0, the
+    elements are ordered.
     """
     if effort is None:
         edges = sum(map(len, mesh.after))
@@ -688,7 +698,7 @@ def order_layers(
 
 
 def _begin(arrangement: Arrangement, sweeper: Sweeper) -> list[tuple[int, int, Layers]]:
-    """Beginnings swept, those with the fewest crossings first."""
+    """Return the swept initial orders, those with the fewest crossings first."""
     swept: list[tuple[int, int, Layers]] = []
     for number, begin in enumerate(_BEGINNINGS):
         had = arrangement.effort
@@ -703,7 +713,8 @@ def _begin(arrangement: Arrangement, sweeper: Sweeper) -> list[tuple[int, int, L
 def _disturb(
     arrangement: Arrangement, sweeper: Sweeper, sifter: Sifter, best: Layers, least: int
 ) -> tuple[Layers, int]:
-    """Turn a part of one layer round, or begin anew from strewn layers, while there is effort."""
+    """Reverse part of a layer, or start again from shuffled layers, as long as there is effort
+    left."""
     wide = [at for at, layer in enumerate(best) if len(layer) > 1]
     stale = turn = strewing = 0
     while least and arrangement.effort > 0 and stale < _PATIENCE:
@@ -727,12 +738,12 @@ def _disturb(
             strewing = had - arrangement.effort
         stale += 1
         if crossings <= least:
-            # Other orders that are as good lead on to better ones.
+            # Equally good orders are accepted, because they can lead to better ones.
             stale = stale if crossings == least else 0
             best, least = list(arrangement.layers), crossings
     return best, least
 
 
 def _scatter(number: int) -> float:
-    """Return a number from 0 to 1 that lies far from those of its neighbours."""
+    """Return a number from 0 to 1 that is far from those of adjacent numbers."""
     return number * _GOLDEN % 1

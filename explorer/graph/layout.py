@@ -1,6 +1,6 @@
-"""Layered drawings of lineage, in pure Python: the same coordinates for every front end.
+"""Layered drawings of lineage, in pure Python, with the same coordinates for every front end.
 
-Components are drawn one by one and packed, and lone nodes stand in a grid.
+Components are drawn separately and packed; nodes without edges are placed in a grid.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def pack(sizes: Sequence[Size], gap: float) -> list[Point]:
-    """Return where each drawing begins: in rows no longer than the longest of them, in the order
+    """Return the position of each drawing: in rows no longer than the longest drawing, in the order
     given."""
     longest = max((length for length, _ in sizes), default=0)
     corners: list[Point] = []
@@ -71,9 +71,10 @@ def pack(sizes: Sequence[Size], gap: float) -> list[Point]:
 def arrange_in_grid(
     sizes: Sequence[Size], length: float, gap_along: float, gap_across: float
 ) -> list[tuple[int, int, float, float]]:
-    """Column, row and corner of each lone node, row by row.
+    """Return the column, row and corner of each node without edges, row by row.
 
-    As many columns as fit into `length`, but never fewer than make the grid about square.
+    There are as many columns as fit into `length`, but at least enough to make the grid about
+    square.
     """
     wide = max((size[0] for size in sizes), default=0) + gap_along
     high = max((size[1] for size in sizes), default=0) + gap_across
@@ -87,7 +88,7 @@ def arrange_in_grid(
 
 
 def split_components(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
-    """Return the nodes of each component, both nodes and components in the order given."""
+    """Return the nodes of each connected component, in the order given."""
     near: list[list[int]] = [[] for _ in range(count)]
     for source, target in pairs:
         near[source].append(target)
@@ -113,12 +114,12 @@ _PORT_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ComponentDrawing:
-    """A component inside 0, `top` and `along`, `top` + `across`.
+    """A component in the rectangle from 0, `top` to `along`, `top` + `across`.
 
-    corners    of each node
-    ranks      layer of each node and its place in it
+    corners    the corner of each node
+    ranks      the layer of each node and its index in it
     lines      the points of each edge, from its source to its target
-    reversed   the edges that lead against the direction
+    reversed   whether each edge is against the direction
     """
 
     along: float
@@ -140,9 +141,9 @@ def draw_component(
     kept: Sequence[int | None],
     effort: int | None,
 ) -> ComponentDrawing:
-    """Draw a connected component; sizes are along and across, edges any, kept as in ordering."""
+    """Draw a connected component. `sizes` are along and across; `kept` is as in `order_layers`."""
     turned = turn_back_edges(len(sizes), edges)
-    # Edges of the same two nodes, whichever way they lead, are one chain of the mesh.
+    # Edges between the same two nodes, in either direction, share one chain of the mesh.
     strands: dict[Pair, list[int]] = {}
     loops: dict[int, list[int]] = {}
     for number, (source, target) in enumerate(edges):
@@ -180,7 +181,7 @@ def draw_component(
         (starts[mesh.layer[node]], bearings.places[node] - extent.port)
         for node, extent in enumerate(extents)
     ]
-    # Lines may lead above the first box or below the last.
+    # Lines may extend above the first box or below the last.
     ways = [along for line in lines for along, _ in line]
     rows = [across for line in lines for _, across in line]
     cell = 1 if grid else 0
@@ -212,7 +213,7 @@ def _extent(size: Size, loops: int, spacing: Spacing, grid: bool) -> Extent:
 
 
 def _spread(strands: int, room: float, spacing: Spacing) -> list[float]:
-    """Return how far each of several edges between two nodes lies beside the middle."""
+    """Return the offsets from the middle for several edges between two nodes."""
     if strands == 1:
         return [0.0]
     step = min(spacing.edge, room * _PORT_SHARE / strands)
@@ -227,7 +228,7 @@ def _bear(
     spacing: Spacing,
     grid: bool,
 ) -> Bearings:
-    """Give every element its place, with room for its box, its loops or its strands."""
+    """Return the position of every element, with space for its box, loops and parallel edges."""
     above: list[float] = [extent.port + extent.reach for extent in extents]
     below: list[float] = [extent.across - extent.port for extent in extents]
     bends = len(mesh.layer) - mesh.nodes
@@ -265,10 +266,10 @@ def lay_out(
     previous: Layout[N] | None = None,
     effort: int | None = None,
 ) -> Layout[N]:
-    """Return the layered drawing of a networkx graph, whose nodes have the size given or all the
-    same.
+    """Return the layered drawing of a networkx graph.
 
-    Everything else is as in `lay_out_pairs`; routes come in the order of `graph.edges`.
+    `sizes` is one size for all nodes, or a mapping. Everything else is as in `lay_out_pairs`;
+    routes are in the order of `graph.edges`.
     """
     if isinstance(sizes, Mapping):
         missing = next((node for node in graph.nodes if node not in sizes), None)
@@ -298,26 +299,24 @@ def lay_out_pairs(
     previous: Layout[N] | None = None,
     effort: int | None = None,
 ) -> Layout[N]:
-    """Return a layered drawing: edges lead on by layers, few of them cross, none passes through a
-    box.
+    """Return a layered drawing: edges lead from layer to layer, few of them cross, none passes
+    through a box.
 
-    `sizes` gives width and height of every node, in the order that decides where nothing else does;
-    `edges` may be parallel, loops, or close cycles. Layers follow each other to the right, or down.
+    `sizes` gives width and height of every node; its order decides between equal choices. `edges`
+    may be parallel, loops, or close cycles. Layers follow each other to the right, or downwards.
 
-    Free drawing measures in any unit, pixels say. Lines begin and end at the sides of boxes, and
-    between two layers they run straight, so a front end may curve them there. With `grid`, units
-    are cells: everything has whole coordinates, sizes are rounded up, a box takes the cells from
-    `x` to `x + width - 1`, and a route runs along rows and columns from the cell that touches its
-    source to the one that touches its target. Edges out of one node share their line as long as
-    they run together; other lines only cross, or meet before a target they have in common.
+    Without `grid` any unit can be used, such as pixels. Lines begin and end at the sides of boxes
+    and are straight between two layers, so that a front end may draw curves there. With `grid`,
+    units are cells: all coordinates are integers, sizes are rounded up, a box takes the cells from
+    `x` to `x + width - 1`, and a route runs along rows and columns from the cell next to its source
+    to the one next to its target. Edges of one node share a line as long as they run together;
+    other lines only cross, or meet before a common target.
 
-    Nodes that `previous` has too stay in their order within a layer, as long as an edge held them
-    together before. `effort` bounds the search for fewer crossings, in edges looked at, about a
-    quarter of a microsecond each; without it, it grows with the graph: 30 nodes take about 7 ms,
-    200 about 20 ms, 500 about 60 ms, 2,000 less than half a second. The same input gives the same
-    drawing everywhere.
-
-    Raises InvalidInput for an edge of an unknown node, and for sizes that are none.
+    Nodes that are also in `previous` keep their order within a layer, if an edge connected them
+    before. `effort` limits the search for fewer crossings, in edges visited, about a quarter of a
+    microsecond each; by default it grows with the graph: 30 nodes take about 7 ms, 200 about 20 ms,
+    500 about 60 ms, 2,000 less than half a second. The same input always gives the same drawing.
+    Raises `InvalidInput` for an edge of an unknown node, and for invalid sizes.
     """
     nodes = list(sizes)
     numbers = {node: number for number, node in enumerate(nodes)}
@@ -350,7 +349,7 @@ def lay_out_pairs(
 
 
 class _Canvas:
-    """Components put on one sheet, in along and across."""
+    """Places components on one drawing, in along and across."""
 
     def __init__(self, nodes: int, edges: int) -> None:
         self.corners: list[Point] = [(0, 0)] * nodes
@@ -449,7 +448,7 @@ def _pair(source: N, target: N, numbers: Mapping[N, int]) -> Pair:
 
 
 def _ranks(previous: Layout[N], numbers: Mapping[N, int], down: bool) -> dict[int, int]:
-    """Return the nodes that were drawn before, by where they stood across the layers."""
+    """Return the nodes that were in the previous drawing, ranked by their position across."""
     stood: list[tuple[float, float, int]] = []
     for node, box in previous.positions.items():
         if node in numbers:

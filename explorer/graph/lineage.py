@@ -1,22 +1,21 @@
-"""Lineage as a graph, and the entities within some hops along any relationships as one.
+"""Lineage as a graph, and the entities within some hops along any relationships as a graph.
 
-The edges of lineage go the way that data flows: from upstream to downstream. Those of other
-relationships go from the entity that declares one to that which it points at, under the
-relationship's name as their key: `graph["urn:li:dataset:…"]["urn:li:corpuser:jdoe"]["OwnedBy"]`.
+Edges of lineage point in the direction of the data, from upstream to downstream. Edges of other
+relationships point from the entity that declares them, with the relationship's name as their key:
+`graph["urn:li:dataset:…"]["urn:li:corpuser:jdoe"]["OwnedBy"]`. The attributes of a graph of
+lineage, in `graph.graph`:
 
-The attributes of a graph of lineage, in `graph.graph`:
-
-root         the URN it was walked from
+root         the URN at which it begins
 direction    UPSTREAM, DOWNSTREAM or BOTH
-hops         how far was walked
-total        how many entities the server counted, where it counts
-truncated    why the walk ended early, in words; None when it is complete
+hops         the maximum number of hops
+total        the number of entities counted by the server, if it counts
+truncated    why the traversal stopped early, in words; None if it is complete
 
-Its nodes are URNs, with the attributes that `explorer.graph.nodes` reads off them, and
+Its nodes are URNs, with the attributes of `explorer.graph.nodes`, and
 
-hops         how far from the root; upstream of it negative; 0 is the root
-exists       false for what is only pointed at; absent where the server does not say
-removed      true for what is soft-deleted; absent where the server does not say
+hops         the distance from the root, negative for upstream; 0 is the root
+exists       false if it is only referenced; absent if the server does not say
+removed      true if it is soft-deleted; absent if the server does not say
 """
 
 import gc
@@ -45,14 +44,14 @@ Extent = Literal["BOTH", "DOWNSTREAM", "UPSTREAM"]
 
 
 class LineageGraph(nx.DiGraph):
-    """A `DiGraph` that a whole walk is put into at once.
+    """A `DiGraph` that can be filled with a whole lineage result at once.
 
-    Tens of thousands of nodes are common, and the library's own way in costs twice as much for
-    each as everything before it; so its documented dictionaries are filled directly.
+    Tens of thousands of nodes are common, and adding each with networkx's methods takes twice as
+    long as everything before; so its documented dictionaries are filled directly.
     """
 
     def fill(self, lineage: Lineage) -> None:
-        """Put a walk into the empty graph."""
+        """Add a lineage result to the empty graph."""
         with _without_pauses(len(lineage.urns)):
             self._put(lineage)
 
@@ -68,7 +67,7 @@ class LineageGraph(nx.DiGraph):
             target = urns[down]
             held = below[up].get(target)
             if held is None:
-                # Both directions hold the same attributes, as the library has it.
+                # Both dictionaries share the attributes, as in networkx itself.
                 below[up][target] = above[down][urns[up]] = {"relationship": names[kind]}
             else:
                 held["relationship"] = _joined(held["relationship"], names[kind])
@@ -76,8 +75,10 @@ class LineageGraph(nx.DiGraph):
 
 @contextmanager
 def _without_pauses(nodes: int) -> Iterator[None]:
-    """Suspend the garbage collector while a large graph is filled: it would scan it repeatedly,
-    which takes half of the time, and nothing in it is garbage."""
+    """Suspend the garbage collector while a large graph is filled.
+
+    It would scan the graph repeatedly, which takes half of the time, and nothing in it is garbage.
+    """
     if nodes < _LARGE or not gc.isenabled():
         yield
         return
@@ -89,11 +90,11 @@ def _without_pauses(nodes: int) -> Iterator[None]:
 
 
 def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
-    """Return the graph of a walk. Pure.
+    """Return the graph of a lineage result. No requests.
 
-    An edge's attribute `relationship` is the name of its relationship; several are joined by
-    ", ". With `multi` it is a `MultiDiGraph` with an edge for each, under the relationship's name
-    as its key.
+    The attribute `relationship` of an edge is the name of its relationship; several are joined by
+    ", ". With `multi` it is a `MultiDiGraph` with one edge for each relationship, with its name as
+    key.
     """
     facts = {
         "root": str(lineage.root),
@@ -115,7 +116,7 @@ def lineage_graph(lineage: Lineage, *, multi: bool = False) -> "nx.DiGraph":
 
 
 def _nodes(lineage: Lineage) -> Iterator[dict[str, Any]]:
-    """Yield the attributes of each of the walk's nodes, in their order."""
+    """Yield the attributes of each node, in order."""
     sign = -1 if lineage.direction == "UPSTREAM" else 1
     missing, removed = lineage.missing, lineage.removed
     for place, (urn, degree) in enumerate(zip(lineage.urns, lineage.degrees, strict=True)):
@@ -129,10 +130,10 @@ def _nodes(lineage: Lineage) -> Iterator[dict[str, Any]]:
 
 
 def merged(upstream: "nx.DiGraph", downstream: "nx.DiGraph") -> "nx.DiGraph":
-    """Return one graph of what lies on both sides of the same root. Pure.
+    """Return the graph of the upstream and downstream lineage of one root. No requests.
 
-    In a cycle an entity lies on both sides; it keeps the smaller number of hops, and the
-    downstream one where they are equal.
+    An entity in a cycle is on both sides; it keeps the smaller number of hops, the downstream one
+    if they are equal.
     """
     graph = nx.compose(upstream, downstream)
     for node in upstream.nodes & downstream.nodes:
@@ -159,12 +160,12 @@ async def read_lineage(
     with_details: bool = False,
     multi: bool = False,
 ) -> "nx.DiGraph":
-    """Return the lineage around an entity as a graph.
+    """Return the lineage of an entity as a graph.
 
-    `limit` entities a direction and `budget_seconds` limit the walk; `graph.graph["truncated"]`
-    says when a limit was reached. `with_details` reads owners, tags and texts of
-    every node. One request a direction where the server walks, and one for a hundred nodes with
-    details.
+    `limit` (entities for each direction) and `budget_seconds` limit the traversal;
+    `graph.graph["truncated"]` says if a limit was reached. `with_details` reads owners, tags and
+    descriptions of every node. One request for each direction if the server traverses lineage, and
+    one for each hundred nodes with details.
     """
 
     async def one_side(flow: Flow) -> Any:
@@ -195,7 +196,7 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """The limits of a walk: entities in its graph, and seconds."""
+    """The limits of a traversal: entities in the graph, and seconds."""
 
     nodes: int = 2_000
     seconds: float = 30.0
@@ -213,19 +214,18 @@ async def walk(
     hops: int = 1,
     budget: WalkLimits = _USUAL,
 ) -> "nx.MultiDiGraph":
-    """Return the entities that relationships lead to, up to `hops` away, as a `MultiDiGraph`.
+    """Return the entities up to `hops` relationships away, as a `MultiDiGraph`.
 
-    It follows the relationships named, or all that the model has. OUTGOING follows edges as they
-    are declared, INCOMING against that. Every node has `hops`, its distance from the start, and
-    the attributes in its URN. `graph.graph["truncated"]` says what was left out when a limit was
-    reached, or when a server returned fewer edges of an entity than it counted; None when the graph
-    is complete. Equal responses give equal graphs, edges in the same order.
-
-    One request for an entity and direction, at most eight at once. Raises `InvalidInput` for
+    Follows the given relationships, or all in the model. OUTGOING follows them from the entity that
+    declares them, INCOMING in the opposite direction. Every node has `hops`, its distance from the
+    start, and the attributes in its URN. `graph.graph["truncated"]` says what was left out if a
+    limit was reached, or if a server returned fewer edges of an entity than it counted; `None` if
+    the graph is complete. Equal answers give equal graphs, with edges in the same order. One
+    request for each entity and direction, at most eight concurrently. Raises `InvalidInput` for
     less than one hop.
     """
     if hops < 1:
-        raise InvalidInput(f"a walk goes at least one hop, not {hops}")
+        raise InvalidInput(f"hops is at least 1, not {hops}")
     start = Urn.parse(urn)
     sides: tuple[Direction, ...] = ("OUTGOING", "INCOMING") if direction == "BOTH" else (direction,)
     graph = nx.MultiDiGraph(root=str(start), direction=direction, hops=hops, truncated=None)

@@ -1,6 +1,5 @@
-"""The attributes of a graph's nodes: read off their URNs, and completed from the catalog; and parts
-of a graph, chosen by them.
-"""
+"""The attributes of a graph's nodes, from their URNs and from the catalog, and subgraphs selected
+by them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -32,16 +31,17 @@ __all__ = [
 ]
 
 DETAIL_ASPECTS = (*SUMMARY_ASPECTS, "glossaryTerms", "domains")
-"""The aspects that `details` are read from."""
+"""The aspects needed for `details`."""
 
 _DATASET = "urn:li:dataset:(urn:li:dataPlatform:"
 
 
 def identity(urn: str) -> dict[str, Any]:
-    """Return `type`, `name`, and where the key has them `platform` and `origin`, from the URN.
+    """Return the attributes in a URN: `type`, `name`, and `platform` and `origin` if its key has
+    them.
 
-    A graph may have tens of thousands of nodes, nearly all of them datasets, so the URN of a
-    dataset is split here without making a `Urn` of it.
+    A graph may have tens of thousands of nodes, most of them datasets, so the URN of a dataset is
+    split here without creating a `Urn`.
     """
     if urn.startswith(_DATASET):
         platform, comma, rest = urn[len(_DATASET) : -1].partition(",")
@@ -61,12 +61,12 @@ def identity(urn: str) -> dict[str, Any]:
 
 
 def details(entity: Entity) -> dict[str, Any]:
-    """Return what the catalog knows of a node beyond its URN.
+    """Return the attributes of a node that the catalog has beyond its URN.
 
     name, kind, platform     text
-    description              text, what people wrote where they wrote any; "" where there is none
-    owners, tags, terms      lists of URNs, as written
-    domain                   the URN of the first domain; absent where there is none
+    description              text, the edited one if there is one; "" if there is none
+    owners, tags, terms      lists of URNs, as stored
+    domain                   the URN of the first domain; absent if there is none
     deprecated, removed      booleans
     """
     found: dict[str, Any] = {
@@ -89,20 +89,20 @@ def details(entity: Entity) -> dict[str, Any]:
 def known_attributes(
     urns: Iterable[str], entities: Mapping[Urn, Entity]
 ) -> dict[str, dict[str, Any]]:
-    """Return the attributes of each entity, with `exists`: whether anything is stored of it. Pure.
+    """Return the attributes of each entity, with `exists`: whether it is stored. No requests.
 
-    `entities` are those of `urns` that the catalog knows, with their `DETAIL_ASPECTS`.
+    `entities` are those of `urns` that the catalog has, with their `DETAIL_ASPECTS`.
     """
     stored = {str(urn): details(entity) for urn, entity in entities.items() if entity.exists}
     return {urn: {**identity(urn), **stored.get(urn, {}), "exists": urn in stored} for urn in urns}
 
 
 def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Return what tells entities of one name and type apart, by URN. Pure.
+    """Return what distinguishes entities of the same name and type, by URN. No requests.
 
-    It is whichever of platform, environment and path differs among them, or all that differ where
+    It is the one of platform, environment and path that differs between them, or all that differ if
     one is not enough: `hive`, `DEV`, `analytics.staging`. The path is the rest of the URN's key.
-    Entities whose name and type nobody shares are left out.
+    Entities with a unique name and type are left out.
     """
     named: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for urn, attributes in nodes:
@@ -123,8 +123,10 @@ def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, st
 def named_apart(
     nodes: Iterable[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the attributes of nodes by URN, in the `name` of each that shares it with another
-    what tells them apart: `orders (analytics.staging)`. Pure."""
+    """Return the attributes of nodes by URN, with unique names: `orders (analytics.staging)`.
+
+    No requests.
+    """
     held = dict(nodes)
     apart = distinctions(held.items())
     return held | {
@@ -147,8 +149,8 @@ def _place(urn: str, name: str) -> tuple[str, str, str]:
 
 
 def add_details(graph: "nx.Graph", entities: Mapping[Urn, Entity]) -> None:
-    """Add the details of `entities` to their nodes; nodes of which nothing is stored stay as they
-    are."""
+    """Add the details of `entities` to their nodes; nodes of entities that are not stored are not
+    changed."""
     for urn, entity in entities.items():
         if str(urn) in graph and entity.exists:
             graph.nodes[str(urn)].update(details(entity))
@@ -157,13 +159,13 @@ def add_details(graph: "nx.Graph", entities: Mapping[Urn, Entity]) -> None:
 async def read_details(
     catalog: "AsyncCatalog", graph: "nx.Graph", urns: Iterable[str] | None = None
 ) -> None:
-    """Add details from the catalog to the nodes named, or to all. One request for a hundred."""
+    """Add details from the catalog to some nodes, or to all. One request for each hundred."""
     targets = Urn.parse_all(graph.nodes if urns is None else urns)
     add_details(graph, await catalog.entities(targets, DETAIL_ASPECTS))
 
 
 def check_directed(graph: "nx.DiGraph | nx.MultiDiGraph") -> None:
-    """Refuse graphs whose edges have no direction."""
+    """Raise `InvalidInput` for an undirected graph."""
     if not graph.is_directed():
         raise InvalidInput("the graph is undirected; give a DiGraph or a MultiDiGraph")
 
@@ -189,16 +191,15 @@ FIELDS: dict[str, str] = {
     "urn": "urn",
     "users": "users",
 }
-"""The fields that a filter of a graph may name, and the node's attribute behind each."""
+"""The fields that a filter of a graph can have, and the node's attribute for each."""
 
 
 def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -> "nx.DiGraph":
-    """Return a copy with the nodes that match a filter, and the edges between them. Pure.
+    """Return a copy with the nodes that match a filter, and the edges between them. No requests.
 
-    Owners, tags, terms and domains are known once details were read into the graph. With `bridged`
-    the nodes left out are stepped over: a path through them becomes an edge with `over`, the number
-    of them on the shortest such path. Raises `UnknownName` for a field
-    that nodes do not have.
+    Owners, tags, terms and domains require that details were read into the graph. With `bridged`, a
+    path through nodes that do not match becomes an edge with `over`, the number of nodes on the
+    shortest such path. Raises `UnknownName` for a field that nodes do not have.
     """
     kept = {
         node
@@ -209,9 +210,11 @@ def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -
 
 
 def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
-    """Return a copy with the nodes `kept`, with an edge also where a path leads from one to the
-    other through nodes that are not; such an edge has `over`, the fewest nodes stepped over.
-    Pure."""
+    """Return a copy with the nodes `kept`, and also edges for paths through other nodes. No
+    requests.
+
+    Such an edge has `over`, the smallest number of nodes on such a path.
+    """
     import networkx as nx
 
     found = nx.DiGraph(**graph.graph)
@@ -262,7 +265,7 @@ def _meets(urn: str, attributes: dict[str, Any], criterion: Criterion) -> bool:
 
 
 def _spellings(value: Any) -> Iterable[str]:
-    """Yield a value as text, and the name in it where it is a URN."""
+    """Yield a value as text, and the name in it if it is a URN."""
     if isinstance(value, bool):
         yield "true" if value else "false"
         return
@@ -275,7 +278,7 @@ def _spellings(value: Any) -> Iterable[str]:
 
 def _equal(held: list[str], values: Collection[str]) -> bool:
     known = {text.casefold() for text in held}
-    # A node has `hive` as its platform where a filter has the URN.
+    # A filter may have the URN of a platform whose node attribute is `hive`.
     return any(one.casefold() in known or Urn.label(one).casefold() in known for one in values)
 
 
@@ -304,7 +307,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInput(f"{text!r} is no number to compare with") from None
+        raise InvalidInput(f"{text!r} is not a number, so it cannot be compared") from None
 
 
 _TESTS: dict[str, _Test] = {
@@ -324,5 +327,5 @@ _TESTS: dict[str, _Test] = {
 
 def _edge(graph: "nx.DiGraph", source: str, target: str) -> dict[str, Any]:
     held = graph.get_edge_data(source, target)
-    # The data of a graph with several edges between two nodes are by key.
+    # In a multigraph the data are by edge key.
     return dict(next(iter(held.values()))) if graph.is_multigraph() else dict(held)

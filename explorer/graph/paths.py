@@ -31,16 +31,13 @@ _MOST_PATHS = 100
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """All shortest ways from `source` to `target`, each the URNs along it, both ends included,
-    in the order of those URNs; none where there is no way.
+    """All shortest paths from `source` to `target`, each as its URNs, including both ends, sorted.
 
-    `direction` says how lineage runs along them: downstream from the source, or upstream; "any"
-    for ways along other relationships, followed whichever way they were declared. `truncated`
-    says in words what was left out: further ways, or parts of the graph not looked at.
-
-    `joined_by` says for each way, and of each of its steps, which relationship is the reason: one
-    fewer than the URNs along it. Several are joined by ", "; empty where the server does not name
-    them.
+    Empty if there is no path. `direction` is that of the data along the paths: downstream from the
+    source, or upstream; "any" for paths along other relationships, followed in either direction.
+    `truncated` says in words what was left out: further paths, or unread parts of the graph.
+    `joined_by` has for each path the relationships of its steps, one fewer than its URNs; several
+    are joined by ", ", empty if the server does not name them.
     """
 
     source: str
@@ -55,15 +52,15 @@ class Paths:
 
     @property
     def hops(self) -> int | None:
-        """Return how long each way is; None where there is none."""
+        """The length of each path, `None` if there is none."""
         return len(self.ways[0]) - 1 if self.ways else None
 
 
 @dataclass(frozen=True, slots=True)
 class Ancestor:
-    """An entity that two others are both made from, and how far it is from each.
+    """An entity that two others are both derived from, and its distance from each.
 
-    It is one of the `nearest` when it is not upstream of another that they have in common.
+    It is `nearest` if it is not upstream of another common ancestor.
     """
 
     urn: str
@@ -74,8 +71,11 @@ class Ancestor:
 def shortest_paths(
     graph: "nx.DiGraph", source: str, target: str, *, limit: int = _MOST_PATHS
 ) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    """Return all shortest ways along the edges, sorted, at most `limit`, and whether there are
-    more. Pure."""
+    """Return all shortest paths along the edges, sorted, at most `limit`, and whether there are
+    more.
+
+    No requests.
+    """
     if source not in graph or target not in graph:
         return (), False
     try:
@@ -96,13 +96,13 @@ async def find_paths(
     budget_nodes: int | None = None,
     budget_seconds: float | None = None,
 ) -> Paths:
-    """Return all shortest ways between two entities, at most `limit`.
+    """Return all shortest paths between two entities, at most `limit`.
 
-    Along lineage, downstream from the source and, where that leads nowhere, upstream; or along
-    the relationships named, in whichever direction each was declared. `hops` is the greatest
-    length: by default 50 along lineage, 4 along relationships. `budget_nodes` and `budget_seconds`
-    limit each walk; their defaults are those of `lineage` and `walk`. One or two
-    requests along lineage where the server walks; one for each entity met along relationships.
+    Along lineage, downstream from the source or, if that does not reach the target, upstream; or
+    along the given relationships in either direction. `hops` is the maximum length: by default 50
+    along lineage, 4 along relationships. `budget_nodes` and `budget_seconds` limit each traversal;
+    their defaults are those of `lineage` and `walk`. One or two requests along lineage if the
+    server traverses it; one for each entity visited along relationships.
     """
     start, end = Urn.parse(source), Urn.parse(target)
     if relationships:
@@ -142,7 +142,7 @@ async def find_paths(
 
 
 def _joined(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return for each step of each way the relationships of its edge."""
+    """Return for each step of each path the relationships of its edge."""
     return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
 
 
@@ -153,9 +153,11 @@ def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
 
 
 def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancestor, ...]:
-    """Return what two entities are both made from, by their upstream graphs: nearest first, by
-    the sum of hops, then by URN. Pure. Where one is upstream of the other it is itself an ancestor,
-    0 hops from itself."""
+    """Return the entities that two others are both derived from, given their upstream graphs.
+
+    Nearest first by the sum of hops, then by URN. If one entity is upstream of the other, it is
+    itself an ancestor, 0 hops from itself. No requests.
+    """
     shared = first.nodes & second.nodes
     graph = nx.compose(first, second)
     rounds = {
@@ -163,7 +165,7 @@ def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancesto
         for number, together in enumerate(nx.strongly_connected_components(graph))
         for node in together
     }
-    # What lies between a shared ancestor and either entity is shared too: one step is enough.
+    # Checking direct successors is enough: entities between two shared ancestors are shared too.
     upper = {
         node
         for node in shared
@@ -190,8 +192,10 @@ async def find_common_ancestors(
     hops: int = _EVERY_HOP,
     limit: int | None = None,
 ) -> tuple[tuple[Ancestor, ...], str | None]:
-    """Return what two entities are both made from, and in words what was not reached. Two requests
-    where the server walks."""
+    """Return the entities that two others are both derived from, and in words what was not reached.
+
+    Two requests if the server traverses lineage.
+    """
     one = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
     other = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
     cuts = [cut for cut in (one.graph["truncated"], other.graph["truncated"]) if cut]
@@ -199,8 +203,11 @@ async def find_common_ancestors(
 
 
 def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], ...]:
-    """Return the cycles of a graph, shortest first, at most `limit`: each the URNs along it, once,
-    the smallest first. Pure."""
+    """Return the cycles of a graph, shortest first, at most `limit`, each as its URNs, smallest
+    first.
+
+    No requests.
+    """
     found = []
     for component in sorted(nx.strongly_connected_components(graph), key=min):
         if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
@@ -212,7 +219,7 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
 
 
 def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
-    """Return the shortest cycles of a graph, at most `limit`, in no order."""
+    """Return the shortest cycles of a graph, at most `limit`, in no particular order."""
 
     def within(hops: int) -> list[list[str]]:
         return list(islice(nx.simple_cycles(graph, length_bound=hops), limit))

@@ -1,4 +1,4 @@
-"""Graphs as pictures: Graphviz DOT, Mermaid and SVG, with the labels of their nodes."""
+"""Graphs as pictures: Graphviz DOT, Mermaid and SVG, and the labels of their nodes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _NO_CHARACTER = re.compile("[\ud800-\udfff\ufffe\uffff]")
 class PictureContent:
     """The nodes and edges of a picture, in the graph's order, and a sentence on what is missing.
 
-    Nodes of one name are told apart in it. Parallel edges that say the same are one.
+    Nodes of the same name get distinguishing names. Equal parallel edges are merged.
     """
 
     nodes: list[tuple[str, Mapping[str, Any]]]
@@ -49,8 +49,8 @@ class PictureContent:
 def choose(
     graph: "nx.DiGraph | nx.MultiDiGraph", most_nodes: int, most_edges: int
 ) -> PictureContent:
-    """Return the first nodes and the first edges between them; of an edge whether it is only
-    guessed."""
+    """Return the first nodes and the first edges between them, with whether each edge is a
+    guess."""
     check_directed(graph)
     nodes = list(named_apart(graph.nodes(data=True)).items())
     kept = {node for node, _ in nodes[:most_nodes]}
@@ -69,16 +69,16 @@ def choose(
 
 
 def label(node: str, attributes: Mapping[str, Any], limit: int) -> str:
-    """Return the name of a node as it is shown, else its URN; never empty."""
+    """Return the display name of a node, else its URN; never empty."""
     name = attributes.get("name")
     shown = line(name, limit) if isinstance(name, str) else ""
     text = shown or line(str(node), limit) or "unnamed"
-    # Half characters cannot be written at all, nor these two in SVG; a mark stands for each.
+    # Unpaired surrogates cannot be encoded, and U+FFFE and U+FFFF are not allowed in SVG.
     return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def state(attributes: Mapping[str, Any]) -> State:
-    """Return whether a node was soft-deleted, or is only named by others."""
+    """Return whether a node is soft-deleted (`removed`) or only referenced by others (`ghost`)."""
     if attributes.get("removed") is True:
         return "removed"
     return "ghost" if attributes.get("exists") is False else "plain"
@@ -96,14 +96,13 @@ _DOT_STYLES = {
 def to_dot(
     graph: "nx.DiGraph | nx.MultiDiGraph", *, most_nodes: int = 5_000, most_edges: int = 20_000
 ) -> str:
-    """Return the graph as Graphviz DOT, from left to right, names on its nodes and URNs as their
+    """Return the graph as Graphviz DOT, from left to right, with names as labels and URNs as
     tooltips.
 
-    No name is read as an escape, an entity or an HTML-like label of Graphviz. Soft-deleted nodes
-    are dashed, nodes only named by others and guessed edges are dotted. A comment says what was
-    left out. This is written here rather than by networkx, which writes DOT only with pydot or
-    pygraphviz installed: another dependency, or a build against Graphviz, in place of a line for
-    each node and edge, whose labels would have to be escaped here all the same.
+    Names are escaped, so that none is read as an escape, an entity or an HTML-like label.
+    Soft-deleted nodes are dashed, nodes that are only referenced and guessed edges are dotted. A
+    comment says what was left out. networkx writes DOT only with pydot or pygraphviz, which is a
+    further dependency or a build against Graphviz, and labels would still have to be escaped here.
     """
     shown = choose(graph, most_nodes, most_edges)
     ids = {node: f"n{at}" for at, (node, _) in enumerate(shown.nodes)}
@@ -146,11 +145,11 @@ _MERMAID_STYLES = {
 def to_mermaid(
     graph: "nx.DiGraph | nx.MultiDiGraph", *, most_nodes: int = 150, most_edges: int = 400
 ) -> str:
-    """Return a flow chart from left to right, of the graph's first nodes.
+    """Return the graph as a Mermaid flow chart, from left to right, of its first nodes.
 
-    Names are shown, never URNs; no character of one is markup. Soft-deleted nodes and those that
-    are only named by others have classes, `removed` and `ghost`; guessed edges are dotted. What
-    was left out is said in a comment. The limits are what Mermaid draws without being told to.
+    Nodes show names, not URNs, with markup escaped. Soft-deleted nodes have the class `removed`,
+    nodes that are only referenced `ghost`; guessed edges are dotted. A comment says what was left
+    out. The default limits are those up to which Mermaid draws without being configured.
     """
     shown = choose(graph, most_nodes, most_edges)
     ids = {node: f"n{at}" for at, (node, _) in enumerate(shown.nodes)}
@@ -175,7 +174,7 @@ def to_mermaid(
 
 
 def _escape(text: str) -> str:
-    """Return everything but letters, digits and a few marks as a numbered character of Mermaid."""
+    """Return the text with all but letters, digits and a few marks as numeric Mermaid entities."""
     return "".join(char if char.isalnum() or char in _PLAIN else f"#{ord(char)};" for char in text)
 
 
@@ -186,8 +185,10 @@ COLOURS: Mapping[str, str] = {
     "chart": "#009E73",
     "dashboard": "#CC79A7",
 }
-"""The colour of each entity type, of those that Okabe and Ito found told apart by everybody; any
-other type is grey. A box says its type in words as well."""
+"""The colour of each entity type, from the palette of Okabe and Ito for colour-blind readers.
+
+Other types are grey. A box also shows its type in words.
+"""
 
 _OTHER = "#56646F"
 _NAME_LIMIT = 30
@@ -195,10 +196,10 @@ _HEIGHT = 40.0
 _NARROWEST, _WIDEST = 96.0, 330.0
 _ROOM = Spacing(layer=44, node=14, edge=10)
 _MARGIN = 8.0
-# The sizes in pixels of a box's two lines, as a front end may write them; a picture's are smaller.
+# The font sizes of a box's two lines in front ends, in pixels; those in a picture are smaller.
 _NAME_SIZE, _FACTS_SIZE = 12.5, 10.5
-# How wide letters are in DejaVu Sans Bold, in parts of the font's size: of the fonts named below
-# the widest, so that any other has room left. Its regular letters are a tenth narrower.
+# The widths of letters in DejaVu Sans Bold, relative to the font size. It is the widest of the
+# fonts used, so that text in any other fits. Its regular letters are a tenth narrower.
 _LETTERS = {
     **dict.fromkeys("ijlI'|./\\,:; J", 0.4),
     **dict.fromkeys('ftr-!()[]_`"', 0.5),
@@ -218,15 +219,14 @@ def to_svg(
     most_edges: int = 400,
     layout: Layout[str] | None = None,
 ) -> str:
-    """Return a picture of the nodes nearest to the root, data flowing to the right.
+    """Return an SVG picture of the nodes nearest to the root, with data flowing to the right.
 
-    A box holds a node's name, its type and platform in words; `focus` (the graph's root unless
-    given) has a thick frame, what was soft-deleted is struck through, what is only named by others
-    has a dashed frame, guessed edges are dashed. What was left out is said below the boxes. With
-    the `layout` of a front end (boxes by URN, made with `box_size`) its places are kept and only
-    its nodes drawn. Colours are the same in light and in dark: boxes bring their own ground.
-
-    The text is one `<svg>` with no script, no reference to anything outside, and no style sheet.
+    A box has a node's name, its type and its platform; `focus` (by default the graph's root) has a
+    thick frame, soft-deleted nodes are struck through, nodes that are only referenced have a dashed
+    frame, guessed edges are dashed. A line below says what was left out. With the `layout` of a
+    front end (boxes by URN, of `box_size`) its positions are used and only its nodes drawn. Boxes
+    have their own background, so that the picture works on light and dark pages. The result is one
+    `<svg>` element without scripts, external references or style sheets.
     """
     chosen = _choose(graph, most_nodes, most_edges, layout)
     sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes}
@@ -264,14 +264,14 @@ def to_svg(
 
 
 def box_size(urn: str, attributes: Mapping[str, Any]) -> Size:
-    """Return how large the box of a node is, in pixels, by what is written in it."""
+    """Return the size of a node's box in pixels, from its text."""
     name, below = _words(urn, attributes)
     wide = max(text_width(name, _NAME_SIZE), _REGULAR * text_width(below, _FACTS_SIZE)) + 24
     return (min(max(wide, _NARROWEST), _WIDEST), _HEIGHT)
 
 
 def text_width(text: str, size: float) -> float:
-    """Return how wide a bold text of this size in pixels is at most, in the fonts of a picture."""
+    """Return the maximum width of bold text of this size in pixels, in any of the fonts used."""
     each = (
         1.8 * _LETTER
         if east_asian_width(char) in "WF"
@@ -282,7 +282,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:
-    """Return the nodes by how far they are from the root, else in the graph's order."""
+    """Return the nodes by their distance from the root, else in the graph's order."""
     return sorted(graph.nodes, key=lambda urn: abs(graph.nodes[urn].get("hops") or 0))
 
 
@@ -311,7 +311,7 @@ def _choose(
 def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:
     name = label(urn, attributes, 400)
     if len(name) > _NAME_LIMIT:
-        # The end of a dotted name tells more than its beginning.
+        # The end of a dotted name is more informative than its beginning.
         name = "…" + name[1 - _NAME_LIMIT :]
     kinds = (
         singular(str(attributes.get("kind") or attributes.get("type") or "")),
@@ -350,18 +350,18 @@ def _boxed(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> 
 
 
 def _written(text: str) -> str:
-    """Text that XML takes: two characters are none of it, nor are halves of them."""
+    """Escape text for XML, replacing characters that XML cannot represent."""
     sound = text.encode(errors="replace").decode()
     return escape(sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))
 
 
 def _fit(wide: float, room: float) -> str:
-    """Return the attributes that fit a text into its box, whatever the font; none where it fits."""
+    """Return attributes that fit text into its box whatever the font, or nothing if it fits."""
     return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"' if wide > room else ""
 
 
 def _curve(points: Sequence[Point]) -> str:
-    """Return the line through the points, curved where it goes from layer to layer."""
+    """Return the path through the points, curved between layers."""
     (x, y), *rest = points
     drawn = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:

@@ -155,7 +155,7 @@ def test_what_would_not_come_back_is_refused(write: Any, value: Any) -> None:
     [
         pytest.param(nx.Graph([("a", "b")]), id="undirected"),
         pytest.param(nx.DiGraph([(1, 2)]), id="nodes that are no text"),
-        pytest.param(nx.DiGraph([("a", "b\ud800")]), id="half a character"),
+        pytest.param(nx.DiGraph([("a", "b\ud800")]), id="an unpaired surrogate"),
         pytest.param(nx.MultiDiGraph([("a", "b", (1, 2))]), id="odd key"),
     ],
 )
