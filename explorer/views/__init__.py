@@ -1,5 +1,5 @@
-"""View models: what is shown of a thing, independent of where it is shown.
+"""View models: what each front end shows, independent of how it is rendered.
 
-The terminal, the notebook and the command line render these records; nothing here reads from a
-server or draws.
+The terminal, the notebook and the command line render these records. Nothing here sends requests or
+draws.
 """

@@ -1,4 +1,4 @@
-"""Charts as numbers: lines over time and bars, their units, axes and gaps."""
+"""Charts as data: lines over time and bars, their units, axes and gaps."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _ALMOST = 1e-9
 
 
 def written(value: float, unit: Unit = "number") -> str:
-    """A number in full; a share that is not nothing is not said to be nothing."""
+    """Return a number in full. A small share that is not zero is `<0.1%`."""
     if unit == "share":
         return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     if unit == "bytes":
@@ -45,7 +45,8 @@ def written(value: float, unit: Unit = "number") -> str:
 
 
 def compact(value: float, unit: Unit = "number") -> str:
-    """A number for an axis: short, with as many digits as neighbours on an axis differ by."""
+    """Return a number for an axis: short, but with enough digits to distinguish neighbouring
+    labels."""
     if unit == "share":
         return f"{value * 100:.4g}%"
     if unit == "bytes":
@@ -60,8 +61,7 @@ def compact(value: float, unit: Unit = "number") -> str:
 
 
 def round_numbers(low: float, high: float, most: int = 4) -> Sequence[float]:
-    """Round numbers, the same distance apart, the first at or below `low` and the last at or above
-    `high`, about `most` of them."""
+    """Return about `most` evenly spaced round numbers, from at most `low` to at least `high`."""
     if not high > low:
         low, high = low - (abs(low) * 0.005 or 0.5), high + (abs(high) * 0.005 or 0.5)
     rough = (high - low) / max(most - 1, 1)
@@ -87,8 +87,11 @@ _FEW_DAYS = 2
 def days_named(
     first: datetime, last: datetime, most: int, *, hours: bool = True
 ) -> Iterator[tuple[datetime, str]]:
-    """Yield about `most` moments on the calendar's own boundaries between two, and their names:
-    hours, days, Mondays, months or years. Moments have no zone, or one and the same."""
+    """Yield about `most` calendar boundaries between two times, with their labels.
+
+    Boundaries are hours, days, Mondays, months or years. Both times have the same time zone, or
+    none.
+    """
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
     days = (last - midnight).days + 1
     if hours and days <= _FEW_DAYS:
@@ -131,7 +134,7 @@ def _hours(
 
 
 Point = tuple[datetime, float | None]
-"""A number at a moment, None where it was not measured."""
+"""A number at a time, `None` if it was not measured."""
 
 _GAP = 1.5
 _LEAST_SPAN = 0.005
@@ -141,20 +144,21 @@ _ENDS = (MINYEAR, MAXYEAR)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Numbers over time, oldest first; where one is missing there is a gap."""
+    """Numbers over time, oldest first; a missing number is a gap."""
 
     name: str
     points: tuple[Point, ...]
 
     @property
     def values(self) -> list[float]:
-        """What was measured."""
+        """The measured values."""
         return [value for _, value in self.points if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines over the same time, from nothing up, or from the least up."""
+    """Lines over the same period. The axis starts at zero, or with `from_nothing=False` at the
+    smallest value."""
 
     title: str
     lines: tuple[Line, ...]
@@ -163,8 +167,8 @@ class Lines:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The values at the bottom and the top of the axis, never the same; none where nothing
-        was measured."""
+        """The values at the bottom and top of the axis, which always differ; `None` if nothing was
+        measured."""
         values = [value for one in self.lines for value in one.values]
         if not values:
             return None
@@ -172,7 +176,7 @@ class Lines:
         if self.from_nothing:
             low, high = min(low, 0.0), max(high, 0.0)
             return low, high if high > low else low + 1
-        # What hardly moves is not drawn as mountains.
+        # A minimum span, so that tiny changes do not look large.
         least = max(abs(low), abs(high)) * _LEAST_SPAN or 1.0
         if high - low >= least:
             return low, high
@@ -182,7 +186,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A number of something; `told` is what there is to say of it besides."""
+    """A named number; `told` is additional text."""
 
     name: str
     value: float
@@ -191,8 +195,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Numbers side by side, in the order given: below each other, or `upright` next to each other
-    as those of a histogram stand. `rule` draws a line at a value."""
+    """Numbers as bars, in the order given: horizontal, or `upright` as in a histogram.
+
+    `rule` draws a line at a value.
+    """
 
     title: str
     bars: tuple[Bar, ...]
@@ -205,13 +211,15 @@ Panel = Lines | Bars
 
 
 def on_calendar(at: datetime) -> bool:
-    """Return whether a moment is a day of the calendar in every zone."""
+    """Return whether a time can be converted to every time zone."""
     return at.year not in _ENDS
 
 
 def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
-    """Return the places of the moments before which measurements are missing: where two are
-    further apart than half as much again as usual, and than a day."""
+    """Return the indexes of the times before which measurements are missing.
+
+    That is where the distance is more than one and a half times the usual one, and than a day.
+    """
     steps = [(after - before).total_seconds() for before, after in pairwise(times)]
     if not steps:
         return frozenset()
@@ -220,8 +228,8 @@ def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
 
 
 def with_gaps(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Return the points that are on the calendar, oldest first, with a gap between two where
-    measurements are missing."""
+    """Return the valid points, oldest first, with a gap between two where measurements are
+    missing."""
     known = sorted((one for one in points if on_calendar(one[0])), key=lambda one: one[0])
     gaps = gaps_in([at for at, _ in known])
     found: list[Point] = []

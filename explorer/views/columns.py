@@ -1,5 +1,5 @@
-"""The columns of a table as they are shown: their rows, which are shown in which order, what is
-known of a column beside its schema, and all of them as a table for programs."""
+"""The columns of a table as they are shown: rows, filters, order, measurements, and a table for
+programs."""
 
 import re
 from collections import Counter
@@ -44,7 +44,7 @@ _UNKNOWN_ACTOR: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """The dataset and the column that a foreign key points to; `column` may be empty."""
+    """The dataset and column that a foreign key refers to; `column` may be empty."""
 
     dataset: Urn
     column: str = ""
@@ -52,7 +52,8 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMeasurements:
-    """The use and the newest profile of columns, by raw path; `rows` is the profile's row count."""
+    """The use and the latest profile of columns, by field path; `rows` is the profile's row
+    count."""
 
     use: Mapping[str, int] = field(default_factory=dict)
     profiles: "Mapping[str, FieldProfile]" = field(default_factory=dict)
@@ -60,16 +61,16 @@ class ColumnMeasurements:
 
     @property
     def most(self) -> int:
-        """Return how often the most used column was used."""
+        """The number of uses of the most used column."""
         return max(self.use.values(), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnKnowledge:
-    """What is known of the columns of an entity beside its schema, by raw path.
+    """What is known about an entity's columns beyond its schema, by field path.
 
-    `names` are those of tags, terms, datasets and people by URN; `changes` are the changes that
-    gave columns their descriptions; `drafts` are the columns that have a draft.
+    `names` are those of tags, terms, datasets and people, by URN; `changes` the changes that wrote
+    the present descriptions; `drafts` the columns that have a draft.
     """
 
     measured: ColumnMeasurements = field(default_factory=ColumnMeasurements)
@@ -80,19 +81,19 @@ class ColumnKnowledge:
 
 
 NOTHING_KNOWN: Final = ColumnKnowledge()
-"""The knowledge of columns of which nothing but the schema was read."""
+"""The value if nothing but the schema was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRow:
     """A column as it is shown.
 
-    `label` is its name below its parent, or its whole path where it stands without its parents,
-    and `indent` the number of its ancestors that are shown. `tags` and `terms` are names.
-    `foreign_key` is the `table.column` that it points to. `uses` is None where the use of columns
-    was not measured, `nulls` the share of rows that are null. `change` gave the column the text
-    that counts, and `author` is the name of whoever made it, empty where that is not known. A row
-    that is not `wanted` is there for those below it.
+    `label` is its name below its parent, or its whole path if it is shown without its parents, and
+    `indent` the number of its ancestors that are shown. `tags` and `terms` are names. `foreign_key`
+    is the `table.column` that it refers to. `uses` is `None` if the use of columns was not
+    measured, `nulls` the share of rows that are null. `change` wrote the present description, and
+    `author` is the name of its author, empty if unknown. A row that is not `wanted` is shown only
+    because of its children.
     """
 
     column: "Column"
@@ -112,17 +113,17 @@ class ColumnRow:
 
     @property
     def path(self) -> str:
-        """Return the raw path."""
+        """The field path."""
         return self.column.path.raw
 
     @property
     def type(self) -> str:
-        """Return the type in the catalog's words, else in the platform's."""
+        """The catalog's type, else the platform's."""
         return self.column.type or self.column.native_type
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Return the platform's type, whether the column may be null, and whether it is a key."""
+        """The platform's type, whether the column is nullable, and whether it is a key."""
         column = self.column
         nullable = "nullable" if column.nullable else "not null"
         key = "key" if column.is_key else ""
@@ -130,25 +131,28 @@ class ColumnRow:
 
     @property
     def description(self) -> str:
-        """Return the text that counts: the edited one, else the ingested one."""
+        """The edited description, else the ingested one."""
         return self.column.description
 
     @property
     def is_edited(self) -> bool:
-        """Return whether people wrote the text that counts."""
+        """Whether the description is an edited one."""
         return bool((self.column.edited or "").strip())
 
     @property
     def replaced(self) -> str:
-        """Return the ingested text that people replaced by another; empty for none."""
+        """The ingested description that was replaced by an edited one; empty if there is none."""
         ingested = (self.column.ingested or "").strip()
         return ingested if self.is_edited and ingested != self.description else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A column that is shown. One that is not `wanted` is there for those below it; one that is
-    `flat` stands without its parents."""
+    """A column that is shown.
+
+    One that is not `wanted` is shown only because of its children; one that is `flat` is shown
+    without its parents.
+    """
 
     column: "Column"
     wanted: bool = True
@@ -215,7 +219,7 @@ def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -
 
 
 def schema_of(entity: "Entity") -> "Schema | None":
-    """Return the schema of an entity; None where it is stored in a shape that is no schema's."""
+    """Return the schema of an entity, or `None` if it does not have the expected shape."""
     try:
         return entity.schema
     except ServerFault:
@@ -223,7 +227,7 @@ def schema_of(entity: "Entity") -> "Schema | None":
 
 
 def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
-    """Return the foreign key of each column that is one, by raw path."""
+    """Return the foreign keys of columns, by field path."""
     listed = (entity.raw("schemaMetadata") or {}).get("foreignKeys")
     found: dict[str, ForeignKey] = {}
     for key in listed if isinstance(listed, list) else ():
@@ -242,10 +246,10 @@ def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
 def column_measurements(
     usage: "Timeseries | None", profile: "Timeseries | None", schema: "Schema"
 ) -> ColumnMeasurements:
-    """Return what was measured of the columns of a schema; None is what could not be read.
+    """Return the measurements of the columns of a schema; `None` stands for data that could not be
+    read.
 
-    Use is often given by simple paths, whatever the schema's are; a path that several columns
-    share counts for each.
+    Use is often counted by paths without types; a path that several columns share counts for each.
     """
     counts: Counter[str] = Counter()
     for path, count in usage_of(usage).columns if usage else ():
@@ -259,10 +263,10 @@ def column_measurements(
 def in_tree_order(
     columns: "Sequence[Column]", folded: Collection[str], chosen: Collection[int] | None = None
 ) -> list[ShownColumn]:
-    """Return the columns that are shown, parents before their children.
+    """Return the columns to show, parents before their children.
 
-    Columns below one whose raw path is `folded` are left out. With `chosen`, places in `columns`,
-    these and their parents are returned, whether folded or not.
+    Columns below one whose field path is `folded` are left out. With `chosen`, indexes in
+    `columns`, these and their parents are returned, whether folded or not.
     """
     if chosen is not None:
         kept = _with_parents(columns, chosen)
@@ -280,7 +284,7 @@ def in_tree_order(
 def by_use(
     columns: "Sequence[Column]", counts: Mapping[str, int], chosen: Collection[int] | None = None
 ) -> list[ShownColumn]:
-    """Return the columns, the most used first, equals as in the schema; `counts` by raw path."""
+    """Return the columns, most used first, equally used ones in schema order."""
     places = range(len(columns)) if chosen is None else sorted(chosen)
     ranked = sorted(places, key=lambda at: (-counts.get(columns[at].path.raw, 0), at))
     return [ShownColumn(columns[at], flat=True) for at in ranked]
@@ -297,7 +301,7 @@ COLUMN_STATES: "Final[Mapping[str, Callable[[Column], bool]]]" = {
     "tagged": lambda column: bool(column.tags),
     "termed": lambda column: bool(column.terms),
 }
-"""What may follow `is:` in a filter."""
+"""The states that `is:` accepts in a column filter."""
 
 _FIELDS_ALONE: Final = ("type:", "tag:", "term:", "is:")
 _CONDITION: Final = re.compile(
@@ -315,7 +319,7 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFilter:
-    """Conditions that all have to hold. `trouble` says which condition could not be read."""
+    """Conditions that must all be met. `trouble` describes a condition that could not be parsed."""
 
     conditions: tuple[_Condition, ...] = ()
     trouble: str = ""
@@ -324,19 +328,19 @@ class ColumnFilter:
         return bool(self.conditions)
 
     def chosen(self, columns: "Sequence[Column]", names: Mapping[Urn, str]) -> frozenset[int]:
-        """Return the places of the columns that pass; `names` are those of tags and terms."""
+        """Return the indexes of the columns that match; `names` are those of tags and terms."""
         return frozenset(at for at, column in enumerate(columns) if self.passes(column, names))
 
     def passes(self, column: "Column", names: Mapping[Urn, str]) -> bool:
-        """Return whether all conditions hold for a column."""
+        """Return whether a column meets all conditions."""
         return all(_holds(one, column, names) != one.is_negated for one in self.conditions)
 
 
 def parse_column_filter(text: str) -> ColumnFilter:
-    """Return the filter that a text stands for.
+    """Parse a filter.
 
-    A word is a part of a path or of a description; `type:`, `tag:`, `term:` and `is:` begin other
-    conditions, and `-` or `!` before a condition negates it.
+    A word matches part of a path or description; `type:`, `tag:`, `term:` and `is:` start other
+    conditions, and `-` or `!` in front negates a condition.
     """
     conditions = []
     trouble = ""

@@ -1,6 +1,5 @@
-"""What is shown of a dbt project beside the catalog: what writing its files would change, what is
-left and why, and what is not taken in of what the project says.
-"""
+"""A dbt project compared with the catalog, as it is shown: what writing its files changes, what is
+left out and why."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -48,8 +47,8 @@ __all__ = [
 ]
 
 ItemKind = Literal["not read", "ambiguous", "no dataset"]
-"""Of what is not compared at all: a file that cannot be read, a resource that could be several
-datasets, one that is none."""
+"""The kinds of items that are not compared: a file that cannot be read, a resource that matches
+several datasets, a resource without a dataset."""
 
 _WRITTEN: Final = ("new", "changed")
 _BOTH: Final = "in the project (-), in the catalog (+):"
@@ -57,9 +56,11 @@ _BOTH: Final = "in the project (-), in the catalog (+):"
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """A row of what is shown of a plan: an update of `what` is said of a place, a file that cannot
-    be read, or a resource whose dataset is not known, which has `candidates` where several could be
-    meant."""
+    """A row of a plan: an update, a file that cannot be read, or a resource without a known
+    dataset.
+
+    `what` is the property that is updated. `candidates` are the datasets that match the resource.
+    """
 
     kind: "UpdateKind | ItemKind"
     file: str
@@ -77,17 +78,17 @@ class PlanItem:
 
     @property
     def urn(self) -> str:
-        """The dataset; the first that could be meant, and empty where there is none."""
+        """The URN of the dataset, of the first candidate, or empty."""
         return self.update.urn if self.update is not None else next(iter(self.candidates), "")
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from others of the same plan, whatever comes of it."""
+        """Identifies the item within a plan, independent of its kind."""
         return self.file, self.resource, self.column or "", self.what or ""
 
 
 def plan_items(plan: "ProjectPlan") -> tuple[PlanItem, ...]:
-    """Return what a plan changes and what it leaves, file by file, then `rest_items`."""
+    """Return the updates of a plan that are not `unchanged`, file by file, then `rest_items`."""
     updates: dict[str, list[PlanItem]] = {}
     for one in plan.updates:
         if one.kind != "unchanged":
@@ -104,8 +105,8 @@ def plan_items(plan: "ProjectPlan") -> tuple[PlanItem, ...]:
 def rest_items(
     unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
 ) -> tuple[PlanItem, ...]:
-    """Return the files that cannot be read, the resources that could be several datasets, and those
-    that have none."""
+    """Return unreadable files, resources with several candidates, and resources without a
+    dataset."""
     unread = [PlanItem("not read", file, why=why) for file, why in problems]
     ordered = sorted(unmatched, key=lambda one: not one.candidates)
     without = [
@@ -122,8 +123,8 @@ def rest_items(
 
 
 def items_with(items: Sequence[PlanItem], words: str) -> Sequence[PlanItem]:
-    """Return the items that have every word in their kind, file, place, reason or texts; upper and
-    lower case are the same."""
+    """Return the items that contain all words in their kind, file, place, reason or texts, ignoring
+    case."""
     wanted = words.casefold().split()
 
     def has(one: PlanItem) -> bool:
@@ -136,8 +137,8 @@ def items_with(items: Sequence[PlanItem], words: str) -> Sequence[PlanItem]:
 
 
 def plan_page(items: Sequence[PlanItem]) -> Table:
-    """Return items for people: what comes of each, where, what is written or why nothing is, and in
-    which file."""
+    """Return a table of items for people: kind, place, the change or the reason there is none, and
+    file."""
     columns = (
         TableColumn("kind", "", max_width=10),
         TableColumn("resource", folds=True, style="bold"),
@@ -158,15 +159,18 @@ def _column(item: PlanItem) -> str:
 
 
 def _change(item: PlanItem) -> str:
-    """Return in one line what is written, or why nothing is."""
+    """Return the new text, or the reason why it is not written, in one line."""
     text = item.why if item.update is None or not item.is_written else item.update.after
     named = "" if item.what in (None, "description") else f"{item.what}: "
     return f"{named}{' '.join(text.split())}"
 
 
 def plan_table(items: Sequence[PlanItem]) -> Table:
-    """Return items for programs; `before` is in the project now, `after` as planned. What is not
-    compared has no property and no texts."""
+    """Return a table of items for programs.
+
+    `before` is the present text in the project, `after` the planned one. Items that are not
+    compared have no property and no texts.
+    """
     names = ("file", "resource", "column", "property", "kind", "before", "after", "urn", "why")
     rows: list[Row] = [
         (
@@ -184,7 +188,7 @@ def _encodable(text: str) -> str:
 
 
 def unmatched_table(unmatched: "Sequence[Unmatched]") -> Table:
-    """Return for programs the resources whose dataset is not known, a row each."""
+    """Return a table for programs of the resources without a known dataset."""
     rows: list[Row] = [
         (one.resource.name, one.resource.kind, one.why, [str(urn) for urn in one.candidates])
         for one in unmatched
@@ -193,23 +197,23 @@ def unmatched_table(unmatched: "Sequence[Unmatched]") -> Table:
 
 
 def unread_table(problems: Sequence[tuple[str, str]]) -> Table:
-    """Return for programs the files that cannot be read, a row each."""
+    """Return a table for programs of the files that cannot be read."""
     return Table.of("problems", ("file", "why"), problems)
 
 
 def plan_counts(plan: "ProjectPlan") -> tuple[str, ...]:
-    """Return how many updates there are of each kind, in words."""
+    """Return the number of updates of each kind, in words."""
     return tuple(f"{count:,} {kind}" for kind, count in plan.counts().items())
 
 
 def plan_sentence(plan: "ProjectPlan") -> str:
-    """Return how much is written: "3 changes in 2 files"."""
+    """Return the number of changes and files: "3 changes in 2 files"."""
     changes, files = len(plan.writes), len(plan.files)
     return f"{_counted(changes, 'change')} in {_counted(files, 'file')}"
 
 
 def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
-    """Return for each file that is written how much of it changes, and which are made."""
+    """Return for each file its number of changes, and whether it is new."""
     counts = Counter(one.file for one in plan.writes)
 
     def said(file: "FileUpdate") -> str:
@@ -221,7 +225,7 @@ def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
 
 
 def nothing_sentence(plan: "ProjectPlan") -> str:
-    """Return why there is nothing to write; empty where there is something."""
+    """Return why there is nothing to write; empty if there is something."""
     if plan.files:
         return ""
     if not plan.updates:
@@ -230,12 +234,12 @@ def nothing_sentence(plan: "ProjectPlan") -> str:
 
 
 def is_ambiguous(unmatched: "Sequence[Unmatched]") -> bool:
-    """Return whether a resource could be several datasets."""
+    """Return whether a resource matches several datasets."""
     return any(one.candidates for one in unmatched)
 
 
 def plan_summary(plan: "ProjectPlan") -> tuple[str, ...]:
-    """Return how much is written, or why nothing is, and how many updates there are of each
+    """Return the number of changes, or why there are none, and the number of updates of each
     kind."""
     return (nothing_sentence(plan) or plan_sentence(plan), *plan_counts(plan))
 
@@ -243,8 +247,8 @@ def plan_summary(plan: "ProjectPlan") -> tuple[str, ...]:
 def no_match_sentence(
     resources: int, unmatched: "Sequence[Unmatched]", *, has_manifest: bool
 ) -> str:
-    """Return that no resource of a project has a dataset, and what helps; empty where one has, or
-    could have."""
+    """Return a sentence if no resource of a project matches a dataset, with advice; empty
+    otherwise."""
     if len(unmatched) < resources or is_ambiguous(unmatched):
         return ""
     if not resources:
@@ -254,15 +258,14 @@ def no_match_sentence(
 
 
 def item_place(item: PlanItem) -> str:
-    """Return what an item is about: the resource, its column, and the property but a
-    description."""
+    """Return the resource of an item, its column, and the property unless it is the description."""
     place = " · ".join(filter(None, (item.resource, item.column)))
     return place if item.what in (None, "description") else f"{place}  {item.what}"
 
 
 def update_diff(update: "Update") -> Diff:
-    """Return what writing changes of a text as lines; of one that is left why, and how the project
-    and the catalog differ."""
+    """Return the lines that an update changes; for one that is not written the reason and the
+    difference."""
     lines = text_diff(update.before, update.after, context=1, exact=True)
     notes = [update.why or "", hidden_sentence(update.after)]
     if update.kind not in _WRITTEN:
@@ -271,7 +274,7 @@ def update_diff(update: "Update") -> Diff:
 
 
 def item_diff(item: PlanItem) -> Diff:
-    """Return an item as lines: its place, and what is written of it or why nothing is."""
+    """Return an item as lines: its place, and what is written or why it is not."""
     place = "  ".join(filter(None, (item.file, item_place(item))))
     first = DiffLine(place, "place", "")
     if item.update is not None:
@@ -283,7 +286,7 @@ def item_diff(item: PlanItem) -> Diff:
 def import_remark(
     changes: "ProjectChanges", unknown: "Sequence[ProjectLabel]", *, force_conflicts: bool
 ) -> str:
-    """Return in one sentence what of a project is not taken in; empty where all of it is."""
+    """Return a sentence on what of a project is not imported; empty if all of it is."""
     left = Counter(
         one.kind
         for one in changes.changeset.left

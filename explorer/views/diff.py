@@ -1,4 +1,4 @@
-"""What differs between two texts, or between two values of an aspect, as lines."""
+"""The differences between two texts, or between two values of an aspect, as lines."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,13 +23,16 @@ __all__ = [
 ]
 
 CHANGE_MARKS: Final[Mapping[ChangeKind, str]] = {"added": "+", "removed": "-", "changed": "~"}
-"""How the kind of a change is written."""
+"""The mark for each kind of change."""
 
 LineKind = Literal["place", "minor", "added", "removed", "same", "gap", "note"]
-"""What a line of a diff is: where a change is (`minor`: of a field that every write changes), a
-line of the old or the new value or of both, lines left out, or a remark."""
+"""The kinds of lines in a diff.
 
-# Every write changes them, so they are not worth a mention beside any other change.
+`place` is the position of a change (`minor`: of a field that every write changes); `added`,
+`removed` and `same` are lines of the values; `gap` stands for omitted lines; `note` is a remark.
+"""
+
+# Every write changes these fields, so they are left out if anything else changed.
 _MINOR_FIELDS: Final = frozenset({"created", "hash", "lastModified"})
 # Fields that hold the columns; the name of the column says as much.
 _COLUMN_FIELDS: Final = frozenset({"editableSchemaFieldInfo", "fields"})
@@ -48,10 +51,10 @@ _SIGNS: Final[Mapping[str, LineKind]] = {"+": "added", "-": "removed", " ": "sam
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line of a diff: `text` has no line end and is not cleaned for showing.
+    """A line of a diff, without line end; `text` is not cleaned for display.
 
-    `mark` is the sign before it: +, -, ~, a space for what is in both, empty for a remark.
-    `changed` are the ranges of characters that the line's counterpart does not have.
+    `mark` is the sign before it: +, -, ~, a space for unchanged lines, empty for a remark.
+    `changed` are the ranges of characters that differ from the line's counterpart.
     """
 
     text: str
@@ -60,7 +63,7 @@ class DiffLine:
     changed: tuple[tuple[int, int], ...] = ()
 
     def segments(self) -> Iterator[tuple[str, bool]]:
-        """Yield the text in pieces, each with whether its words changed."""
+        """Yield the text in pieces, each with whether it changed."""
         at = 0
         for start, end in self.changed:
             if at < start:
@@ -71,7 +74,7 @@ class DiffLine:
             yield self.text[at:], False
 
     def cleaned(self, clean: Callable[[str], str]) -> "DiffLine":
-        """Return the line with its text cleaned by `clean`, and the ranges where they are now."""
+        """Return the line with its text cleaned by `clean`, and its ranges adjusted."""
         if not self.changed:
             return replace(self, text=clean(self.text))
         text, changed = "", []
@@ -83,16 +86,16 @@ class DiffLine:
 
 
 Diff = tuple[DiffLine, ...]
-"""The lines of a difference, from top to bottom."""
+"""The lines of a diff, from top to bottom."""
 
 
 def text_diff(
     before: str | None, after: str | None, *, context: int = 3, exact: bool = False
 ) -> Diff:
-    """Return what differs between two texts, with `context` lines around each difference.
+    """Return the differences between two texts, with `context` lines around each.
 
-    Lines that differ in nothing but their ends are the same, unless with `exact`, where they end
-    with a newline and anything before it belongs to the line. Takes quadratic time in the number
+    Lines that differ only in their line ends are equal, unless `exact` is set, in which lines end
+    with a newline and everything before it belongs to the line. Takes quadratic time in the number
     of lines: call it in a thread.
     """
     before, after = before or "", after or ""
@@ -112,10 +115,10 @@ def value_diff(
     max_changes: int | None = None,
     max_lines: int = _MAX_LINES,
 ) -> Diff:
-    """Return each change: its place, and below the old and the new value.
+    """Return each change: its position, then the old and the new value.
 
-    Changes that every write makes are last. At most `max_changes` changes are shown, with at most
-    `max_lines` lines each and about 5,000 in all; a remark counts the rest. Takes quadratic time
+    Changes that every write makes come last. At most `max_changes` changes are shown, with at most
+    `max_lines` lines each and about 5,000 in total; a remark counts the rest. Takes quadratic time
     in the number of lines: call it in a thread.
     """
     significant = {id(change) for change in significant_changes(changes)}
@@ -135,7 +138,7 @@ def value_diff(
 
 
 def plain_lines(text: str) -> Diff:
-    """Return the lines of a text without any difference."""
+    """Return the lines of a text as unchanged lines."""
     return tuple(DiffLine(one) for one in text.splitlines())
 
 
@@ -145,7 +148,7 @@ def significant_changes(changes: Sequence[ValueChange]) -> Sequence[ValueChange]
 
 
 def summary_of(changes: Sequence[ValueChange]) -> str:
-    """Return the first three changes in a few words each, and the number of the others."""
+    """Return the first three changes in a few words each, and the number of further changes."""
     significant = significant_changes(changes)
     parts = [_brief(change) for change in significant[:_SUMMARY_CHANGES]]
     more = len(significant) - len(parts)
@@ -179,7 +182,7 @@ def _note(text: str) -> DiffLine:
 
 def _diff_lines(rows: Sequence[str], max_lines: int = _MAX_LINES) -> Iterator[DiffLine]:
     """Yield the lines of a unified diff without the two lines that name the files."""
-    # The head of the first hunk says nothing that the change's place does not.
+    # The header of the first hunk is omitted, because the change's position is shown instead.
     rows = rows[1:] if rows and rows[0].startswith("@@") else rows
     lines = [
         DiffLine("⋯", "gap") if row.startswith("@@") else DiffLine(row[1:], _SIGNS[row[0]], row[0])
@@ -199,7 +202,8 @@ def _unified(change: ValueChange, context: int = 3) -> Sequence[str]:
 
 
 def _with_words(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
-    """Yield the lines, and with each removed line that an added one replaces the changed words."""
+    """Yield the lines, with the changed words marked in each removed line that an added one
+    replaces."""
     removed: list[DiffLine] = []
     for kind, group in groupby(lines, lambda one: one.kind):
         run = list(group)

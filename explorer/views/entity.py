@@ -1,8 +1,9 @@
-"""The parts of an entity's page: state, texts, links, labels, properties and every other aspect.
+"""The parts of an entity's page: state, descriptions, links, labels, properties and all other
+aspects.
 
-They follow from the stored aspects alone, without a request: other entities are named by URN, and
-the front end that renders the parts looks their names up. An aspect that has no words of its own
-here is shown field by field.
+They are derived from the stored aspects without requests: other entities are given by URN, and the
+front end that renders the parts looks up their names. An aspect without a layout of its own here is
+shown field by field.
 """
 
 import re
@@ -92,7 +93,7 @@ ORDER = (
     *("datasetProperties", "containerProperties", "viewProperties", "upstreamLineage", "siblings"),
     *("schemaMetadata", "editableSchemaMetadata", "structuredProperties"),
 )
-"""The aspects people look for first; any other comes after them by name."""
+"""The aspects that are shown first, in this order; all others follow by name."""
 
 _LABELS = {
     "aboutMe": "about",
@@ -142,7 +143,7 @@ CODE = {
     "tableSchema": "sql",
     "viewLogic": "sql",
 }
-"""The fields that hold a text for machines, with its language."""
+"""The fields that contain code, with its language."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ENDINGS = ("Properties", "Info", "Urn", "Urns", "Edges", "Millis", "Ms")
@@ -182,9 +183,9 @@ _NOT_SHOWN = "see the aspect as it is stored"
 
 
 def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) -> Iterator[Part]:
-    """Yield the fields of a record in their order, texts and code last.
+    """Yield the fields of a record in order, long texts and code last.
 
-    Fields in `skipped` are left out, and so are values that another field has shown already.
+    Fields in `skipped` are left out, and so are values that another field has already shown.
     """
     late: list[Part] = []
     said: set[Value] = set()
@@ -197,7 +198,7 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
                 continue
             values = part.values
             if str(key).endswith(_AGAIN):
-                # Newer servers say a list of URNs a second time as edges.
+                # Newer servers repeat a list of URNs as edges.
                 values = tuple(one for one in values if one not in said)
             said.update(values)
             if values:
@@ -206,7 +207,8 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
 
 
 def values_of(key: str, value: object) -> tuple[Value, ...]:
-    """Return a value as a tuple of one, a list as its values; empty for a record of many fields."""
+    """Return a value as a tuple of one, a list as its values; empty for a record with several
+    fields."""
     match value:
         case bool():
             return (Plain("yes" if value else "no"),)
@@ -224,7 +226,7 @@ def values_of(key: str, value: object) -> tuple[Value, ...]:
 
 
 def stamp_of(value: object) -> Stamped | None:
-    """Return an audit stamp; None for a value that is none, or that has no time."""
+    """Return an audit stamp, or `None` if the value is not one or has no time."""
     if not isinstance(value, dict) or not value.keys() <= _STAMP:
         return None
     millis = value.get("time")
@@ -235,7 +237,7 @@ def stamp_of(value: object) -> Stamped | None:
 
 
 def urn_of(value: object) -> Urn | None:
-    """Return a value as a URN; None where it is none."""
+    """Parse a value as a URN; `None` if it is not one."""
     found = Urn.parse_all([value]) if isinstance(value, str) else ()
     return found[0] if found else None
 
@@ -291,7 +293,7 @@ def _record(key: str, value: dict[str, Any]) -> tuple[Value, ...]:
         ((name, inner),) = value.items()
         if name in ("string", "array", "int", "long", "double", "float", "boolean") or "." in name:
             return values_of(key, inner)
-    # What is asserted of an entity is more than which.
+    # For an assertion, the entity it is about is only part of the value.
     for pointer in () if key.endswith("Assertion") else _POINTERS:
         urn = urn_of(value.get(pointer))
         if urn is not None:
@@ -300,7 +302,7 @@ def _record(key: str, value: dict[str, Any]) -> tuple[Value, ...]:
     return ()
 
 
-# Said in the first sections, and of measures in tabs of their own.
+# These are shown in the first sections, and the timeseries in tabs of their own.
 _TOLD = frozenset(
     (
         *("status", "deprecation", "institutionalMemory", "ownership", "globalTags", "subTypes"),
@@ -320,9 +322,9 @@ _LOOKED_FOR_ADDRESSES = 200_000
 
 
 def entity_parts(entity: "Entity", raw_hint: str = "") -> list[Part]:
-    """Return all parts of an entity's page, in the order in which people look for them.
+    """Return all parts of an entity's page, in order of importance.
 
-    `raw_hint` says how the reader gets to the aspects as they are stored.
+    `raw_hint` tells the reader how to see the aspects as stored.
     """
     return [
         *_state(entity),
@@ -335,15 +337,17 @@ def entity_parts(entity: "Entity", raw_hint: str = "") -> list[Part]:
 
 
 def detail_parts(entity: "Entity", skipped: frozenset[str] = frozenset()) -> list[Part]:
-    """Return what an entity's page shows below texts and labels: custom and structured properties,
-    then every aspect that has no other place, except those whose names are in `skipped`."""
+    """Return the parts below descriptions and labels: custom and structured properties, then all
+    other aspects, except those in `skipped`."""
     return [*_custom(entity), *_structured(entity), *_aspects(entity, skipped)]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A failing assertion or an active incident of an entity: its rule or title, since when it is
-    so, and what was found or how it is classed. With `or_earlier` it may be so for longer."""
+    """A failing assertion or an active incident: its rule or title, its start, and details.
+
+    With `or_earlier` it may have started earlier.
+    """
 
     verdict: Literal["error", "fails", "incident"]
     name: str
@@ -353,14 +357,15 @@ class Problem:
     facts: tuple[str, ...]
 
     def day(self, day_of: "Callable[[datetime], str]") -> str:
-        """Return since when it is so, empty where that is not known."""
+        """Return the day it started, empty if unknown."""
         if self.since is None:
             return ""
         return f"{day_of(self.since)}{' or earlier' if self.or_earlier else ''}"
 
 
 def problems(health: "Health") -> Iterator[Problem]:
-    """Yield what is wrong with an entity: failing assertions, then incidents, longest first."""
+    """Yield the failing assertions of an entity, then its incidents, those that have lasted longest
+    first."""
     for one in health.failing:
         verdict: Literal["error", "fails"] = "error" if one.is_error else "fails"
         facts = tuple(filter(None, (one.found,)))
@@ -425,7 +430,7 @@ def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:
 
 
 def ownership_name(kind: object) -> str:
-    """Return an ownership type as people say it: `technical owner`."""
+    """Return an ownership type in words: `technical owner`."""
     return ownership(kind) if isinstance(kind, str) else ""
 
 
@@ -483,7 +488,7 @@ def _links(entity: "Entity") -> Iterator[Part]:
 
 
 def _standing(entity: "Entity") -> Iterator[Part]:
-    """Yield owners, labels, and where the entity belongs."""
+    """Yield owners, labels, and the containers and folders of the entity."""
     owners = tuple(
         Mention(urn, ownership_name(_dict(one).get("type")))
         for one in _list(entity, "ownership", "owners")
@@ -575,7 +580,7 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
             yield from _upstreams(held)
             skipped = frozenset(("upstreams", "fineGrainedLineages"))
         case "viewProperties" if held.get("viewLogic"):
-            # As written; the formatted one says the same again.
+            # The formatted logic repeats it.
             skipped = frozenset(("formattedViewLogic",))
         case "dataJobInputOutput":
             skipped = frozenset(("fineGrainedLineages",))
@@ -590,7 +595,7 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
 
 
 def _own_name(entity: "Entity", held: Mapping[str, Any]) -> frozenset[str]:
-    """Return the fields that only repeat the name above the page."""
+    """Return the fields that only repeat the name at the top of the page."""
     return frozenset(key for key in _NAMES if held.get(key) == entity.name)
 
 

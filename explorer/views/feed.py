@@ -1,4 +1,4 @@
-"""What changed since the last visit: sentences, a row for each entry, and what differs in one."""
+"""What changed since the last visit, as it is shown: sentences, a row for each entry, and diffs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -41,7 +41,7 @@ _STAMPED: Final = (
 
 
 def feed_counts(feed: ChangeFeed) -> str:
-    """Return how much changed, and since when."""
+    """Return the number of changes and entities, in words."""
     entries, entities = len(feed.entries), len(feed.entities)
     if not entries:
         return "nothing changed"
@@ -51,8 +51,8 @@ def feed_counts(feed: ChangeFeed) -> str:
 
 
 def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -> Iterator[str]:
-    """Yield what is to be known of a feed, as sentences: since when it is, what was not read, and
-    what the log does not have any more."""
+    """Yield remarks on a feed as sentences: its start, what was not read, and what the log no
+    longer has."""
     if feed.replaced:
         yield "The change log is another one than at the last visit: the newest changes are shown."
     elif feed.since is None:
@@ -83,9 +83,11 @@ def feed_page(
     *,
     brief: bool = False,
 ) -> Table:
-    """Return entries for people, a row each; all of the feed where none are given. What needs care
-    is marked with an exclamation mark. `said_moment` writes a moment given in milliseconds; a
-    `brief` table leaves out who changed it, and when."""
+    """Return a table of entries for people, by default of all entries of the feed.
+
+    Entries that need care are marked with an exclamation mark. `said_moment` formats a time given
+    in milliseconds; a `brief` table leaves out who made the change and when.
+    """
     columns = (
         TableColumn("care", "", max_width=1, style="bold"),
         TableColumn("what", max_width=36, folds=True, style="bold"),
@@ -105,7 +107,7 @@ def feed_page(
 
 
 def feed_table(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> Table:
-    """Return entries for programs, a row each; all of the feed where none are given."""
+    """Return a table of entries for programs, by default of all entries of the feed."""
     columns = (
         TableColumn("at", dtype="datetime64[ms, UTC]"),
         TableColumn("actor", dtype="string"),
@@ -133,13 +135,13 @@ def feed_table(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> 
 
 
 def entry_place(entry: FeedEntry, feed: ChangeFeed) -> str:
-    """Return the name of what changed, with the column as people write it."""
+    """Return the name of what changed, with the column's path without types."""
     name = feed.name_of(entry.urn)
     return name if entry.path is None else f"{name} · {FieldPath(entry.path).simple}"
 
 
 def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
-    """Return what an entry tells, without its place, as a sentence without its full stop."""
+    """Return what an entry says, without its place, as a sentence without a full stop."""
     likely = FieldPath(entry.likely).simple if entry.likely is not None else ""
     match entry.kind:
         case "new":
@@ -179,9 +181,11 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
 def entry_diff(
     entry: FeedEntry, feed: ChangeFeed, said_moment: Callable[[int], str] = moment
 ) -> Diff:
-    """Return what an entry tells: a line with its sentence, one with who changed it and when, then
-    what differs, and the text of people that it concerns. Takes quadratic time in the number of
-    lines of a text: call it in a thread."""
+    """Return an entry as lines: its sentence, who changed it and when, the diff, and the edited
+    description concerned.
+
+    Takes quadratic time in the number of lines of a text: call it in a thread.
+    """
     names, who = feed.names, _who(entry, feed.names)
     by = f"by {who}, " if who else ""
     found = [
@@ -211,8 +215,8 @@ def entry_diff(
 
 
 def entries_with(feed: ChangeFeed, words: str) -> tuple[FeedEntry, ...]:
-    """Return the entries that have all words, whatever their case: in the place, the sentence, a
-    text or who changed it."""
+    """Return the entries that contain all words, ignoring case, in the place, sentence, texts or
+    author."""
     wanted = words.casefold().split()
     if not wanted:
         return feed.entries
@@ -236,7 +240,7 @@ def _millis(entry: FeedEntry) -> int:
 
 
 def _label(text: str, names: Mapping[Urn, str]) -> str:
-    """Return the name of a label by its URN; an address as it is."""
+    """Return the display name of a label; an address is returned unchanged."""
     return line(name_of(text, names), _SHORT)
 
 

@@ -1,4 +1,4 @@
-"""What applying a glossary's file would change, and what it did."""
+"""What applying a glossary file changes, as it is shown."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,8 @@ _PART: Final = 60
 
 
 def glossary_table(changes: "Iterable[GlossaryChange]") -> Table:
-    """Return the changes for programs, a row each; several owners or links have a line each."""
+    """Return a table of changes for programs; several owners or links are on separate lines of a
+    cell."""
     rows: list[Row] = [
         (
             *(str(one.entry.urn), one.entry.name, one.what),
@@ -35,7 +36,7 @@ def _lines(value: str | tuple[str, ...]) -> str:
 
 
 def glossary_page(changes: "Iterable[GlossaryChange]") -> Table:
-    """Return the changes for people, a row each."""
+    """Return a table of changes for people."""
     columns = (
         TableColumn("name", style="bold", folds=True),
         TableColumn("what", "change"),
@@ -71,7 +72,7 @@ def _parent(urn: str | tuple[str, ...]) -> str:
 
 
 def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
-    """Return in words how much is changed, and what the file says that is not written."""
+    """Return the number of changes in words, and the number of differences that are not written."""
     counts = Counter(one.what for one in changes if one.is_written)
     entries = len({one.entry.urn for one in changes if one.is_written})
     found = []

@@ -39,49 +39,49 @@ __all__ = [
 ]
 
 ActorNames = Mapping[Urn, str]
-"""The names of the people and services that write, as far as they are known."""
+"""The display names of people and services that write, where known."""
 
 _NO_RUN: Final = "no-run-id-provided"
 
 
 def version_label(number: int) -> str:
-    """Return a version by its number, 0 being the latest and 1 the oldest."""
+    """Return a version's number in words; 0 is the latest and 1 the oldest."""
     return f"version {number}" if number else "latest version"
 
 
 def actor_of(stamp: AuditStamp | None, names: ActorNames) -> str:
-    """Return the name of who wrote, else the id in the URN; not cleaned for showing."""
+    """Return the name of the author of a write, else the id in the URN; not cleaned for display."""
     return "" if stamp is None else name_of(stamp.actor, names)
 
 
 def name_of(text: str, names: ActorNames) -> str:
-    """Return the name of somebody by the text of a URN, else the id in it; what is no URN as it
-    is."""
+    """Return the name of the entity with a URN, else the id in it; other text is returned
+    unchanged."""
     return next((names.get(urn) or urn.name for urn in Urn.parse_all([text])), text)
 
 
 def author_of(stamp: AuditStamp, names: ActorNames) -> str:
-    """Return “by” and the name of who wrote, empty where nobody is known to have written."""
+    """Return “by” and the name of the author, empty if unknown."""
     name = actor_of(stamp, names)
     return f"by {name}" if name and stamp.actor != AuditStamp().actor else ""
 
 
 def actors_of(stamps: Iterable[AuditStamp | None]) -> tuple[Urn, ...]:
-    """Return the URNs of those who wrote, each once."""
+    """Return the URNs of the authors, without duplicates."""
     return Urn.parse_all(dict.fromkeys(stamp.actor for stamp in stamps if stamp is not None))
 
 
 def run_of(run_id: str | None) -> str:
-    """Return the run of ingestion that wrote, empty where it was none."""
+    """Return the ingestion run that wrote, in words, empty if it was none."""
     return f"run {run_id}" if run_id and run_id != _NO_RUN else ""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionStep:
-    """A version of an aspect, and what it changed of the one before.
+    """A version of an aspect and what it changed compared with the one before.
 
-    `before` says whether the one before was read, is not there because this is the first, is no
-    longer kept by the server, or was not asked for; without it `changes` is None.
+    `before` says whether the version before was read, does not exist, is no longer kept by the
+    server, or was not requested; unless it was read, `changes` is `None`.
     """
 
     aspect: str
@@ -91,12 +91,12 @@ class VersionStep:
 
     @property
     def label(self) -> str:
-        """Return the version by its number."""
+        """The version's number in words."""
         return version_label(self.version.number)
 
     @property
     def summary(self) -> str:
-        """Return what it changed in a few words; not cleaned for showing."""
+        """What the version changed, in a few words; not cleaned for display."""
         match self.before:
             case "read":
                 return summary_of(self.changes or ()) or "nothing changed"
@@ -108,8 +108,10 @@ class VersionStep:
                 return ""
 
     def diff(self) -> Diff:
-        """Return what it changed as lines, of a first version all it holds. Takes as long as the
-        aspect is large: call it in a thread."""
+        """Return what the version changed as lines; for a first version its whole content.
+
+        Slow for large aspects: call it in a thread.
+        """
         if self.before == "none":
             return value_diff(difference({}, self.version.value))
         return value_diff(self.changes or ())
@@ -119,8 +121,8 @@ class VersionStep:
 class AspectHistory:
     """The versions of an aspect, newest first, as far as they were read.
 
-    `oldest` is the last version that was read, where it is not among `steps` because the one
-    before it is still to be read. `total` counts all versions, where that is known.
+    `oldest` is the last version that was read, if it is not in `steps` because the one before it
+    has not been read. `total` is the number of all versions, if known.
     """
 
     aspect: str
@@ -130,12 +132,12 @@ class AspectHistory:
 
     @property
     def read(self) -> int:
-        """Return how many versions were read."""
+        """The number of versions that were read."""
         return len(self.steps) + (self.oldest is not None)
 
     def with_page(self, page: "Versions") -> "AspectHistory":
-        """Return the history with a further page of versions. Takes as long as the aspects are
-        large: call it in a thread."""
+        """Return the history extended by a page of versions. Slow for large aspects: call it in a
+        thread."""
         known = {step.version.number for step in self.steps}
         held = [] if self.oldest is None else [self.oldest]
         known |= {version.number for version in held}
@@ -156,8 +158,8 @@ class AspectHistory:
 
 
 def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
-    """Return the aspects of an entity but its key, the one written last first. Those that one run
-    wrote are together, by name."""
+    """Return the aspects of an entity without its key, last written first; those of one run
+    together, by name."""
     found = {name: one for name, one in entity.aspects.items() if not name.endswith("Key")}
 
     def millis(one: "AspectRead") -> int:
@@ -176,16 +178,16 @@ def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
 
 
 NotRestorable = Literal["no description", "no text", "unchanged", "no column"]
-"""Why a version or a change holds nothing to restore: it holds no description; it took an ingested
-one away; the description is the same now; or the schema no longer has the column."""
+"""Why there is nothing to restore: the version has no description; the change removed an ingested
+one; the description is the same now; or the schema no longer has the column."""
 
 
 @dataclass(frozen=True, slots=True)
 class OldDescription:
-    """An earlier description of an entity, or of its column at the field path `path`.
+    """An earlier description of an entity, or of its column with the field path `path`.
 
-    `now` is the edited text that it would replace, empty where there is none. `written` is when and
-    by whom the old one was written.
+    `now` is the edited description that it would replace, empty if there is none. `written` is when
+    and by whom the earlier one was written.
     """
 
     urn: Urn
@@ -200,8 +202,7 @@ class OldDescription:
 def old_description(
     entity: "Entity", aspect: str, version: "Version"
 ) -> OldDescription | NotRestorable:
-    """Return the description of an entity that a version of one of its aspects holds, edited or
-    ingested."""
+    """Return the description, edited or ingested, in a version of one of an entity's aspects."""
     from explorer.client.editable import place_of
     from explorer.errors import InvalidInput
 
@@ -227,7 +228,7 @@ def old_description(
 def old_column_description(
     entity: "Entity", path: str, change: "ColumnChange"
 ) -> OldDescription | NotRestorable:
-    """Return the text that a change gave to the column at the field path `path`."""
+    """Return the description that a change gave to the column with the field path `path`."""
     column = entity.schema.column(path)
     if column is None:
         return "no column"
@@ -253,7 +254,7 @@ _STAMP_AND_RUN: Final = (*_STAMP[:2], replace(_STAMP[2], detail="run"))
 def history_table(
     title: str, steps: Iterable[VersionStep], names: ActorNames, *, of_one_aspect: bool = False
 ) -> Table:
-    """Return a row for each version; `of_one_aspect` leaves the aspect to the title."""
+    """Return a row for each version; with `of_one_aspect` people do not see the aspect column."""
     audience: Audience = "programs" if of_one_aspect else "everyone"
     columns = (
         *_STAMP_AND_RUN,
@@ -311,8 +312,10 @@ def blame_table(
     blamed: Mapping[str, "ColumnChange"],
     names: ActorNames,
 ) -> Table:
-    """Return a row for each column in the order of the schema: who gave it the description that it
-    has, and when. `blamed` is by exact field path."""
+    """Return a row for each column in schema order: who wrote its present description, and when.
+
+    `blamed` is by field path.
+    """
     rows: list[Sequence[Cell]] = []
     for column in columns:
         change = blamed.get(column.path.raw)

@@ -1,4 +1,4 @@
-"""The journal of edits: which saves were made, what each changed, and what became of it."""
+"""The journal of edits as it is shown: the saves, what each changed, and whether it was undone."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,13 +45,12 @@ _NOTHING: Final[Mapping[What, str]] = {
 _MOST_EDITS: Final = 50
 
 SaveState = Literal["", "undone", "partly undone", "undo", "redo"]
-"""What became of a save, or what it is; empty for a save that stands as it was made."""
+"""Whether a save was undone, or is itself an undo or redo; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaveRecord:
-    """A save of the journal. `standing` are its entries that are not undone, which an undo of it
-    undoes; None where all of them are."""
+    """A save in the journal. `standing` has its entries that are not undone; `None` if all are."""
 
     save: JournalSave
     standing: JournalSave | None
@@ -59,17 +58,17 @@ class SaveRecord:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """Return one edit for each value that the save changed, in the order of the save."""
+        """One edit for each value that the save changed, in order."""
         return tuple(edit for edit, _ in reversed(self.save.edits))
 
     @property
     def entities(self) -> tuple[Urn, ...]:
-        """Return the entities that were written, each once."""
+        """The entities that were edited, without duplicates."""
         return tuple(dict.fromkeys(edit.urn for edit in self.edits))
 
 
 def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
-    """Return the saves of a journal's entries, the newest first."""
+    """Return the saves in a journal, newest first."""
     undone, known = undone_in(entries), {one.id: one for one in entries}
     found = []
     for save in reversed(saves_of(entries)):
@@ -89,7 +88,7 @@ def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
 def journal_page(
     records: Sequence[SaveRecord], said_moment: Callable[[int], str] = moment
 ) -> Table:
-    """Return saves for people, a row each. `said_moment` writes a moment given in milliseconds."""
+    """Return a table of saves for people. `said_moment` formats a time given in milliseconds."""
     is_approved = any(one.save.entries[0].approved_by for one in records)
     has_servers = len({one.save.server for one in records}) > 1
     columns = (
@@ -115,8 +114,11 @@ def journal_page(
 
 
 def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> Table:
-    """Return entries for programs, a row each, in their order. `undone` names by the id of each
-    undone entry those that undid it; see `explorer.client.journal.undone_in`."""
+    """Return a table of entries for programs, in order.
+
+    `undone` maps the id of each undone entry to those that undid it; see
+    `explorer.client.journal.undone_in`.
+    """
     names = (
         *("id", "at", "server", "urn", "column", "what", "before", "after", "undone", "undoes"),
         *("save", "proposed_by", "approved_by"),
@@ -134,8 +136,8 @@ def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[st
 
 
 def save_sentence(record: SaveRecord) -> str:
-    """Return what a save edited: the place of its only edit, or how many edits of each kind it has
-    and of how many entities."""
+    """Return what a save edited: the place of its only edit, or the number of edits of each kind
+    and of entities."""
     edits = record.edits
     if len(edits) == 1:
         urn, column = edits[0].urn, edits[0].column
@@ -149,8 +151,8 @@ def save_sentence(record: SaveRecord) -> str:
 
 
 def save_diff(record: SaveRecord) -> Diff:
-    """Return what a save changed, as lines: each edit below the name of its place. Of a save with
-    very many edits the first ones."""
+    """Return what a save changed as lines, each edit below the name of its place; only the first
+    edits if there are very many."""
     lines: list[DiffLine] = []
     entry = record.save.entries[0]
     for who, verb in ((entry.proposed_by, "proposed"), (entry.approved_by, "approved")):
@@ -167,12 +169,12 @@ def save_diff(record: SaveRecord) -> Diff:
 
 
 def edit_place(urn: Urn, column: str | None) -> str:
-    """Return an entity, or a column of it, as people call them."""
+    """Return the display name of an entity or of one of its columns."""
     return urn.name if column is None else f"{urn.name} · {FieldPath(column).simple}"
 
 
 def held_words(what: What, held: Held, limit: int = _PART) -> str:
-    """Return what stood or stands somewhere, in one line; a text is cut to `limit` cells."""
+    """Return the value of an edit in one line; text is cut to `limit` characters."""
     if not held:
         return _NOTHING.get(what, "none")
     match held:
@@ -212,7 +214,7 @@ def _change_words(record: SaveRecord) -> str:
     if gone or new:
         return "  ".join((*(f"+ {one}" for one in new), *(f"− {one}" for one in gone)))
     if edit.what == "description":
-        # The text it replaced stands below the list.
+        # The replaced text is shown below the list.
         return held_words("description", edit.after) if edit.after else "removed"
     return f"{held_words(edit.what, edit.before)} → {held_words(edit.what, edit.after)}"
 
@@ -226,7 +228,7 @@ def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
 
 
 def _counted(what: What, count: int) -> str:
-    """Return how many edits of a kind there are: 2 descriptions, tags of 3."""
+    """Return the number of edits of a kind in words."""
     if what in ("description", "name", "parent", "domain", "deprecation"):
         return f"1 {what}" if count == 1 else f"{count:,} {what}s"
     return what if count == 1 else f"{count:,} × {what}"
@@ -234,7 +236,7 @@ def _counted(what: What, count: int) -> str:
 
 def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
     for label in held:
-        # An owner's kind and a link's label stand after a space.
+        # The ownership type of an owner, and the label of a link, follow a space.
         name, _, beside = label.partition(" ")
         match what:
             case "owners":

@@ -1,7 +1,7 @@
 """Lineage, impact and paths as they are shown: entities in words, trees, tables and steps.
 
-The records are made of the attributes that `explorer.graph` has of its nodes; what the catalog
-calls owners and domains is given by URN.
+The records are built from the node attributes of `explorer.graph`; owners and domains are given by
+URN.
 """
 
 from collections import Counter, deque
@@ -45,33 +45,33 @@ __all__ = [
 ]
 
 Attributes = Mapping[str, Any]
-"""What a graph has of one of its nodes; see `explorer.graph.nodes`."""
+"""The attributes of a node in a graph; see `explorer.graph.nodes`."""
 
 MAX_DRAWN: Final = 150
-"""How many entities a picture shows before more are asked for."""
+"""The number of entities that a picture shows at first."""
 
 MAX_NEIGHBOURS_DRAWN: Final = 12
-"""How many neighbours of one entity a picture shows on one side before more are asked for."""
+"""The number of neighbours of one entity that a picture shows on one side at first."""
 
 NEIGHBOURS_UNFOLDED: Final = 50
-"""How many further neighbours of one entity a picture shows each time more are asked for."""
+"""The number of further neighbours of one entity that are shown with each request for more."""
 
 _USUAL_ENVIRONMENT: Final = "PROD"
 
 
 def is_indirect(edge: Attributes) -> bool:
-    """Return whether an edge is a guess, or steps over nodes that are left out."""
+    """Return whether an edge is a guess, or bridges nodes that are left out."""
     return bool(edge.get("over") or edge.get("guess"))
 
 
 @dataclass(frozen=True, slots=True)
 class LineageEntity:
-    """An entity in a lineage, or a column, in words that are safe to show.
+    """An entity or column in a lineage, in words that are safe to show.
 
-    `name` is what people call it, of a column with its dataset before it. `distinction` tells it
-    from the others of that name in the same list, and is empty where there are none. `environment`
-    is empty where it is the usual one. `states` say what is unusual about it. `hops` is how far it
-    is, negative upstream; None where that is not known. `owners` and `domain` are names.
+    `name` is its display name, for a column preceded by its dataset's. `distinction` distinguishes
+    it from others of the same name in the list, and is empty if there are none. `environment` is
+    empty for the usual one. `states` say what is unusual about it. `hops` is its distance, negative
+    for upstream; `None` if unknown. `owners` and `domain` are names.
     """
 
     urn: str
@@ -87,18 +87,18 @@ class LineageEntity:
 
     @property
     def full_name(self) -> str:
-        """Return the name with what tells it apart: `orders (analytics.staging)`."""
+        """The name with its distinction: `orders (analytics.staging)`."""
         return f"{self.name} ({self.distinction})" if self.distinction else self.name
 
     @property
     def type(self) -> str:
-        """Return kind, platform and environment, as far as they are known: `View · hive`."""
+        """Kind, platform and environment, where known: `View · hive`."""
         parts = (self.kind, self.platform, self.environment)
         return " · ".join(part for part in parts if part)
 
     @property
     def state(self) -> str:
-        """Return what is unusual about it, in one text."""
+        """The states as one text."""
         return ", ".join(self.states)
 
 
@@ -133,7 +133,7 @@ def lineage_entity(
 def lineage_entities(
     nodes: Iterable[tuple[str, Attributes]], names: Mapping[str, str] | None = None
 ) -> dict[str, LineageEntity]:
-    """Return nodes of a graph in words, by URN; those of one name are told apart."""
+    """Return nodes of a graph in words, by URN; those of the same name get a distinction."""
     from explorer.graph.nodes import distinctions
 
     held = list(nodes)
@@ -156,7 +156,7 @@ def states(attributes: Attributes) -> tuple[str, ...]:
 
 
 def label_name(urn: str, names: Mapping[str, str]) -> str:
-    """Return what an owner or a domain is called, or the id in its URN where that was not read."""
+    """Return the name of an owner or a domain, or the id in its URN if the name was not read."""
     return line(names.get(urn) or Urn.label(urn))
 
 
@@ -166,7 +166,7 @@ def hop_count(hops: int) -> str:
 
 
 def distance(hops: int | None) -> str:
-    """Return how far a node is and on which side: `2 hops upstream`; empty for the root."""
+    """Return the distance of a node and its side: `2 hops upstream`; empty for the root."""
     if not hops:
         return ""
     return f"{hop_count(abs(hops))} {'upstream' if hops < 0 else 'downstream'}"
@@ -179,8 +179,8 @@ def nearest(graph: "nx.DiGraph", roots: Collection[str]) -> tuple[str, ...]:
 
 
 def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
-    """Return a row for each entity or column of a lineage graph, with the URNs of what it is made
-    from directly; `hops` is negative upstream."""
+    """Return a row for each node of a lineage graph, with the URNs directly upstream; `hops` is
+    negative for upstream."""
     rows: list[Row] = []
     for urn, said in graph.nodes(data=True):
         name, kind = said.get("column") or said.get("name"), said.get("kind") or said.get("type")
@@ -190,17 +190,17 @@ def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
     return Table.of(title, names, rows)
 
 
-# References of one entity that get lines of their own.
+# The maximum number of references below one entity that get lines of their own.
 _MOST_REFERENCES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A line of a tree of what lies on one side of an entity.
+    """A line of a tree of the entities upstream or downstream of an entity.
 
-    `depth` counts from 1, `prefix` are the lines that lead to it, drawn. `note` says how the data
+    `depth` counts from 1; `prefix` are the drawn lines that lead to it. `note` says how the data
     gets there. A line with a `reference` only says where the entity has its own line; without an
-    entity it counts such lines. `hidden` neighbours of the entity have no line.
+    entity it counts such lines. `hidden` is the number of neighbours of the entity without a line.
     """
 
     depth: int
@@ -231,10 +231,10 @@ def lineage_tree(
     side: Literal["upstream", "downstream"],
     upward: bool = False,
 ) -> list[TreeLine]:
-    """Return the lines of one side of a lineage graph, without the root's own.
+    """Return the lines of one side of a lineage graph, without the root.
 
-    The tree is that of the shortest paths from the root; those among `entities` have lines. An
-    entity met again is referred to. With `upward` the root stands below the lines.
+    The tree has the shortest paths from the root; only `entities` have lines. An entity that occurs
+    again is a reference. With `upward` the root is below the lines.
     """
     near = graph.predecessors if side == "upstream" else graph.successors
     further: dict[str, list[str]] = {}
@@ -269,7 +269,7 @@ def _edge_note(edge: Attributes) -> str:
 def _parents(
     root: str, further: Mapping[str, Sequence[str]], entities: Collection[str]
 ) -> dict[str, str]:
-    """Return from where each of the entities is reached first."""
+    """Return for each entity the one from which it is reached first."""
     found = {root: ""}
     waiting = deque([root])
     while waiting:
@@ -332,7 +332,7 @@ def _reference(
 
 
 def _drawn(branches: Sequence[_Branch], *, last: str) -> Iterator[TreeLine]:
-    """Yield a line for each branch, those that hang on it indented below it."""
+    """Yield a line for each branch, with its children indented below it."""
     waiting = [(branch, 1, "", branch is branches[-1]) for branch in reversed(branches)]
     while waiting:
         branch, depth, indent, is_last = waiting.pop()
@@ -356,7 +356,7 @@ CERTAINTY: "Final[Mapping[Certainty, str]]" = {
     "guessed": "guess: same name",
     "table": "the table only",
 }
-"""How sure it is that a column's change affects something."""
+"""Labels for how certain it is that a column's change affects an entity."""
 
 CERTAINTY_NOTES: "Final[Mapping[Certainty, str]]" = {
     "table": "the table only: it uses an affected table; which of its columns, nobody said",
@@ -366,9 +366,10 @@ CERTAINTY_NOTES: "Final[Mapping[Certainty, str]]" = {
 
 @dataclass(frozen=True, slots=True)
 class ImpactView:
-    """What is affected by a change of an entity or of a column, most used first.
+    """The entities affected by a change of an entity or a column, most used first.
 
-    `names` are those of owners and domains, by URN; `name` is what the entity is called.
+    `names` are those of owners and domains, by URN; `name` is the display name of the changed
+    entity.
     """
 
     impact: "Impact"
@@ -380,7 +381,7 @@ class ImpactView:
     def of(
         cls, impact: "Impact", names: Mapping[str, str] | None = None, name: str = ""
     ) -> "ImpactView":
-        """Return the view of an impact; without a name of the entity its own one is taken."""
+        """Return the view of an impact; `name` defaults to the entity's own."""
         known = names or {}
         root = lineage_entity(impact.root, impact.nodes.get(impact.root, {}))
         nodes: dict[str, Attributes] = {one.urn: _attributes(one) for one in impact.affected}
@@ -389,13 +390,13 @@ class ImpactView:
 
     @property
     def title(self) -> str:
-        """Return the entity or column in question, as people call it."""
+        """The display name of the changed entity or column."""
         column = self.impact.column
         return f"{line(self.name)}.{line(column)}" if column else line(self.name)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return how many entities of each type are affected, the most first: `2 charts`."""
+        """The number of affected entities of each type, highest first: `2 charts`."""
         counts = Counter(one.type for one in self.impact.affected)
         return tuple(
             f"{count:,} {singular(kind) if count == 1 else plural(kind)}"
@@ -404,23 +405,27 @@ class ImpactView:
 
     @property
     def queries(self) -> str:
-        """Return how many queries read what is affected; empty where none were counted."""
+        """The number of queries of the affected entities; empty if none were counted."""
         return f"{self.impact.queries:,} queries in 30 days" if self.impact.queries else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the certainties that occur in it mean."""
+        """Explanations of the certainties that occur."""
         held = {one.certainty for one in self.impact.affected} if self.impact.column else set()
         return tuple(note for certainty, note in CERTAINTY_NOTES.items() if certainty in held)
 
     def groups(self, by: "Grouping") -> "list[tuple[str, str, tuple[Affected, ...]]]":
-        """Return key, name and members of each group, the largest first; "" for those without."""
+        """Return key, name and members of each group, largest first; the key "" is for those
+        without one."""
         found = self.impact.by(by).items()
         return [(key, label_name(key, self.names) if key else "", some) for key, some in found]
 
     def table(self, top: int | None = None) -> Table:
-        """Return a row for each that is affected, of the first `top`. `certainty` is None for an
-        impact of a whole table; queries and users are of the last 30 days."""
+        """Return a row for each affected entity, at most `top`.
+
+        `certainty` is `None` for the impact of a whole table; queries and users are of the last 30
+        days.
+        """
         rows: list[Row] = [
             (
                 *(one.urn, one.name, one.type, one.kind or one.type, one.platform, one.hops),
@@ -459,7 +464,7 @@ _ARROWS: Final = {"any": "—", "downstream": "→", "upstream": "←"}
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """An entity along a path, and the relationships that lead to it from the one before."""
+    """An entity on a path, and the relationships that lead to it from the one before."""
 
     entity: LineageEntity
     relationship: str = ""
@@ -467,8 +472,10 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class PathsView:
-    """All shortest paths between two entities, each from the source to the target. `nodes` are
-    the attributes of the entities along them and of both ends, by URN."""
+    """All shortest paths between two entities, each from the source to the target.
+
+    `nodes` are the attributes of the entities on them, by URN.
+    """
 
     paths: "Paths"
     nodes: Mapping[str, Attributes]
@@ -478,8 +485,8 @@ class PathsView:
 
     @classmethod
     def of(cls, paths: "Paths", entities: "Mapping[Urn, Entity]") -> "PathsView":
-        """Return the view of paths; `entities` are those along them and both ends, as far as the
-        catalog knows them, with the aspects of `explorer.graph.nodes.details`."""
+        """Return the view of paths; `entities` are those on them, where the catalog has them, with
+        the aspects of `explorer.graph.nodes.details`."""
         from explorer.graph.nodes import known_attributes
 
         met = dict.fromkeys(
@@ -496,12 +503,12 @@ class PathsView:
 
     @property
     def arrow(self) -> str:
-        """Return the sign between two steps: where data flows, from left to right or back."""
+        """The arrow between two steps, in the direction of the data."""
         return _ARROWS[self.paths.direction]
 
     @property
     def counts(self) -> str:
-        """Return how many paths there are and how long: `2 shortest ways, 3 hops`."""
+        """The number of paths and their length: `2 shortest ways, 3 hops`."""
         count = len(self.paths)
         ways = "1 way" if count == 1 else f"{count:,} shortest ways"
         return f"{ways}, {hop_count(self.paths.hops or 0)}"
