@@ -1,7 +1,7 @@
-"""The parts of which a page, or an object that shows itself, is made: titles, texts, facts, tables.
+"""The parts of a page, or of an object shown in a notebook: titles, texts, facts, tables.
 
-The values of a fact may name another entity, a time, or an address; a front end renders these as
-links and in the reader's time zone. The cells of facts and grids are texts already.
+The values of a fact may be another entity, a time, or an address, which a front end renders as
+links and in the reader's time zone. The cells of facts and grids are text.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A text; `style` is an attribute of text such as "dim"."""
+    """Text; `style` is a text attribute such as "dim"."""
 
     text: str
     style: str = ""
@@ -63,7 +63,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """A time, in milliseconds since 1970 UTC, and who did it where that is known."""
+    """A time, in milliseconds since 1970 UTC, and who did it, if known."""
 
     millis: int
     actor: Urn | None = None
@@ -87,11 +87,11 @@ Tone = Literal["plain", "quiet", "loud"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a grid, or the value of a row of facts.
+    """A cell of a grid, or the value in a row of facts.
 
-    `mark` stands before the text, `below` on lines of its own after it; `detail` is shown where
-    there is room. `link` is an address, shown as a link where its scheme is safe. `indent` counts
-    levels. A text that is `markdown` is a description.
+    `mark` is shown before the text, `below` on lines of its own after it; `detail` if there is
+    room. `link` is an address, shown as a link if its scheme is safe. `indent` is a number of
+    levels. `markdown` marks a description.
     """
 
     text: str
@@ -106,7 +106,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The title of the parts that follow; `remark` stands beside it, dimmed."""
+    """The title of the parts that follow; `remark` is shown next to it, dimmed."""
 
     text: str
     remark: str = ""
@@ -114,7 +114,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A sentence of the program, into which texts of the catalog may be set."""
+    """A sentence written by the program, which may contain text from the catalog."""
 
     text: str
     tone: Tone = "quiet"
@@ -122,8 +122,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A description in Markdown, under a label of the program; `missing` is shown where it is
-    empty."""
+    """A description in Markdown, with a label; `missing` is shown if it is empty."""
 
     text: str
     missing: str = ""
@@ -132,7 +131,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A text in a programming or schema language, such as "sql" or "json"."""
+    """Text in a programming or schema language, such as "sql" or "json"."""
 
     text: str
     language: str = ""
@@ -140,7 +139,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A label with its values; one that is `loud` is emphasized."""
+    """A label with its values; `loud` emphasizes it."""
 
     label: str
     values: tuple[Value, ...]
@@ -165,7 +164,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Parts that are folded away where a front end can do that."""
+    """Parts that are collapsed in front ends that support it."""
 
     label: str
     parts: Sequence["Part"]
@@ -180,9 +179,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing as SVG, and a sentence that says what it shows.
+    """An SVG drawing, and a sentence that describes it.
 
-    `instead` is shown where pictures cannot be; `listed` is folded away below the picture.
+    `instead` is shown where pictures are not supported; `listed` is collapsed below the picture.
     """
 
     svg: str
@@ -195,7 +194,7 @@ Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Pi
 
 
 def mentioned(parts: Iterable[Part]) -> Iterator[Urn]:
-    """Yield the entities that the parts name, in their order; one may come more than once."""
+    """Yield the entities in the parts, in order, possibly several times."""
     for part in parts:
         for value in part.values if isinstance(part, Fact) else ():
             match value:
@@ -211,9 +210,9 @@ _MOST_VALUES = 20
 
 
 def with_names(parts: Iterable[Part], names: Mapping[Urn, str]) -> Iterator[Part]:
-    """Yield the parts, each run of facts as one `Facts` whose cells are texts.
+    """Yield the parts, with each run of facts merged into one `Facts` with text cells.
 
-    `names` are the names of the entities that facts mention; times are in the local zone.
+    `names` are the names of the entities in the facts; times are in the local time zone.
     """
     for is_fact, group in groupby(parts, lambda part: isinstance(part, Fact)):
         if is_fact:

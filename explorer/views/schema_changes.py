@@ -1,4 +1,4 @@
-"""What commits change of tables, and what depends on that, as a table and as a comment on a pull
+"""The schema changes between two commits and their impact, as a table and as a comment on a pull
 request."""
 
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,10 @@ _MOST_OWNERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ChangeImpact:
-    """A change and what depends on what is changed: an impact for each dataset of the catalog that
-    has the name. `problem` is why nothing is known of it."""
+    """A change and its impact, one for each dataset of the catalog that has the table's name.
+
+    `problem` is the reason why nothing is known about it.
+    """
 
     change: "SchemaChange"
     impacts: tuple[ImpactView, ...] = ()
@@ -31,7 +33,7 @@ class ChangeImpact:
 
     @property
     def affected(self) -> "tuple[Affected, ...]":
-        """What depends on it, each entity once, the most used first."""
+        """The affected entities, without duplicates, most used first."""
         own = {view.impact.root for view in self.impacts}
         found = {
             one.urn: one
@@ -47,12 +49,12 @@ class ChangeImpact:
 
     @property
     def queries(self) -> int:
-        """How many queries of the last 30 days read what depends on it."""
+        """The number of queries of the affected entities in the last 30 days."""
         return sum(one.queries or 0 for one in self.affected)
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Who owns what depends on it, those of the most used first."""
+        """The owners of the affected entities, those of the most used first."""
         names = {key: name for view in self.impacts for key, name in view.names.items()}
         return tuple(
             dict.fromkeys(label_name(urn, names) for one in self.affected for urn in one.owners)
@@ -82,33 +84,33 @@ def change_text(change: "SchemaChange") -> str:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChangesView:
-    """What lies between two commits, each change with its impact: those that affect the most used
-    first, then as they stand in the files."""
+    """The changes between two commits with their impact: most used first, then in the order of the
+    files."""
 
     found: "ChangedSchemas"
     impacts: tuple[ChangeImpact, ...]
 
     @classmethod
     def of(cls, found: "ChangedSchemas", impacts: Sequence[ChangeImpact]) -> "SchemaChangesView":
-        """Return the view of changes with their impacts."""
+        """Return the view of changes and their impacts."""
         order = sorted(impacts, key=lambda one: (-one.queries, -len(one.affected)))
         return cls(found, tuple(order))
 
     @property
     def affecting(self) -> tuple[ChangeImpact, ...]:
-        """Return the changes on which something depends."""
+        """The changes that affect at least one entity."""
         return tuple(one for one in self.impacts if one.affected)
 
     @property
     def may_break(self) -> bool:
-        """Return whether something depends on a change, or might where nobody could look."""
+        """Whether a change affects anything, or might, because something could not be examined."""
         return bool(
             self.affecting or self.found.skipped or any(one.truncated for one in self.impacts)
         )
 
     @property
     def title(self) -> str:
-        """Return how many changes affect how much."""
+        """The number of changes and of affected entities, in words."""
         entities = {one.urn for impact in self.impacts for one in impact.affected}
         changes = len(self.affecting)
         if not changes:
@@ -122,7 +124,7 @@ class SchemaChangesView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what was not looked at, a sentence each."""
+        """What could not be examined, one sentence each."""
         skipped = (f"{line(one.subject)}: {line(one.reason, 400)}" for one in self.found.skipped)
         said = ((one, word) for one in self.impacts for word in (one.problem, *one.truncated))
         return (*skipped, *(f"{change_text(one.change)}: {word}" for one, word in said if word))
@@ -143,9 +145,12 @@ class SchemaChangesView:
         return Table(_CHANGES, rows, self.title)
 
     def markdown(self) -> str:
-        """Return it as a comment: a heading, a row for each change that affects something, what is
-        affected under each, and what was not looked at. Its first line is a mark by which it is
-        found again."""
+        """Return a comment in Markdown.
+
+        It has a heading, a row for each change that affects anything, the affected entities below
+        each, and what could not be examined. Its first line is a marker by which the comment is
+        found and updated.
+        """
         return "\n".join((_MARK, *self._markdown())) + "\n"
 
     def _markdown(self) -> Iterator[str]:

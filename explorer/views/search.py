@@ -1,5 +1,5 @@
-"""A search as it is shown: its results, why each matched, its facets, and the sort orders; and a
-page of a folder."""
+"""Search as it is shown: results, why each matched, facets, and sort orders; and a page of a
+folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 PAGING_LIMIT: Final = 10_000
-"""How many results servers let a client page through, unless they say that they have no limit."""
+"""The number of results that servers let a client page through, unless they declare no limit."""
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
     "": "best first",
@@ -42,7 +42,7 @@ SORT_ORDERS: Final[Mapping[str, str]] = {
     "-lastModifiedAt": "recently changed first",
     "lastModifiedAt": "longest unchanged first",
 }
-"""The sort orders that are offered, as the client reads them, each with its label."""
+"""The sort orders offered, in the query language, with their labels."""
 
 _FIELD_LABELS: Final = {
     "fieldPaths": "column",
@@ -70,10 +70,10 @@ _BOOLEANS: Final = {"true": "yes", "false": "no"}
 
 @dataclass(frozen=True, slots=True)
 class MatchedField:
-    """A field in which a search found words: its name, its label and the value that matched.
+    """A field that matched a search: its name, its label and the matching value.
 
-    `value` is as the server gave it. `weight` is how much the field counts, where the server says
-    so.
+    `value` is as the server sent it. `weight` is the weight of the field in the score, if the
+    server sends it.
     """
 
     field: str
@@ -83,19 +83,19 @@ class MatchedField:
 
     @property
     def is_name(self) -> bool:
-        """Whether the field holds the name of the entity."""
+        """Whether the field contains the name of the entity."""
         return self.field in _NAME_FIELDS
 
     @property
     def value_label(self) -> str:
-        """Return the value as people say it: the name of a URN, a path without its types."""
+        """The value as it is shown: the name in a URN, a path without types."""
         if self.field == "fieldPaths":
             return FieldPath(self.value).simple
         return Urn.label(self.value)
 
     def excerpt(self, words: str, width: int) -> str:
-        """Return the value on one line; where it is longer than `width` characters, from a little
-        before the first of the words on."""
+        """Return the value in one line; if it is longer than `width`, starting shortly before the
+        first of the words."""
         shown = line(self.value_label)
         if len(shown) <= width:
             return shown
@@ -107,12 +107,12 @@ class MatchedField:
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A result of a search.
+    """A search result.
 
-    `kind` is what the platform calls the entity, else its entity type; `description` the text that
-    counts, of which `is_edited` says whether people wrote it. `deprecation` is the reason why the
-    entity is deprecated, None where it is not. `measures` are its rows, use and last change, None
-    where they were not read. `use` is the share of the score that comes from its use.
+    `kind` is the platform's name for this kind of entity, else the entity type; `description` is
+    the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
+    deprecation, `None` if not deprecated. `measures` are its rows, use and last change, `None` if
+    they were not read. `use` is the part of the score that comes from use.
     """
 
     urn: Urn
@@ -132,12 +132,12 @@ class ResultRow:
 
     @property
     def kind_label(self) -> str:
-        """Return the kind as people say it: `person` for `corpuser`."""
+        """The kind in words: `person` for `corpuser`."""
         return singular(self.kind)
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Return the states that the reader should know of: draft, soft-deleted, deprecated."""
+        """The states that readers should know: draft, soft-deleted, deprecated."""
         states = {
             "draft": self.has_draft,
             "soft-deleted": self.is_removed,
@@ -147,33 +147,33 @@ class ResultRow:
 
     @property
     def folder(self) -> str:
-        """Return the folders in a dataset's name, which tell entities of one name apart."""
+        """The folders in a dataset's name, which distinguish entities of the same name."""
         parts = self.urn.parts
         return parts[1].rpartition(".")[0] if len(parts) == 3 else ""
 
     @property
     def first_line(self) -> str:
-        """Return the first line of the description; empty where there is none."""
+        """The first line of the description; empty if there is none."""
         return next(iter(self.description.strip().splitlines()), "")
 
     @property
     def matched_fields(self) -> tuple[str, ...]:
-        """Return the names of the fields that matched, each once."""
+        """The names of the fields that matched, without duplicates."""
         return tuple(dict.fromkeys(one.field for one in self.matched))
 
     @property
     def score_label(self) -> str:
-        """Return the score and the share of it that comes from use; empty without a score."""
+        """The score and the part of it that comes from use; empty without a score."""
         if self.score is None:
             return ""
         use = f", {self.use:.2g} of it for its use" if self.use else ""
         return f"score {self.score:.4g}{use}"
 
     def hidden_match(self, shown: str, words: str) -> MatchedField | None:
-        """Return the match that explains the words which `shown` does not hold.
+        """Return the match that explains the words that are not in `shown`.
 
-        `shown` is what the reader sees of the name and the description. Returns None where it
-        holds every word, and where only the name matched, in another form of a word.
+        `shown` is what the reader sees of the name and the description. Returns `None` if it
+        contains all words, or if only the name matched, in another form of a word.
         """
         seen = shown.casefold()
         hidden = [word for word in words.casefold().split() if word not in seen]
@@ -193,7 +193,7 @@ def result_row(
     *,
     has_draft: bool = False,
 ) -> ResultRow:
-    """Return a result; without its entity, what the URN says of it."""
+    """Return a result; without its entity only with what the URN contains."""
     urn = hit.urn
     matched = tuple(
         MatchedField(one.field, _FIELD_LABELS.get(one.field, one.field), one.value, one.weight)
@@ -228,13 +228,14 @@ def result_rows(
     entities: Mapping[Urn, "Entity"],
     measures: Mapping[Urn, "Measures"] | None = None,
 ) -> tuple[ResultRow, ...]:
-    """Return the results of a page, in its order."""
+    """Return the results of a page, in order."""
     known = measures or {}
     return tuple(result_row(hit, entities.get(hit.urn), known.get(hit.urn)) for hit in page)
 
 
 def sort_label(order: str, *, has_words: bool) -> str:
-    """Return the label of a sort order; without words to look for, no result is the best."""
+    """Return the label of a sort order; without words to search for, no result is the best
+    match."""
     if not order:
         return SORT_ORDERS[""] if has_words else "everything"
     return SORT_ORDERS.get(order) or line(order, 60)
@@ -244,8 +245,8 @@ def sort_label(order: str, *, has_words: bool) -> str:
 class FacetRow:
     """A value of a facet and its number of results.
 
-    A value that `is_taken` narrows the search. One that `adds` stands beside such values: its
-    count is how many results it would add.
+    `is_taken` marks a value that the search is filtered by. `adds` marks a value next to such
+    values: its count is the number of results it would add.
     """
 
     value: str
@@ -256,14 +257,16 @@ class FacetRow:
 
     @property
     def count_label(self) -> str:
-        """Return the count, `1,234`, or how many results the value adds, `+7`."""
+        """The count, `1,234`, or the number of results the value would add, `+7`."""
         return f"{'+' if self.adds else ''}{self.count:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class FacetGroup:
-    """A facet with its values: those taken first, then by count. `size` is how many values there
-    are, `7`, or at least, `100+`."""
+    """A facet with its values, chosen ones first, then by count.
+
+    `size` is the number of values, `7`, or `100+` if there are more.
+    """
 
     field: str
     label: str
@@ -283,11 +286,11 @@ def facet_groups(
     taken: Mapping[str, Sequence[str]] = _NONE_TAKEN,
     adding: Mapping[str, "Facet"] = _NO_FACETS,
 ) -> tuple[FacetGroup, ...]:
-    """Return the facets of a search that have values, those most used first.
+    """Return the facets of a search that have values, most used facets first.
 
-    `names` are the names of the URNs among the values. `taken` are the values that narrow the
-    search, by field; `adding` holds the facets of these fields, counted over the results that the
-    taken values leave out. A taken value is shown even where no result has it.
+    `names` are the names of URNs among the values. `taken` are the values that the search is
+    filtered by, by field; `adding` has the facets of these fields, counted over the results that
+    the chosen values exclude. A chosen value is included even if no result has it.
     """
     found = []
     for facet in facets:
@@ -321,12 +324,12 @@ def facet_groups(
 
 
 def facet_urns(facets: Iterable["Facet"], at_most: int) -> tuple[Urn, ...]:
-    """Return the URNs among the first values of each facet, at most so many of each."""
+    """Return the URNs among the first `at_most` values of each facet."""
     return Urn.parse_all(one.value for facet in facets for one in facet.values[:at_most])
 
 
 def facet_value_label(field: str, value: str, names: Mapping[str, str]) -> str:
-    """Return a value of a facet as people say it; empty for an empty value."""
+    """Return the label of a facet's value; empty for an empty value."""
     if field == "_entityType":
         return singular(value)
     label = names.get(value) or Urn.label(value)
@@ -339,8 +342,10 @@ def _rank(group: FacetGroup) -> tuple[int, str]:
 
 
 def folder_table(page: "BrowsePage") -> Table:
-    """Return a row for each folder and entity on a page of a folder, folders first; `count` is the
-    number of entities in and below a folder."""
+    """Return a row for each folder and entity on a page, folders first.
+
+    `count` is the number of entities in and below a folder.
+    """
     columns = (
         TableColumn("name", audience="programs", dtype="string"),
         TableColumn("label", "name", audience="people", style="bold", detail="urn"),

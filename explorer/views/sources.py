@@ -1,4 +1,4 @@
-"""What is shown of sources: those that were added, their runs, and what a run would change."""
+"""Sources as they are shown: those that were added, their runs, and what a run would change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ __all__ = [
     "state_text",
 ]
 
-# Containers, then what is in them; kinds that are not named here are of one source alone.
+# Containers first, then their content; other kinds occur in a single source only.
 _ORDER: Final = (
     "database",
     "schema",
@@ -61,21 +61,21 @@ _EXAMPLES: Final = 5
 
 
 def counts_text(kinds: Mapping[str, int]) -> str:
-    """Return how many there are of each kind: `1 database, 2 tables, 15 columns`."""
+    """Return the number of each kind in words: `1 database, 2 tables, 15 columns`."""
     order = sorted(kinds, key=lambda noun: (_ORDER.index(noun) if noun in _ORDER else 0, noun))
     parts = (f"{kinds[noun]:,} {noun}{'' if kinds[noun] == 1 else 's'}" for noun in order)
     return ", ".join(parts) or "nothing"
 
 
 def effects_text(counts: Mapping[str, int]) -> str:
-    """Return what happens to how many entities: `6 new, 2 gone`; what happens to none is left
+    """Return the number of entities for each effect in words: `6 new, 2 gone`; zeros are left
     out."""
     said = (f"{counts[name]:,} {words}" for name, words in _EFFECTS if counts.get(name))
     return ", ".join(said) or "nothing"
 
 
 def state_text(run: "SourceRun | None", now: datetime) -> str:
-    """Return how a run stands, in a word. One that has not ended after a day was broken off."""
+    """Return the state of a run in a word. A run that has not ended after a day was broken off."""
     if run is None:
         return "never run"
     begun = datetime.fromtimestamp(run.started_millis / 1_000, UTC)
@@ -87,7 +87,7 @@ def state_text(run: "SourceRun | None", now: datetime) -> str:
 def sources_table(
     found: "Iterable[tuple[ConfiguredSource, SourceRun | None]]", now: datetime
 ) -> Table:
-    """Return the sources with their last runs, a row each."""
+    """Return a table of the sources with their last runs."""
     columns = (
         TableColumn("name", style="bold"),
         TableColumn("kind"),
@@ -146,7 +146,7 @@ def drift_text(one: "DriftEntry") -> str:
 
 
 def drift_table(runs: "Iterable[SourceRun]") -> Table:
-    """Return how tables changed, a row for each change, the newest run first."""
+    """Return a table of the changes of tables, newest run first."""
     columns = (
         TableColumn("run_at", "run"),
         TableColumn("change"),
@@ -174,8 +174,7 @@ def drift_table(runs: "Iterable[SourceRun]") -> Table:
 
 
 def plan_table(plan: "RunPlan") -> Table:
-    """Return what a run changes, a row for each entity that it does not leave as it is; what is
-    gone last."""
+    """Return a table of the entities that a run changes, those that are gone last."""
     columns = (
         TableColumn("effect"),
         TableColumn("type"),
@@ -193,7 +192,7 @@ def plan_table(plan: "RunPlan") -> Table:
 
 
 def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
-    """Return what a run would change in words, with a label for each line."""
+    """Return what a run would change, in words, with a label for each line."""
     lines = [
         (plan.source.kind, plan.source.location),
         ("found", counts_text(plan.inventory.kinds)),
@@ -209,7 +208,7 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
 
 
 def outcome_text(outcome: "RunOutcome") -> str:
-    """Return what a run did: `6 new, 2 gone; 40 aspects written`."""
+    """Return what a run did, in words: `6 new, 2 gone; 40 aspects written`."""
     written = outcome.written
     text = f"{effects_text(outcome.plan.counts)}; {written:,} aspect{'' if written == 1 else 's'}"
     refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
@@ -217,7 +216,7 @@ def outcome_text(outcome: "RunOutcome") -> str:
 
 
 def plan_value(plan: "RunPlan") -> dict[str, Any]:
-    """Return what a run would change, for programs."""
+    """Return what a run would change, as JSON for programs."""
     return {
         "source": plan.source.name,
         "kind": plan.source.kind,

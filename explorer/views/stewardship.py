@@ -1,7 +1,7 @@
 """Coverage, the worklist and changesets as they are shown: tables for people and for programs.
 
 Tables for people have the headings and words that every front end shows; those for programs have
-every value under a stable name.
+all values under stable names.
 """
 
 from collections import Counter
@@ -98,22 +98,22 @@ __all__ = [
 
 PARTS: "Final[tuple[Part, ...]]" = ("tables", "columns")
 COUNTS: Final = ("total", "documented", "edited", "ingested", "percent")
-"""What is counted of each part, by the names of the attributes of `Count`."""
+"""The names of the counts of each part, which are attributes of `Count`."""
 
 NO_TEXT: Final = "(no description)"
-"""Stands in the place of a text where there is none."""
+"""Shown instead of a description if there is none."""
 
 WHOLE_TABLE: Final = "(the table itself)"
-"""Stands in the place of a column where the table is meant."""
+"""Shown instead of a column for the table itself."""
 
 
 def percent_of(count: "Count | DayCount") -> str:
-    """Return the documented share in words: `62.5%`, `43.0%`."""
+    """Return the documented share: `62.5%`, `43.0%`."""
     return "none" if count.percent is None else f"{count.percent:.1f}%"
 
 
 def count_sentence(count: "Count") -> str:
-    """Return how much is documented, and by whom."""
+    """Return how many are documented, and by whom, in words."""
     if not count.total:
         return "none"
     return (
@@ -123,13 +123,16 @@ def count_sentence(count: "Count") -> str:
 
 
 def group_name(group: "Group | GroupTrend", by: str | None) -> str:
-    """Return the name of a group; `(no owner)` for what belongs to none."""
+    """Return the name of a group; `(no owner)` for datasets without one."""
     return group.name or f"(no {by})"
 
 
 def coverage_page(coverage: "Coverage") -> Table:
-    """Return the coverage for people: a row for each group, with how many of its columns miss a
-    description, or without groups one for tables and one for columns."""
+    """Return the coverage as a table for people.
+
+    It has a row for each group, with the number of undocumented columns, or without groups one for
+    tables and one for columns.
+    """
     if coverage.by is None:
         sums = (
             TableColumn("part", "", style="bold"),
@@ -163,8 +166,8 @@ def coverage_page(coverage: "Coverage") -> Table:
 
 
 def coverage_table(coverage: "Coverage") -> Table:
-    """Return the coverage for programs: a row for each group, or without groups one without a key
-    for everything."""
+    """Return the coverage as a table for programs: a row for each group, or one without a key for
+    all."""
     names = ("key", "name", *(f"{part}_{field}" for part in PARTS for field in COUNTS))
     whole = ("", "", coverage.tables, coverage.columns)
     groups = [(one.key, one.name, one.tables, one.columns) for one in coverage.groups]
@@ -179,8 +182,11 @@ _MOST_LINES: Final = 6
 
 
 def trend_charts(trend: "CoverageTrend", parts: "Sequence[Part]" = PARTS) -> tuple[Lines, ...]:
-    """Return the documented share over time: without groups one chart with a line for tables and
-    one for columns; with groups a chart for each part, a line for each of the first six groups."""
+    """Return the documented share over time as charts.
+
+    Without groups one chart with a line for tables and one for columns; with groups a chart for
+    each part, with a line for each of the first six groups.
+    """
     if trend.by is None:
         lines = tuple(Line(part, _shares(trend, trend.of(part))) for part in parts)
         return (Lines("Documented", lines, "share"),)
@@ -196,7 +202,7 @@ def trend_charts(trend: "CoverageTrend", parts: "Sequence[Part]" = PARTS) -> tup
 
 
 def _shares(trend: "CoverageTrend", counts: "Sequence[DayCount]") -> tuple[Point, ...]:
-    """Return the shares, each at the first moment of its day; a gap where nothing was there."""
+    """Return the shares, each at the start of its day; a gap if there was nothing to document."""
     return tuple(
         (datetime.combine(day, time(), UTC), one.documented / one.total if one.total else None)
         for day, one in zip(trend.days, counts, strict=True)
@@ -204,9 +210,12 @@ def _shares(trend: "CoverageTrend", counts: "Sequence[DayCount]") -> tuple[Point
 
 
 def trend_page(trend: "CoverageTrend") -> Table:
-    """Return the trend for people: of all, a row for each day on which a count changed, and for the
-    first and the last, the newest first; with groups a row for each, how much is documented of it
-    now and by how many points that changed."""
+    """Return the trend as a table for people.
+
+    Without groups it has a row for each day on which a count changed, and for the first and last
+    day, newest first; with groups a row for each, with the present share and its change in
+    percentage points.
+    """
     if trend.by is None:
         columns = (
             TableColumn("day", style="bold"),
@@ -248,15 +257,15 @@ def _change_cells(counts: "Sequence[DayCount]") -> tuple[int, float | None, str 
 
 
 def trend_change(counts: "Sequence[DayCount]") -> float | None:
-    """Return by how many percentage points the documented share changed, from the first day on
-    which there was anything to document; None where there were not two such days."""
+    """Return the change of the documented share in percentage points, since the first day with
+    anything to document; `None` without two such days."""
     shares = [one.percent for one in counts if one.percent is not None]
     return round(shares[-1] - shares[0], 1) if len(shares) > 1 and counts[-1].total else None
 
 
 def trend_table(trend: "CoverageTrend") -> Table:
-    """Return the trend for programs: a row for each group and day, oldest first, or without groups
-    a row for each day without a key."""
+    """Return the trend as a table for programs: a row for each group and day, oldest first, or
+    without groups for each day."""
     names = ("key", "name", "day")
     counted = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
     whole = [("", "", trend.tables, trend.columns)]
@@ -278,7 +287,7 @@ _TREND_COUNTS: Final = ("total", "documented", "percent")
 
 
 def trend_sentences(trend: "CoverageTrend") -> tuple[str, ...]:
-    """Return how the documented shares changed, and from when on they are known."""
+    """Return how the documented shares changed, and since when they are known, in words."""
     if not trend.days:
         return ("nothing is known of earlier days",)
     sentences = []
@@ -297,8 +306,10 @@ def trend_sentences(trend: "CoverageTrend") -> tuple[str, ...]:
 
 
 def worklist_page(worklist: "Worklist") -> Table:
-    """Return the worklist for people, with what the place of an item in the order comes from.
-    Tables of one name are told apart: `orders (hive)`."""
+    """Return the worklist as a table for people, with the numbers that an item's rank comes from.
+
+    Tables of the same name get a distinction: `orders (hive)`.
+    """
     from explorer.graph.nodes import named_apart
 
     columns = (
@@ -327,7 +338,8 @@ def _item_row(item: "Item", table: str) -> Row:
 
 
 def item_sentences(item: "Item", days: int) -> tuple[str, str]:
-    """Return how much an item of the worklist was used in some days, and what is made from it."""
+    """Return an item's use in the period, and the number of entities derived from its table, in
+    words."""
     used = f"used {item.use:,} times in {days} days" if item.use else "no use was measured"
     of_table = " (its table)" if item.use and item.use_of == "table" and item.column else ""
     at_least = "at least " if item.at_least else ""
@@ -335,7 +347,8 @@ def item_sentences(item: "Item", days: int) -> tuple[str, str]:
 
 
 def worklist_table(worklist: "Worklist") -> Table:
-    """Return the worklist for programs; `column` is the exact path, None for a table itself."""
+    """Return the worklist as a table for programs; `column` is the field path, `None` for a table
+    itself."""
     names = (
         *("urn", "table", "platform", "column", "type"),
         *("weight", "used", "used_of", "downstream", "at_least"),
@@ -351,7 +364,8 @@ def worklist_table(worklist: "Worklist") -> Table:
 
 
 def worklist_counts(worklist: "Worklist") -> str:
-    """Return how many of how many undocumented tables and columns are listed."""
+    """Return how many undocumented tables and columns are listed, and how many there are, in
+    words."""
     if not worklist.total:
         return "everything here is documented"
     return f"{len(worklist):,} of {worklist.total:,} undocumented shown"
@@ -359,8 +373,8 @@ def worklist_counts(worklist: "Worklist") -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConceptVariant:
-    """A text of a concept as it is shown: its number, counted from 1 and 0 for columns without a
-    text, on how many columns it stands, and the text itself."""
+    """A description in a concept as it is shown: its number from 1, 0 for columns without one, and
+    the number of columns."""
 
     number: int
     count: int
@@ -368,7 +382,7 @@ class ConceptVariant:
 
 
 def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
-    """Return the texts that columns have, the most frequent first, then the columns without."""
+    """Return the descriptions of columns, most frequent first, then the columns without one."""
     found = [
         ConceptVariant(number, len(one), one.text) for number, one in enumerate(concept.variants, 1)
     ]
@@ -377,7 +391,7 @@ def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
 
 
 def concept_sentence(concept: "Concept") -> str:
-    """Return how many columns there are, of how many tables, with how many texts."""
+    """Return the number of columns, tables and descriptions, in words."""
     if not concept.columns:
         what = "with this term" if concept.term else "of this name"
         return f"no column {what}"
@@ -398,8 +412,8 @@ def _counted(count: int, noun: str) -> str:
 
 
 def variants_page(concept: "Concept") -> Table:
-    """Return the texts of a concept for people: each with its number and how many columns have
-    it."""
+    """Return a table for people of the descriptions in a concept, with their numbers and
+    columns."""
     columns = (
         TableColumn("variant", "no."),
         TableColumn("columns"),
@@ -412,8 +426,11 @@ def variants_page(concept: "Concept") -> Table:
 
 
 def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
-    """Return the columns of a concept for people: which text each has, by its number and with
-    `texts` itself, and whose that is. Tables of one name are told apart."""
+    """Return a table for people of the columns of a concept.
+
+    It has the number of each column's description, with `texts` the description, and whether people
+    or ingestion wrote it. Tables of the same name get a distinction.
+    """
     from explorer.graph.nodes import named_apart
 
     columns = (
@@ -438,8 +455,8 @@ def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
 
 
 def concept_table(concept: "Concept") -> Table:
-    """Return the columns of a concept for programs: `column` is the exact path, `variant` the
-    number of its text, None without one."""
+    """Return a table for programs of the columns of a concept; `column` is the field path,
+    `variant` the number of its description, or `None`."""
     names = (
         *("variant", "urn", "table", "platform", "column", "type"),
         *("text", "edited", "ingested"),
@@ -460,15 +477,15 @@ def _variant_numbers(concept: "Concept") -> dict[str, int]:
 
 
 def _author_of(column: "ConceptColumn") -> str:
-    """Return whose the text of a column is."""
+    """Return who wrote the description of a column: `people` or `ingestion`."""
     if column.edited.strip():
         return "people"
     return "ingestion" if column.text else ""
 
 
 def changes_table(changes: "tuple[Change, ...]") -> Table:
-    """Return a row for each change, all of them text: where it stands in the file, what comes of
-    it, what it is about, the three texts, and more where the kind does not say all."""
+    """Return a table of changes, all cells text: position in the file, kind, what it is about, the
+    three texts, and the reason."""
     names = ("place", "kind", "urn", "table", "column", "base", "theirs", "mine", "why")
     rows: list[Row] = [
         (
@@ -481,20 +498,22 @@ def changes_table(changes: "tuple[Change, ...]") -> Table:
 
 
 def change_counts(changeset: "Changeset") -> tuple[str, ...]:
-    """Return how many lines of a file there are of each kind."""
+    """Return the number of lines of a file of each kind, in words."""
     return tuple(f"{count:,} {kind}" for kind, count in changeset.counts().items())
 
 
 def change_place(change: "Change") -> tuple[str, str]:
-    """Return what a change is about: the table, and the column as people write it, which is empty
-    for the table itself."""
+    """Return the table of a change and its column without types, which is empty for the table
+    itself."""
     column = FieldPath(change.column).simple if change.column is not None else ""
     return change.table or change.urn, column
 
 
 def change_diff(change: "Change") -> Diff:
-    """Return a change as lines: why it is not made, where it is not, and what it would write. Of a
-    conflict also what somebody else wrote since, where the text it started from is known."""
+    """Return a change as lines: the reason if it is not made, and what it would write.
+
+    For a conflict also what somebody else changed, if the text it started from is known.
+    """
     notes = [DiffLine(one, "note", "") for one in (change.why, hidden_sentence(change.mine)) if one]
     if change.theirs is None:
         return (*notes, *(DiffLine(one.text, "note", "") for one in plain_lines(change.mine)))
@@ -513,12 +532,12 @@ def change_diff(change: "Change") -> Diff:
 
 
 def others_diff(change: "Change") -> Diff:
-    """Return what somebody else changed of a text that a file left as it was, as lines."""
+    """Return as lines what somebody else changed in a text that the file did not."""
     return text_diff(change.base or "", change.theirs or "", context=1, exact=True)
 
 
 def hidden_sentence(text: str) -> str:
-    """Return how many characters of a text are not seen where it is shown; empty where all are."""
+    """Return the number of invisible characters in a text, in words; empty if there are none."""
     count = hidden_count(text)
     characters = "1 character" if count == 1 else f"{count:,} characters"
     return f"{characters} in it cannot be seen" if count else ""
@@ -535,11 +554,11 @@ STATE_MARKS: "Final[dict[ReviewState, str]]" = {
     "applied": "●",
     "failed": "!",
 }
-"""What stands before a staged edit, beside the word for its state."""
+"""The mark shown next to a staged edit's state."""
 
 
 def review_page(items: "Sequence[ReviewItem]") -> Table:
-    """Return staged edits for people: what became of each, what it changes, and into what."""
+    """Return a table for people of staged edits: state, what each changes, and the new value."""
     columns = (
         TableColumn("state", max_width=10),
         TableColumn("table", folds=True, style="bold"),
@@ -551,8 +570,8 @@ def review_page(items: "Sequence[ReviewItem]") -> Table:
 
 
 class _ReviewRows(Sequence[Row]):
-    """The rows of staged edits, each made when it is looked at: a list of thousands is shown again
-    after every decision."""
+    """Rows that are created when accessed, because thousands are shown again after every
+    decision."""
 
     def __init__(self, items: "Sequence[ReviewItem]") -> None:
         self._items = items
@@ -583,9 +602,11 @@ _JOINTS: "Final[Mapping[StagedKind, str]]" = {"owners": ", ", "links": "\n"}
 
 
 def review_table(items: "Sequence[ReviewItem]") -> Table:
-    """Return staged edits for programs, all of it text: labels are joined by a space, owners, which
-    hold one, by a comma, and links by a line end; a deprecation is JSON. `theirs` is known where
-    somebody wrote there meanwhile."""
+    """Return a table for programs of staged edits, all cells text.
+
+    Labels are joined by spaces, owners by commas, links by line ends; a deprecation is JSON.
+    `theirs` is set if somebody else wrote there in the meantime.
+    """
     names = (
         *("number", "state", "urn", "table", "column", "what", "before", "text", "add", "remove"),
         *("theirs", "why", "decided_by", "source", "source_urn", "source_column"),
@@ -609,8 +630,8 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
 
 
 def drafting_failures(failures: "Sequence[DraftingFailure]") -> Table:
-    """Return for programs what a command had no text for: a row each, the table itself without a
-    column."""
+    """Return a table for programs of the columns and tables for which a command had no
+    suggestion."""
     rows: list[Row] = [(one.urn, one.table, one.column, one.why) for one in failures]
     return Table.of("failures", ("urn", "table", "column", "why"), rows)
 
@@ -619,8 +640,8 @@ _FAILURES_NAMED: Final = 5
 
 
 def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
-    """Return for each reason for which a command had no text the columns and tables that it was
-    given for, the first five by name."""
+    """Return a sentence for each reason why a command had no suggestion, with the first five
+    places."""
     by_reason: dict[str, list[str]] = {}
     for one in failures:
         column = FieldPath(one.column).simple if one.column is not None else ""
@@ -634,8 +655,8 @@ def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
 
 
 def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
-    """Return propagated texts for people: which column has which text, from where, and whether that
-    still says it."""
+    """Return a table for people of propagated descriptions with their columns, sources and
+    states."""
     columns = (
         TableColumn("state", max_width=10),
         TableColumn("table", folds=True, style="bold"),
@@ -657,8 +678,8 @@ def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
 
 
 def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "Sequence[PropagatedText]":
-    """Return the texts that have every word in their state, table, column, text or source; upper
-    and lower case are the same."""
+    """Return the propagated descriptions that contain all words in their state, table, column, text
+    or source, ignoring case."""
     wanted = words.casefold().split()
 
     def has(one: "PropagatedText") -> bool:
@@ -670,7 +691,7 @@ def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "Sequence[
 
 
 def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
-    """Return how many texts are listed and how many of each state: "3 of 5 texts · 1 outdated"."""
+    """Return the number of descriptions listed and of each state: "3 of 5 texts · 1 outdated"."""
     if not total:
         return ""
     texts = "1 text" if total == 1 else f"{total:,} texts"
@@ -681,8 +702,7 @@ def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
 
 
 def propagated_diff(text: "PropagatedText") -> Diff:
-    """Return where a propagated text is from and what differs from it there, as lines; its own text
-    where nothing does."""
+    """Return the source of a propagated description, and the difference from it, as lines."""
     source = f"{text.source_table}.{_simple(text.source_path)}"
     steps = "1 step" if text.hops == 1 else f"{text.hops:,} steps"
     found = {"lineage": f"{steps} upstream", "name": f"of the same name, {steps} upstream"}
@@ -705,8 +725,10 @@ def propagated_diff(text: "PropagatedText") -> Diff:
 
 
 def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
-    """Return in one sentence what became of propagated texts: how many are `done`, how many are
-    left as they were, how many failed and why the first did."""
+    """Return the outcome of an operation on propagated descriptions in one sentence.
+
+    `done` is the word for what was done; of the failures the first is described.
+    """
     parts = [f"{len(outcome.done):,} {done}"]
     if outcome.left:
         parts.append(f"{len(outcome.left):,} left as they are")
@@ -718,7 +740,8 @@ def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
 
 
 def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
-    """Return propagated texts for programs; `source_text` is what the source says now."""
+    """Return a table for programs of propagated descriptions; `source_text` is the source's present
+    one."""
     names = (
         *("state", "urn", "table", "path", "text", "source_urn", "source_table", "source_path"),
         *("source_text", "found_by", "hops", "at_millis", "by"),
@@ -728,14 +751,14 @@ def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
 
 
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
-    """Return how many staged edits there are of each state, in words."""
+    """Return the number of staged edits in each state, in words."""
     return tuple(f"{count:,} {state}" for state, count in changeset.counts().items())
 
 
 def proposals_table(
     queue: "Sequence[SharedChangeset]", said_moment: "Callable[[int], str]" = moment
 ) -> Table:
-    """Return the changesets that the server keeps, for people and for programs."""
+    """Return a table of the changesets stored on the server, for people and programs."""
     columns = (
         TableColumn("urn", audience="programs"),
         # All of them fold, so that the widest gives way and no id is cut.
@@ -763,12 +786,12 @@ def proposals_table(
 
 
 def proposal_counts(shared: "SharedChangeset") -> str:
-    """Return how many edits of a changeset that the server keeps are of each state, in words."""
+    """Return the number of edits of a shared changeset in each state, in words."""
     return " · ".join(f"{count:,} {state}" for state, count in shared.counts.items())
 
 
 def edit_column(edit: "StagedEdit") -> str:
-    """Return the column that a staged edit is about, as people write it."""
+    """Return the column of a staged edit, without types."""
     return FieldPath(edit.column).simple if edit.column is not None else WHOLE_TABLE
 
 
@@ -785,7 +808,7 @@ def edit_sentence(edit: "StagedEdit") -> str:
 
 
 def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
-    """Return who proposed a staged edit, and who decided what of it, as far as that is known."""
+    """Return who proposed a staged edit and who decided about it, where known, in words."""
     proposed = Urn.label(changeset.proposed_by) if changeset.proposed_by else ""
     decided = Urn.label(item.decided_by) if item.decided_by else ""
     verbs = {
@@ -803,8 +826,8 @@ def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
 
 
 def deprecation_lines(text: str, called: "Mapping[str, str] | None" = None) -> tuple[str, ...]:
-    """Return what the text of a staged deprecation says: the note, the date of the removal, what to
-    use instead; nothing for one that is taken back."""
+    """Return the note, removal date and replacement of a staged deprecation; empty if it removes
+    one."""
     held = deprecation_in(text)
     if held is None:
         return ()
@@ -820,15 +843,17 @@ def deprecation_lines(text: str, called: "Mapping[str, str] | None" = None) -> t
 
 
 def item_source(item: "ReviewItem") -> str:
-    """Return in a few words where a proposed text comes from; nothing where it is not known."""
+    """Return the source of a proposed text in a few words; empty if unknown."""
     if item.is_changed:
         return f"changed by {Urn.label(item.decided_by)}"
     return _source_words(item.edit.sources[0]) if item.edit.sources else ""
 
 
 def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
-    """Return where the proposed text of an edit comes from, how sure that is, and how many columns
-    have it. A column of another name is said to be one: it may have been renamed or computed."""
+    """Return the source of a proposed text, how certain it is, and how many columns have the text.
+
+    A source column of another name is mentioned as such: it may have been renamed or computed.
+    """
     agreeing = f"; {source.agreeing:,} columns have this text" if source.agreeing > 1 else ""
     whose = ".".join(filter(None, (source.table, _simple(source.column))))
     hops = "1 hop" if source.hops == 1 else f"{source.hops:,} hops"
@@ -849,8 +874,7 @@ def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
 
 
 def review_diff(item: "ReviewItem") -> Diff:
-    """Return a staged edit as lines: where its text comes from, what stands there, and what it
-    would write."""
+    """Return a staged edit as lines: its source, the present value, and what it would write."""
     edit = item.edit
     notes = [source_sentence(one, edit) for one in edit.sources]
     if hidden := hidden_sentence(edit.text):
@@ -889,7 +913,7 @@ def _simple(column: str) -> str:
 
 
 def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
-    """Yield what an edit of labels, links or a deprecation changes."""
+    """Yield the lines that an edit of labels, links or a deprecation changes."""
     edit = item.edit
     held = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
@@ -923,8 +947,8 @@ def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
 
 
 def _label(label: str, edit: "StagedEdit") -> str:
-    """Return a label as people call it; of an owner the kind of ownership too, of a link what it is
-    called and its address."""
+    """Return the display name of a label, for an owner with the ownership type, for a link with its
+    address."""
     if edit.what == "links":
         url, _, name = label.partition(" ")
         return f"{name} ({url})" if name else url

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Cell = str | int | float | bool | datetime | Sequence[str] | None
-"""The value of a cell; None where the value is not known. Moments are aware."""
+"""The value of a cell; `None` if unknown. Times have a time zone."""
 
 Row = Sequence[Cell]
 
@@ -48,15 +48,15 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 class TableColumn:
     """A column of a table.
 
-    `name` is the key in JSON and the header in CSV; `heading` is what people read, by default the
-    name with spaces. `audience` says who gets the column: everyone, only people, or only programs.
-    People see at most `max_width` cells of a value; a value that `folds` is wrapped rather than
-    cut. `style` is how people see it, as an attribute of text: "bold", "dim" or "italic". With
-    `markdown` the values are descriptions. `missing` is what people read where the value is not
-    known. `detail` names the column whose value stands below in small print where there is room,
-    `link` the column with the address that the text leads to. `dtype` is the type in a data frame;
-    without it, it follows from the values. `decimals` is how many decimals people read of a number
-    that is no integer; without it, as many as it has, up to six digits.
+    `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
+    the name with spaces. `audience` says who gets the column: everyone, only people, or only
+    programs. People see at most `max_width` cells of a value; a value that `folds` is wrapped
+    instead of cut. `style` is its text attribute for people: "bold", "dim" or "italic". With
+    `markdown` the values are descriptions. `missing` is shown to people for unknown values.
+    `detail` names the column whose value is shown below in small print if there is room, `link` the
+    column with the address that the text links to. `dtype` is the type in a data frame; by default
+    it follows from the values. `decimals` is the number of decimals that people see of a float; by
+    default as many as it has, up to six digits.
     """
 
     name: str
@@ -74,12 +74,12 @@ class TableColumn:
 
     @property
     def title(self) -> str:
-        """Return the heading that people read."""
+        """The header for people."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
 
 
 def number_text(value: float, column: TableColumn) -> str:
-    """Return a number of a column as people read it."""
+    """Return a number as people see it."""
     if isinstance(value, int):
         return f"{value:,}"
     if column.decimals is not None:
@@ -91,8 +91,8 @@ def number_text(value: float, column: TableColumn) -> str:
 class Table:
     """Rows with a cell for each column.
 
-    Where the server has more rows than `rows`, `total` is the number of all rows and `read_all`
-    reads them, a page at a time. `exact`, where it is set, is written as JSON instead of the rows.
+    If the server has more rows than `rows`, `total` is the number of all and `read_all` reads them
+    page by page. `exact`, if set, is written as JSON instead of the rows.
     """
 
     columns: Sequence[TableColumn]
@@ -104,15 +104,15 @@ class Table:
 
     @classmethod
     def of(cls, title: str, names: Iterable[str], rows: Sequence[Row], **rest: Any) -> "Table":
-        """Return a table whose columns have these names and nothing else."""
+        """Return a table whose columns only have names."""
         return cls(tuple(TableColumn(name) for name in names), rows, title, **rest)
 
 
 def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
     """Return CSV as in RFC 4180, with a header line and CRLF line ends.
 
-    Unknown values are empty cells and lists are JSON. A text that a spreadsheet would run as a
-    formula gets an apostrophe before it; numbers do not, whatever their sign.
+    Unknown values are empty and lists are JSON. Text that a spreadsheet would run as a formula gets
+    an apostrophe in front; numbers do not, whatever their sign.
     """
     kept = _for_programs(table)
     page = io.StringIO(newline="")
@@ -124,7 +124,7 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 
 def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
-    """Return each row as a dictionary from column name to value; moments as ISO 8601 in UTC."""
+    """Return each row as a dictionary by column name; times are ISO 8601 in UTC."""
     kept = [(at, table.columns[at].name) for at in _for_programs(table)]
     return [
         {
@@ -136,19 +136,19 @@ def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str
 
 
 def to_json(table: Table, rows: Iterable[Row] | None = None) -> str:
-    """Return a JSON list with an object for each row, or `table.exact` where that is set."""
+    """Return a JSON list with an object for each row, or `table.exact` if set."""
     found = to_objects(table, rows) if table.exact is None else table.exact
     return json.dumps(found, ensure_ascii=False, indent=2, default=list) + "\n"
 
 
 def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
-    """Return a Markdown table below a heading; nothing in a cell is read as markup."""
+    """Return a Markdown table below a heading; markup in cells is escaped."""
     lines = (f"# {markdown_cell(table.title)}", "", *markdown_table(table, rows))
     return "\n".join(lines) + "\n"
 
 
 def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[str]:
-    """Yield the lines of a Markdown table; nothing in a cell is read as markup."""
+    """Yield the lines of a Markdown table; markup in cells is escaped."""
     kept = _for_programs(table)
     yield _between_bars([markdown_cell(table.columns[at].name) for at in kept])
     yield _between_bars(["---"] * len(kept))
@@ -157,7 +157,7 @@ def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[
 
 
 def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
-    """Return a data frame; types of columns are nullable."""
+    """Return a data frame with nullable column types."""
     import pandas as pd
 
     held = list(table.rows if rows is None else rows)
@@ -169,7 +169,7 @@ def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
 
 
 def to_parquet(table: Table, rows: Iterable[Row] | None = None) -> bytes:
-    """Return a Parquet file. Raises `MissingExtra` where pyarrow is not installed."""
+    """Return a Parquet file. Raises `MissingExtra` if pyarrow is not installed."""
     require_parquet()
     page = io.BytesIO()
     to_frame(table, rows).to_parquet(page, index=False)
@@ -177,7 +177,7 @@ def to_parquet(table: Table, rows: Iterable[Row] | None = None) -> bytes:
 
 
 def require_parquet() -> None:
-    """Raise `MissingExtra` where pyarrow is not installed."""
+    """Raise `MissingExtra` if pyarrow is not installed."""
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
@@ -191,13 +191,13 @@ def _encoded(text: str, encoding: str = "utf-8") -> bytes:
 
 
 FILE_FORMATS: Final[Mapping[str, Callable[[Table, Iterable[Row] | None], bytes]]] = {
-    # Spreadsheets know UTF-8 by the byte order mark.
+    # Spreadsheets recognize UTF-8 by the byte order mark.
     ".csv": lambda table, rows: _encoded(to_csv(table, rows), "utf-8-sig"),
     ".json": lambda table, rows: _encoded(to_json(table, rows)),
     ".md": lambda table, rows: _encoded(to_markdown(table, rows)),
     ".parquet": to_parquet,
 }
-"""File extensions, each with the function that returns the content of such a file."""
+"""The function that returns the content of a file, by file extension."""
 
 
 def _for_programs(table: Table) -> list[int]:
@@ -226,12 +226,12 @@ def _without_formula(text: str) -> str:
     return f"'{text}"
 
 
-# What Markdown reads as markup; not underscores within a word, as names of tables have them.
+# Markdown's markup characters, except underscores within a word, which names of tables have.
 _MARKUP: Final = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
 
 
 def markdown_cell(cell: Cell) -> str:
-    """Return a value as Markdown text of one line; nothing in it is read as markup."""
+    """Return a value as Markdown text in one line, with markup escaped."""
     match cell:
         case None:
             text = ""

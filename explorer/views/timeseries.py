@@ -1,6 +1,5 @@
-"""How often a dataset, chart or dashboard was used, by day, user, column and query; what profiling
-measured of a dataset and its columns over time, and what changed of it.
-"""
+"""Usage by day, user, column and query; profiles of a dataset and its columns over time, and how
+they changed."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +73,7 @@ class _Window(Camel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class UsageDay:
-    """A measured day, in UTC. `users` is the smallest number of users there can have been."""
+    """A day with usage statistics, in UTC. `users` is the minimum number of distinct users."""
 
     day: date
     count: int
@@ -82,18 +81,18 @@ class UsageDay:
 
     @property
     def at(self) -> datetime:
-        """Return the day's first moment, in UTC."""
+        """The start of the day, in UTC."""
         return datetime.combine(self.day, time(), UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage in a period, added up.
+    """The usage in a period, in total.
 
     `measure` is what was counted: "queries" of a dataset, "views" of a chart or dashboard. `days`
-    are those that were measured, oldest first. The others are pairs, highest count first: a user's
-    URN or a column's path with its uses, a query's text with the number of days on which it was
-    among the most frequent. `limit` is set where the server stopped at that many points.
+    are those with statistics, oldest first. The others are pairs, highest count first: a user's URN
+    or a column's path with its uses, a query's text with the number of days on which it was among
+    the most frequent. `limit` is set if the server stopped at that many points.
     """
 
     measure: str
@@ -105,12 +104,12 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Return the sum of all days."""
+        """The total of all days."""
         return sum(day.count for day in self.days)
 
 
 def usage_of(series: "Timeseries") -> Usage:
-    """Return the usage in a series of usage statistics."""
+    """Return the total usage in a series of usage statistics."""
     counts: Counter[date] = Counter()
     told: dict[date, int] = {}
     named: dict[date, set[str]] = {}
@@ -154,8 +153,10 @@ def _ranked(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 
 def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
-    """Return what was used, by whom, with which queries: each with how often, and a query with the
-    number of days on which it was among the most frequent."""
+    """Return a row for each column, user and frequent query, with its count.
+
+    For a query that is the number of days on which it was among the most frequent.
+    """
 
     def found() -> Iterator[Row]:
         for path, count in use.columns:
@@ -170,14 +171,14 @@ def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
 
 
 def usage_by_day_table(name: str, use: Usage) -> Table:
-    """Return the use by day of UTC, the newest first."""
+    """Return the usage by day in UTC, newest first."""
     rows: list[Row] = [(day.day.isoformat(), day.count, day.users) for day in reversed(use.days)]
     return Table.of(f"{name} usage by day", ("day", use.measure, "users"), rows)
 
 
 Measure = Literal["nulls", "distinct", "min", "max", "mean", "median"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
-"""What can be drawn of a column over time."""
+"""The measures of a column that can be drawn over time."""
 
 _WEEK = timedelta(days=7)
 _STILL = timedelta(days=2)
@@ -185,7 +186,7 @@ _POINTS = 0.05
 _QUARTER = 0.25
 _FEW = 20
 _MOST_NAMED = 3
-# A change of a hundred times is drawn as one of ten: else nothing else could be seen.
+# Longer bars are cut to this length, because one very large change would hide all others.
 _LONGEST = 10.0
 _T = TypeVar("_T")
 
@@ -252,7 +253,7 @@ class TableMeasures(DatasetProfile, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What is not as it was, in words, and the moment it is compared with."""
+    """A notable change in words, and the time it is compared with."""
 
     words: str
     since: datetime
@@ -260,19 +261,19 @@ class Drift:
 
 @dataclass(frozen=True)
 class ColumnHistory:
-    """What was measured of a column, oldest first."""
+    """The profiles of a column, oldest first."""
 
     path: str
     points: tuple[tuple[datetime, ColumnMeasures], ...]
 
     @property
     def newest(self) -> ColumnMeasures:
-        """What was measured last."""
+        """The latest profile."""
         return self.points[-1][1]
 
     @cached_property
     def drift(self) -> Drift | None:
-        """How nulls and distinct values changed since a week before, as far as it counts."""
+        """How nulls and distinct values changed since a week before, if notably."""
         before = _week_before(self.points)
         if before is None:
             return None
@@ -281,7 +282,8 @@ class ColumnHistory:
         return Drift(", ".join(words), before[0]) if words else None
 
     def values(self, measure: Measure) -> Iterator[tuple[datetime, float]]:
-        """Yield a measure over time, where it is a number: nulls as a share, 0 to 1."""
+        """Yield the values of a measure over time, where it is a number; nulls are a share from 0
+        to 1."""
         for at, one in self.points:
             value = _number(one, measure)
             if value is not None:
@@ -289,7 +291,7 @@ class ColumnHistory:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be drawn of it."""
+        """The measures that can be drawn for it."""
         return tuple(one for one in MEASURES if any(True for _ in self.values(one)))
 
 
@@ -306,10 +308,10 @@ def _number(one: ColumnMeasures, measure: Measure) -> float | None:
 
 @dataclass(frozen=True)
 class Profiles:
-    """The profiles of a time with their moments, oldest first.
+    """The profiles in a period with their times, oldest first.
 
-    Where there are profiles of the whole table those of parts are left out; `parts` is how many.
-    `limit` is set where the server stopped at that many.
+    If there are profiles of the whole table, those of partitions are left out; `parts` is their
+    number. `limit` is set if the server stopped at that many.
     """
 
     taken: tuple[tuple[datetime, TableMeasures], ...]
@@ -318,18 +320,20 @@ class Profiles:
 
     @property
     def newest(self) -> TableMeasures | None:
-        """What was measured last."""
+        """The latest profile."""
         return self.taken[-1][1] if self.taken else None
 
     @property
     def rows(self) -> tuple[tuple[datetime, int], ...]:
-        """The number of rows where it was measured."""
+        """The number of rows over time, where measured."""
         return tuple((at, one.row_count) for at, one in self.taken if one.row_count is not None)
 
     @property
     def drift(self) -> Drift | None:
-        """How the number of rows changed since a week before, as far as it counts; or that it was
-        the same for two days or longer, where it changed before."""
+        """How the number of rows changed since a week before, if notably.
+
+        Or that it has been the same for at least two days after it used to change.
+        """
         if not self.rows:
             return None
         at, newest = self.rows[-1]
@@ -347,8 +351,7 @@ class Profiles:
 
     @cached_property
     def by_path(self) -> dict[str, ColumnHistory]:
-        """Every column that was measured, by path; those of the newest profile come first and in
-        its order."""
+        """Every profiled column by path; those of the latest profile first, in its order."""
         found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
         for at, profile in reversed(self.taken):
             for one in profile.field_profiles or ():
@@ -357,14 +360,14 @@ class Profiles:
 
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
-        """The columns of the newest profile."""
+        """The columns of the latest profile."""
         newest = self.newest.columns if self.newest else ()
         return tuple(self.by_path[path] for path in newest)
 
     def path_of(self, column: str) -> str:
-        """Return the path of a column given by it, or by the name that people write.
+        """Return the path of a column given by path, with or without types.
 
-        Raises `UnknownName` for one that was never measured.
+        Raises `UnknownName` for one that was never profiled.
         """
         if column in self.by_path:
             return column
@@ -375,7 +378,7 @@ class Profiles:
 
 
 def read_profiles(series: "Timeseries") -> Profiles:
-    """Return the profiles of a series whose moments are days of the calendar."""
+    """Return the profiles of a series, without those with invalid times."""
     read = [(one.at, one) for one in series.records(TableMeasures)]
     known = [(at, one) for at, one in read if at is not None and on_calendar(at)]
     known.sort(key=lambda taken: taken[0])
@@ -386,17 +389,17 @@ def read_profiles(series: "Timeseries") -> Profiles:
 
 
 def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] | None:
-    """Return the newest point a week or more older than the last."""
+    """Return the latest point that is at least a week older than the last."""
     last = points[-1][0]
     return next((one for one in reversed(points) if last - one[0] >= _WEEK), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How one measure of a column, or of the whole table where `path` is empty, changed.
+    """A change of one measure of a column, or of the table if `path` is empty.
 
-    `score` is how many times over the rule it changed, 1 and more where it `moved`. `words` say
-    both numbers, or what came and went.
+    `score` is its size relative to the threshold, at least 1 if it `moved`. `words` has both
+    numbers, or what was added and removed.
     """
 
     path: str
@@ -408,33 +411,32 @@ class Move:
 
     @property
     def moved(self) -> bool:
-        """Whether it changed as much as the rule asks."""
+        """Whether the change reaches the threshold."""
         return self.score >= 1
 
     @property
     def change(self) -> float | None:
-        """After less before: of shares, in parts of 1."""
+        """The difference; for shares as a fraction of 1."""
         if self.before is None or self.after is None:
             return None
         return self.after - self.before
 
     @property
     def relative(self) -> float | None:
-        """The change as a part of what was before; None where that was nothing."""
+        """The change relative to the value before; `None` if that was 0."""
         return self.change / abs(self.before) if self.change is not None and self.before else None
 
     @property
     def name(self) -> str:
-        """What changed, as people write it."""
+        """The column's path without types, or "the table"."""
         return FieldPath(self.path).simple if self.path else "the table"
 
 
 def moves_between(before: TableMeasures, after: TableMeasures) -> tuple[Move, ...]:
-    """Return every change between two profiles, those too small to count among them, furthest
-    first."""
+    """Return all changes between two profiles, including small ones, largest first."""
     found = [*_of_table(before, after)]
     old, new = before.columns, after.columns
-    # A profile that measured no column says nothing of which there are.
+    # A profile without columns does not show which columns exist.
     came_and_went = bool(old and new)
     for path in {**new, **old}:
         if path in old and path in new:
@@ -472,7 +474,7 @@ _SUMMARIES: Final[tuple[Summary, ...]] = ("mean", "median", "stdev", "min", "max
 def _share(path: str, measure: str, old: float | None, new: float | None) -> Iterator[Move]:
     if old is not None and new is not None:
         words = f"{written(old, 'share')} → {written(new, 'share')}"
-        # To a millionth: what is 5 points on paper is a little less to a computer.
+        # Rounded, because floating point makes an exact 5 points slightly less.
         score = round(abs(new - old) / _POINTS, 6)
         yield Move(path, measure, old, new, score, words)
 
@@ -487,7 +489,7 @@ def _relative(
 
 
 def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Move]:
-    """Yield how far the shares of a column's values moved: half of all the changes together."""
+    """Yield how far the shares of a column's values changed: half of the sum of all changes."""
     was, now = _shares(old.distinct_value_frequencies), _shares(new.distinct_value_frequencies)
     if not was or not now:
         return
@@ -533,7 +535,7 @@ _NUMBERS: Final = (
 
 
 def profile_table(name: str, data: Profiles) -> Table:
-    """Return the columns as they were measured last, with what moved in the week before."""
+    """Return the columns of the latest profile, with notable changes in the week before."""
     at = data.taken[-1][0] if data.taken else None
     rows: list[Row] = [
         (
@@ -551,7 +553,7 @@ def profile_table(name: str, data: Profiles) -> Table:
 
 
 def row_counts_table(name: str, data: Profiles) -> Table:
-    """Return the profiles, the newest first."""
+    """Return the profiles, newest first."""
     rows: list[Row] = [
         (at, one.row_count, one.column_count, one.size_in_bytes) for at, one in reversed(data.taken)
     ]
@@ -560,14 +562,14 @@ def row_counts_table(name: str, data: Profiles) -> Table:
 
 
 def column_profile_table(name: str, column: ColumnHistory) -> Table:
-    """Return one column at every moment at which it was measured, the newest first."""
+    """Return the profiles of one column, newest first."""
     rows: list[Row] = [(at, *_numbers(field)) for at, field in reversed(column.points)]
     title = f"{name} {FieldPath(column.path).simple} profile over time"
     return Table.of(title, ("measured", *_NUMBERS), rows)
 
 
 def column_values_table(name: str, column: ColumnHistory) -> Table:
-    """Return the values of one column: those counted, the most frequent first, and those seen."""
+    """Return the values of one column: counted ones, most frequent first, then samples."""
     newest = column.newest
     counted = sorted(newest.distinct_value_frequencies or (), key=lambda one: -one.frequency)
     rows: list[Row] = [("value", one.value, one.frequency) for one in counted]
