@@ -63,29 +63,29 @@ class DirectoryInUse(InUse):
 
 
 class Hold:
-    """A data directory that is ours until the context ends."""
+    """A data directory that is locked for this process until the context ends."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
 
     def announce(self, address: str, version: str) -> Instance:
-        """Say where we listen; from now on we are found."""
+        """Publish the address of the service, so that others find it."""
         instance = Instance(os.getpid(), address, version, time.time_ns() // 1_000_000)
         data = msgspec.json.encode(instance)
         replace_file(self.data_dir / _FILE, data, mode=0o644, is_synced=False)
         return instance
 
     def withdraw(self) -> None:
-        """Stop being found."""
+        """Stop publishing the address."""
         (self.data_dir / _FILE).unlink(missing_ok=True)
 
 
 @contextmanager
 def hold(data_dir: Path) -> Iterator[Hold]:
-    """Hold a data directory, which is made when it is not there.
+    """Lock a data directory, which is created if it does not exist.
 
-    Raises `DirectoryInUse`, naming the process and address, when a service has it already, and
-    `StorageFault` when it cannot be written.
+    Raises `DirectoryInUse`, with the process and address, if another service has it, and
+    `StorageFault` if it cannot be written.
     """
     _prepare(data_dir)
     try:
@@ -110,7 +110,7 @@ def hold(data_dir: Path) -> Iterator[Hold]:
 
 
 def find(data_dir: Path) -> Instance | None:
-    """The service of a data directory, if one is alive."""
+    """Return the running service of a data directory, or `None`."""
     instance = _read(data_dir)
     if instance is None or not is_held(data_dir):
         return None
@@ -120,11 +120,11 @@ def find(data_dir: Path) -> Instance | None:
 
 
 def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
-    """The service of a data directory, started if there is none, once it answers.
+    """Return the service of a data directory, starting it if needed, once it answers.
 
-    It is a process of its own and outlives its starter. Several starters at once end with one
-    service. Raises `Unusable` with the service's own words when it cannot start, and
-    `Unreachable` when it does not answer in time.
+    It is a process of its own that outlives this one. Concurrent starters end with one service.
+    Raises `Unusable` with the service's own message if it cannot start, and `Unreachable` if it
+    does not answer in time.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
@@ -156,10 +156,11 @@ def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
 
 
 def socket_path(data_dir: Path) -> Path | None:
-    """Where a data directory's service listens; nothing where there are no Unix sockets.
+    """Return the path of the Unix socket of a data directory's service, `None` without Unix
+    sockets.
 
-    In the directory itself, or when that path is too long for a socket, in a directory that only
-    we can enter. Raises `StorageFault` when somebody else has made that one.
+    It is in the directory itself, or if that path is too long for a socket, in a private directory.
+    Raises `StorageFault` if somebody else created that one.
     """
     if not hasattr(socket, "AF_UNIX"):
         return None
@@ -235,7 +236,7 @@ def _read(data_dir: Path) -> Instance | None:
 
 
 def is_held(data_dir: Path) -> bool:
-    """Whether a process has a directory (see `hold`)."""
+    """Return whether a process has locked a directory (see `hold`)."""
     try:
         lock = os.open(data_dir / _LOCK, os.O_RDWR)
     except OSError:
@@ -273,7 +274,8 @@ else:
 
 
 def _answers(instance: Instance) -> bool:
-    """Whether the service answers; also one that only reads, for its database is damaged."""
+    """Return whether the service answers, even if only for reading because its database is
+    damaged."""
     try:
         with _connect(instance.address) as connection:
             base = urlsplit(instance.address).path if _is_tcp(instance.address) else ""
@@ -305,7 +307,8 @@ def _connect(address: str) -> socket.socket:
 
 
 def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
-    """The started process, and where in the log its words begin."""
+    """Start the service; return the process, and the position in the log at which its output
+    begins."""
     import subprocess
 
     if log.exists() and log.stat().st_size > _MAX_LOG_BYTES:
@@ -329,15 +332,15 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
 
 
 def _leave() -> None:
-    """Let the services outlive us; Python would warn of each that is still running."""
+    """Keep the process object alive, because Python warns of processes that are still running."""
     for child in _children:
         if child.poll() is None:
             child.returncode = 0
 
 
 def _home(data_dir: Path) -> Path:
-    """Where the service is started: `-m` looks there first, so that the package running here is
-    the one to run there. An installed one is found anywhere."""
+    """Return the working directory for the service, in which `-m` finds the package that is running
+    here."""
     root = Path(__file__).resolve().parents[1]
     return data_dir if root.name.endswith("-packages") else root
 

@@ -1,4 +1,4 @@
-"""The program's directories, and files that only their owner reads, written whole or not at all."""
+"""The program's directories, and private files that are written atomically."""
 
 import os
 from collections.abc import Iterator
@@ -24,23 +24,22 @@ _APP = "catalog-explorer"
 
 
 def data_dir() -> Path:
-    """Return the directory of the embedded catalog; not made here."""
+    """Return the directory of the local catalog. It is not created here."""
     return _directory("CATALOG_DATA_DIR", "data")
 
 
 def state_dir() -> Path:
-    """Return the directory of logs and of what front ends remember; not made here."""
+    """Return the directory for logs, drafts and the state of front ends. It is not created here."""
     return _directory("CATALOG_STATE_DIR", "state")
 
 
 def config_dir() -> Path:
-    """Return the directory of the profiles, and of the tokens in files; not made here."""
+    """Return the directory for profiles and token files. It is not created here."""
     return _directory("CATALOG_CONFIG_DIR", "config")
 
 
 def cache_dir() -> Path:
-    """Return the directory of the answers stored for working offline; not made here, and safe to
-    remove."""
+    """Return the directory for cached answers, which may be deleted. It is not created here."""
     return _directory("CATALOG_CACHE_DIR", "cache")
 
 
@@ -57,10 +56,10 @@ _OTHERS = 0o077
 
 
 def read_private(path: Path, *, secret: bool) -> str | None:
-    """Return the text of a file; None when there is no file.
+    """Return the text of a file, or `None` if it does not exist.
 
-    Raises `InvalidFile` for one that is not UTF-8, `StorageFault` for one that cannot be read, or
-    that is `secret` and open to others.
+    Raises `InvalidFile` if it is not UTF-8, `StorageFault` if it cannot be read, or is `secret` and
+    readable by others.
     """
     try:
         with path.open("rb") as file:
@@ -83,10 +82,8 @@ def read_private(path: Path, *, secret: bool) -> str | None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put a text in place of the file's; whoever reads meanwhile sees the old or the new one.
-
-    Raises `StorageFault` where that cannot be done.
-    """
+    """Write a file atomically, readable only by its owner. Raises `StorageFault` if it cannot be
+    written."""
     try:
         _make_private(path.parent)
         replace_file(path, text.encode())
@@ -95,7 +92,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def remove_private(path: Path) -> bool:
-    """Take a file away; gives whether there was one."""
+    """Delete a file; return whether it existed."""
     try:
         path.unlink()
     except FileNotFoundError:
@@ -107,7 +104,7 @@ def remove_private(path: Path) -> bool:
 
 @contextmanager
 def changing(path: Path) -> Iterator[None]:
-    """Alone with a file until the context ends, so that of two changes at once none is lost."""
+    """Lock a file until the context ends, so that no concurrent change is lost."""
     try:
         _make_private(path.parent)
         lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -57,8 +57,8 @@ _PORTS = {"http": "80", "https": "443"}
 def identity(url: str) -> str:
     """Return a text that is equal for two addresses only if they are the same server and base path.
 
-    Letters' case in the host, the usual port and a slash at the end make no difference; every
-    other one does, and an unusual address is equal only to itself.
+    Case in the host, the default port and a trailing slash make no difference; every other
+    difference does, and an unusual address is equal only to itself.
     """
     found = _PLAIN.fullmatch(url)
     if found is None:
@@ -69,13 +69,13 @@ def identity(url: str) -> str:
 
 
 def identity_of_directory(directory: Path) -> str:
-    """Return the same for an embedded catalog, which is known by its directory."""
+    """Return the identity of a local catalog, which is that of its directory."""
     return f"directory:{directory.expanduser().absolute()}"
 
 
 def checked_url(url: str) -> str:
-    """Return an address that a profile may hold; raises `InvalidInput` saying what is wrong with
-    it."""
+    """Return an address if a profile may have it. Raises `InvalidInput` with the reason
+    otherwise."""
     if url.startswith("unix:/") and url.isprintable():
         return url
     if not url.isprintable() or " " in url:
@@ -100,13 +100,13 @@ def checked_url(url: str) -> str:
 
 
 EMBEDDED: Final = "embedded"
-"""The profile that is always there: this machine's own catalog."""
+"""The profile that always exists: this machine's local catalog."""
 
 ENVIRONMENT: Final = "environment:"
-"""What stands before a variable's name where a token comes from one."""
+"""The prefix of a variable's name in `token_from`."""
 
 Signs = Literal["when asked", "always"]
-"""Whether the token is shown once the server wants one, or with every request."""
+"""Whether the token is sent once the server asks for it, or with every request."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -120,11 +120,11 @@ _HEADER: Final = "# Kept by `catalog profile`, which leaves out comments when it
 class ConnectionProfile(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A server as its owner wants it asked: by `url`, or embedded in `data_dir`.
+    """A server, by `url` or embedded in `data_dir`, and how to connect to it.
 
-    `source` is where its token comes from, `token_from` in the file: `keyring`, `prompt`, `file`,
-    `none`, or `environment:` and a variable's name. `drafting_command` drafts descriptions: None
-    leaves that to the command for all servers, an empty one allows none.
+    `source` is where its token comes from, in the file `token_from`: `keyring`, `prompt`, `file`,
+    `none`, or `environment:` and a variable's name. `drafting_command` is the drafting command:
+    `None` for the one of all servers, empty to allow none.
     """
 
     url: str | None = None
@@ -138,19 +138,19 @@ class ConnectionProfile(
 
     @property
     def identity(self) -> str:
-        """Equal for two profiles only if they name the same catalog."""
+        """Equal for two profiles only if they are the same catalog."""
         if self.url is not None:
             return identity(self.url)
         return identity_of_directory(self.directory or data_dir())
 
     @property
     def directory(self) -> Path | None:
-        """Where its catalog is kept, of one that is embedded."""
+        """The data directory of a local catalog."""
         return None if self.data_dir is None else Path(self.data_dir).expanduser()
 
     def checked(self) -> "ConnectionProfile":
-        """Return the profile, fit to be kept; raises `InvalidInput` saying what is wrong with
-        it."""
+        """Return the profile if it may be stored. Raises `InvalidInput` with the reason
+        otherwise."""
         if (self.url is None) == (self.data_dir is None):
             raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
         if self.data_dir is not None and not self.data_dir.isprintable():
@@ -172,8 +172,8 @@ class ConnectionProfile(
 
 
 def check_drafting(command: str | None, timeout_seconds: float | None) -> None:
-    """Raise `InvalidInput` for a drafting command that cannot be taken apart into words, or a time
-    limit that is none."""
+    """Raise `InvalidInput` for a drafting command that cannot be parsed, or an invalid time
+    limit."""
     try:
         words = shlex.split(command or "")
     except ValueError as error:
@@ -185,8 +185,8 @@ def check_drafting(command: str | None, timeout_seconds: float | None) -> None:
 
 
 class ConnectionProfiles(msgspec.Struct, frozen=True):
-    """Every profile by its name, sorted, and the name of the one that is current; the drafting
-    command for the servers whose profiles name none, and for how long it may run."""
+    """All profiles by name, sorted, the name of the current one, and the default drafting
+    command."""
 
     current: str | None
     by_name: Mapping[str, ConnectionProfile]
@@ -194,7 +194,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
     drafting_timeout_seconds: float | None = None
 
     def named(self, name: str) -> ConnectionProfile:
-        """Return one of them, or `embedded`; raises `UnknownName` with the names there are."""
+        """Return a profile by name, or `embedded`. Raises `UnknownName` with the existing names."""
         if name == EMBEDDED:
             return ConnectionProfile(data_dir=str(data_dir()))
         found = self.by_name.get(name)
@@ -204,7 +204,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
 
 
 def checked_name(name: str) -> str:
-    """Return a name that a profile may have; raises `InvalidInput` for any other."""
+    """Return a name if a profile may have it. Raises `InvalidInput` otherwise."""
     if name == EMBEDDED:
         raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
     if not _NAME.fullmatch(name):
@@ -216,14 +216,14 @@ def checked_name(name: str) -> str:
 
 
 def profiles_file() -> Path:
-    """Return where the profiles are kept."""
+    """Return the path of the profiles file."""
     return config_dir() / "profiles.toml"
 
 
 def read_profiles() -> ConnectionProfiles:
-    """Return what is kept; nothing at all when there is no file yet.
+    """Return the stored profiles; none if there is no file yet.
 
-    Raises `InvalidFile`, naming the file and the line, when it cannot be understood.
+    Raises `InvalidFile`, with the line, if it cannot be parsed.
     """
     path = profiles_file()
     text = read_private(path, secret=False)
@@ -261,11 +261,10 @@ def read_profiles() -> ConnectionProfiles:
 def change_profiles(
     change: Callable[[ConnectionProfiles], ConnectionProfiles],
 ) -> ConnectionProfiles:
-    """Read the profiles, keep what `change` makes of them, and give that.
+    """Read the profiles, apply `change`, store the result and return it, while other changes wait.
 
-    What others change meanwhile waits. A file that cannot be understood is left as it is:
-    raises `Unusable` as reading does, and where the file cannot be written, and `InvalidInput`
-    for a profile that could not be read again.
+    A file that cannot be parsed is not changed. Raises `Unusable` as reading does, and if the file
+    cannot be written, and `InvalidInput` for a profile that could not be read back.
     """
     path = profiles_file()
     with changing(path):
@@ -278,17 +277,16 @@ def change_profiles(
 
 
 def user_of(directory: Path) -> str | None:
-    """Return the URN of who works on the catalog of a directory, as `keep_user` noted it; None
-    where it did not."""
+    """Return the URN of the user of a directory's catalog, as stored by `keep_user`, or `None`."""
     text = read_private(directory / _USER, secret=False)
     return user_urn(text.strip()) if text and text.strip() else None
 
 
 def keep_user(directory: Path, name: str) -> str:
-    """Note who works on the catalog of a directory, a name or the URN of a user, and return the
-    URN; edits are by that user from now on, also those of a service that runs.
+    """Store the user of a directory's catalog, a name or a URN, and return the URN.
 
-    Raises `InvalidInput` for what names nobody, `Unusable` where it cannot be written.
+    Edits are attributed to that user from now on, also those of a running service. Raises
+    `InvalidInput` for an invalid name, `Unusable` if it cannot be stored.
     """
     urn = user_urn(name.strip())
     write_private(directory / _USER, f"{urn}\n")
@@ -296,7 +294,7 @@ def keep_user(directory: Path, name: str) -> str:
 
 
 def user_urn(name: str) -> str:
-    """Return the URN of a user given by name or URN; raises `InvalidInput` for what is neither."""
+    """Return the URN of a user given by name or URN. Raises `InvalidInput` for anything else."""
     urn = Urn.parse(name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}")
     if urn.entity_type != "corpuser":
         raise InvalidInput(f"{urn} is no user; give a name, or urn:li:corpuser:NAME")
@@ -312,8 +310,7 @@ def _profile(path: Path, text: str, name: str, value: Any) -> ConnectionProfile:
 
 
 def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
-    """Return what is wrong with the file, at the first line that speaks of a key or of a
-    profile."""
+    """Return what is wrong with the file, and the first line that concerns the key or profile."""
     speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
     lines = text.splitlines()
     line = next((number for number, one in enumerate(lines, 1) if speaks.match(one)), 1)

@@ -1,8 +1,8 @@
-"""Which server is meant, and which token is meant for it.
+"""Which server is used, and which token is sent to it.
 
-A token goes to the server it was given for and to no other: a profile's to the address of that
-profile, that of DataHub's variables or file to the server they name, and `CATALOG_TOKEN` to the
-catalog that `CATALOG_URL` or `CATALOG_PROFILE` names, or where neither is set, to the one asked.
+A token is sent only to the server it belongs to: a profile's to the address of that profile, that
+of DataHub's variables or file to the server they name, and `CATALOG_TOKEN` to the catalog in
+`CATALOG_URL` or `CATALOG_PROFILE`, or if neither is set, to the one used.
 """
 
 import os
@@ -33,9 +33,10 @@ _DRAFTING_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
-    """A command that drafts descriptions of a server, as it was configured; empty where there is
-    none. `timeout_seconds` is for how long it may run for one draft, `source` where both were
-    found."""
+    """The configured command that drafts descriptions; empty if there is none.
+
+    `timeout_seconds` limits the time for one draft; `source` is where both are configured.
+    """
 
     command: str = ""
     timeout_seconds: float = _DRAFTING_SECONDS
@@ -44,7 +45,7 @@ class Drafting:
 
 @dataclass(frozen=True, slots=True)
 class DataHubServer:
-    """A server, the token meant for it alone, and where both were found."""
+    """The server in the settings of DataHub's tools, its token, and where both were found."""
 
     url: str
     source: str
@@ -61,11 +62,11 @@ class _DataHubFile(msgspec.Struct, frozen=True):
 
 
 def find_datahub() -> DataHubServer | None:
-    """That server; nothing when neither variables nor file name one.
+    """Return the server in the settings of DataHub's tools, or `None`.
 
-    A port goes with a host and is stronger than an address, as with DataHub's client; the token
-    of the environment is not shown to the server of the file. Raises `InvalidInput` for variables
-    and `InvalidFile` for a file that do not make an address.
+    As in DataHub's client, a host with a port takes precedence over an address. The token in the
+    environment is not sent to the server in the file. Raises `InvalidInput` for variables and
+    `InvalidFile` for a file without a valid address.
     """
     url, variable = _from_variables()
     if url:
@@ -108,10 +109,10 @@ def _from_file(path: Path) -> DataHubServer | None:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """A server as it is to be asked; without a `url`, the embedded catalog in `data_dir`.
+    """The server to use and how; without a `url` the local catalog in `data_dir`.
 
-    `name` is the profile's, or the address, or `embedded`. `token()` is called late, may take
-    long, and raises what `Token` says; no text made of this shows it.
+    `name` is the profile's, or the address, or `embedded`. `token()` is called when needed, may
+    take long, and raises as `TokenSource`; the repr does not contain the token.
     """
 
     name: str
@@ -138,15 +139,14 @@ def server(
     token: str | None = None,
     data_dir: Path | None = None,
 ) -> ServerSettings:
-    """Return the server that is meant, by the first that says so:
+    """Return the server to use, from the first of these that is set: `url`; `data_dir`; `profile`;
+    `CATALOG_URL`; `CATALOG_PROFILE`; `CATALOG_DATA_DIR`; the current profile; DataHub's variables;
+    DataHub's file; else the local catalog.
 
-    `url`; `data_dir`; `profile`; `CATALOG_URL`; `CATALOG_PROFILE`; `CATALOG_DATA_DIR`; the current
-    profile; DataHub's variables; DataHub's file; else this machine's own catalog.
-
-    An address or directory that one profile holds brings what that profile says: its token, and
-    that it is only read. Where several hold it the current one does, or else none. Asks nobody
-    anything, and reads no token yet. Raises `InvalidInput` for a profile beside another catalog,
-    `UnknownName` for a profile that is not there, and `InvalidFile` for a damaged file.
+    If one profile has the address or directory, its token and its `read_only` apply. If several
+    have it, those of the current one do, or else none. No requests, and no token is read yet.
+    Raises `InvalidInput` for a profile together with another catalog, `UnknownName` for a profile
+    that does not exist, and `InvalidFile` for a damaged file.
     """
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")

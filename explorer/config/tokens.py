@@ -1,4 +1,5 @@
-"""Where tokens come from: given, an environment variable, the keyring, a file, or the terminal."""
+"""Sources of tokens: given directly, an environment variable, the keyring, a file, or the
+terminal."""
 
 import logging
 import os
@@ -48,24 +49,26 @@ _WHAT: Final = ("tokens", _OTHERS)
 
 
 def read_from_keyring(account: str, words: tuple[str, str] = _WHAT) -> str | None:
-    """Return the token kept for an account; nothing when none is. `words` are what is kept, and
-    what to choose instead, as messages name them.
+    """Return the token stored for an account, or `None`.
 
-    Raises `MissingExtra` where the package keyring is not installed, `Misconfigured` when the
-    keyring cannot be used or does not answer.
+    `words` are the name of what is stored and of the alternatives, as messages use them.
+
+    Raises `MissingExtra` if the package keyring is not installed, `Misconfigured` if the keyring
+    cannot be used or does not answer.
     """
     keyring = _keyring(words)
     return _asked(lambda: keyring.get_password(_SERVICE, account), words)
 
 
 def keep_in_keyring(account: str, token: str, words: tuple[str, str] = _WHAT) -> None:
-    """Keep a token for an account, in place of the one kept before; raises as reading does."""
+    """Store a token for an account, replacing an earlier one. Raises as `read_from_keyring`."""
     keyring = _keyring(words)
     _asked(lambda: keyring.set_password(_SERVICE, account, token), words)
 
 
 def forget_in_keyring(account: str, words: tuple[str, str] = _WHAT) -> bool:
-    """Remove the token of an account; gives whether there was one. Raises as reading does."""
+    """Delete the token of an account; return whether there was one. Raises as
+    `read_from_keyring`."""
     keyring = _keyring(words)
 
     def forget() -> str | None:
@@ -90,8 +93,8 @@ def _keyring(words: tuple[str, str]) -> "ModuleType":
 
 
 def _asked(ask: "Callable[[], str | None]", words: tuple[str, str]) -> str | None:
-    """Return what a keyring answers. It is asked on a thread of its own, which nobody waits for at
-    the end: a keyring may wait for a message bus that is not there."""
+    """Call the keyring on a daemon thread, because it may wait forever for a missing message
+    bus."""
     answers: list[str | None] = []
     faults: list[Exception] = []
 
@@ -168,13 +171,12 @@ def _as_sign_in(kept: str | None) -> SignIn | None:
 
 
 class TokenSource:
-    """An access token that is fetched when called for; what shows it shows its source alone.
+    """An access token that is fetched when called; its repr shows only the source.
 
-    Calling it may take long, and raises `NotSignedIn` where there is none although one was
-    promised, `InvalidInput` for a text that can be no token, and `Unusable` where the keyring or
-    the file that holds it cannot be used. `asks` says that it asks the person at the terminal.
-    With `keep` what was fetched may be a sign-in that is renewed, one at a time within `alone`;
-    `again` says how people sign in again.
+    Calling it may take long. It raises `NotSignedIn` if the source has no token, `InvalidInput` for
+    an invalid token, and `Unusable` if the keyring or file cannot be used. `asks` is true if it
+    prompts in the terminal. With `keep` the token may be that of a sign-in, which is renewed, one
+    at a time within `alone`; `again` tells people how to sign in again.
     """
 
     __slots__ = ("_again", "_alone", "_asked", "_fetch", "_keep", "asks", "source")
@@ -239,9 +241,9 @@ NO_TOKEN: Final = TokenSource("none", lambda: None)
 
 
 def checked_token(text: str, source: str) -> str:
-    """Return a token as it is sent, without the spaces and line ends around it.
+    """Return a token stripped of white space.
 
-    Raises `InvalidInput`, which does not say what it was, for a text that no header can carry.
+    Raises `InvalidInput`, without quoting it, if a header cannot carry it.
     """
     token = text.strip()
     if not token:
@@ -254,7 +256,7 @@ def checked_token(text: str, source: str) -> str:
 
 
 def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
-    """Return the token of a profile, fetched from where the profile says."""
+    """Return the token of a profile, from the profile's source."""
     source = profile.source
     if source == "none":
         return NO_TOKEN
@@ -274,9 +276,9 @@ def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
 
 
 def keep_token(name: str, profile: ConnectionProfile, token: str) -> None:
-    """Keep the token of a profile in the keyring or in a file, as the profile says.
+    """Store the token of a profile in the keyring or in a file, as the profile says.
 
-    Raises `Unusable` where that cannot be done.
+    Raises `Unusable` if that fails.
     """
     if profile.source == "keyring":
         keep_in_keyring(_account(name, profile), token)
@@ -292,7 +294,7 @@ def keep_sign_in(name: str, profile: ConnectionProfile, sign_in: SignIn) -> None
 
 
 def forget_token(name: str, profile: ConnectionProfile) -> bool:
-    """Remove the token kept for a profile; gives whether one was kept."""
+    """Delete the token stored for a profile; return whether there was one."""
     if profile.source == "keyring":
         return forget_in_keyring(_account(name, profile))
     return profile.source == "file" and remove_private(_file(name))

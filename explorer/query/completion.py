@@ -1,4 +1,4 @@
-"""What may be typed next: fields, operators, values and the words between."""
+"""Completion of filters: fields, operators, values and keywords that can be typed next."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ __all__ = ["Completion", "FacetLike", "FacetValueLike", "complete", "value_at"]
 
 _URN: Final = "urn:li:"
 _NO_NAMES: Final[Mapping[str, str]] = {}
-# Ids that a machine made up.
+# Generated ids, such as UUIDs.
 _OPAQUE = re.compile(r":([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 _KEYWORDS: Final = {"AND": "both must hold", "OR": "either will do", "NOT": "leaves out"}
 _OPERATORS: Final = {
@@ -44,12 +44,12 @@ _STATES: Final = FilterField(STATE, label="State", is_facet=True)
 _ORDERED: Final = ("number", "date")
 _FOR_EQUALS: Final = (":", "=", "==", "!=", "IN")
 
-# How a value is typed, what it is, what it is called, and how many entities have it.
+# How a value is typed, the value, its label, and the number of entities that have it.
 _Word: TypeAlias = tuple[str, str, str, int | None]
 
 
 class FacetValueLike(Protocol):
-    """A value that a facet has, how people call it, and how many entities have it."""
+    """A value of a facet, its label, and the number of entities that have it."""
 
     @property
     def value(self) -> str: ...
@@ -60,7 +60,7 @@ class FacetValueLike(Protocol):
 
 
 class FacetLike(Protocol):
-    """A field and its values, as a search gave them."""
+    """A field and its values, as returned by a search."""
 
     @property
     def name(self) -> str: ...
@@ -72,10 +72,10 @@ class FacetLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """`text` is to stand in the place of the characters from `start` to `end`.
+    """A replacement `text` for the characters from `start` to `end`.
 
-    `label` is what to show, `hint` says more about it, `count` how many entities have the value
-    where that is known.
+    `label` is what to show, `hint` an explanation, `count` the number of entities with the value,
+    if known.
     """
 
     text: str
@@ -87,7 +87,7 @@ class Completion:
     count: int | None = None
 
     def applied_to(self, text: str) -> str:
-        """Return the text with the completion in it; the cursor belongs at `start +
+        """Return the text with the completion applied; the cursor belongs at `start +
         len(self.text)`."""
         return text[: self.start] + self.text + text[self.end :]
 
@@ -101,24 +101,24 @@ def complete(
     *,
     limit: int = 50,
 ) -> tuple[Completion, ...]:
-    """Return what may be typed at the cursor, best first, at most `limit`; nothing behind a
-    mistake.
+    """Return what can be typed at the cursor, best first, at most `limit`; nothing after a syntax
+    error.
 
-    Fields that begin with what is typed come before those that hold it, those with facets first.
-    Values are those of the facets given, in their order, and the words that fields of a few words
-    can have; `names` are what URNs among them are called, and more URNs to be offered, best first.
-    Pure, and quick enough for every key.
+    Fields that begin with what was typed come before those that contain it, those with facets
+    first. Values are those of the given facets, in order, and the fixed values of a field. `names`
+    has the names of URNs among them, and further URNs to offer, best first. No requests; fast
+    enough for every key press.
     """
     return tuple(islice(_Offers(text, cursor, guide_to(registry), facets, names).made(), limit))
 
 
 def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
-    """Return the field whose value is typed at the cursor, and what stands there of it; None
-    elsewhere."""
+    """Return the field whose value is being typed at the cursor, and the value so far, or
+    `None`."""
     guide = guide_to(registry)
     typed = text[: max(0, min(cursor, len(text)))]
     reading = Reading(typed, guide, probing=True)
-    # A value that is not typed yet is no mistake here.
+    # A value that is still missing is not an error here.
     with suppress(FilterSyntax):
         reading.whole()
     place = reading.place
@@ -252,7 +252,7 @@ class _Offers:
         yield from holding
 
     def _words(self, name: str) -> Iterator[_Word]:
-        """Yield the values that a field may have."""
+        """Yield the values that a field can have."""
         guide = self._guide
         if name == STATE and guide.named(name) is None:
             yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
@@ -283,7 +283,7 @@ class _Offers:
             )
 
     def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
-        """Return how a value is typed: a URN by its id, and what nobody could read by its name."""
+        """Return how a value is typed: a URN by its id, one with a generated id by its name."""
         if value in named:
             if _OPAQUE.search(value):
                 return quoted(named[value])
@@ -293,7 +293,7 @@ class _Offers:
         return spell_values(self._guide, field, "EQUAL", (value,))[0]
 
     def _count_of(self, state: Criterion) -> int | None:
-        """Return how many entities are in a state, where a facet tells."""
+        """Return the number of entities in a state, if a facet has it."""
         facet = self._facets.get(state.field)
         counts = {one.value: one.count for one in (facet.values if facet else ())}
         return counts.get(state.values[0]) if state.values else None
@@ -318,8 +318,8 @@ class _Offers:
         return bool(atom.quote) and atom.end == self._cursor
 
     def _value_end(self, place: ParsePosition) -> int:
-        """Return where the value under the cursor ends; at the cursor where none has been begun, or
-        where what follows makes sense only so."""
+        """Return the end of the value under the cursor; the cursor itself if none has been
+        typed."""
         if place.start == self._cursor:
             return self._cursor
         try:
@@ -329,12 +329,12 @@ class _Offers:
             return self._cursor
 
     def _word_end(self, start: int) -> int:
-        """Return where the word under the cursor ends; at the cursor where none has been begun."""
+        """Return the end of the word under the cursor; the cursor itself if none has been typed."""
         found = FIELD.match(self._text, start) if start < self._cursor else None
         return max(self._cursor, found.end()) if found else self._cursor
 
     def _gap(self, start: int) -> str:
-        """Return what keeps a new word apart from what stands before it."""
+        """Return the space needed between a new word and the text before it."""
         before = self._text[start - 1 : start] if start else ""
         return (
             "" if start < self._cursor or not before or before.isspace() or before in "(-" else " "

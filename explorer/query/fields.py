@@ -1,4 +1,4 @@
-"""The fields a filter may name: those of the registry, what they hold, and other words for them."""
+"""The fields a filter can have: those of the registry, their types, and their aliases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ _KEYWORD: Final = ".keyword"
 _LONGEST_NAME: Final = 80
 
 USE: Final = "queryCountLast30DaysFeature"
-"""The field of how often an entity was queried in 30 days; DataHub Cloud has it too."""
+"""The field with the number of queries in 30 days, which DataHub Cloud has as well."""
 DESCRIPTIONS: Final = frozenset({"description", "editedDescription", "definition"})
-"""The fields in which an entity is described."""
+"""The fields that hold descriptions of entities."""
 
 STATE: Final = "is"
-"""What stands in the place of a field where a state is asked for, `is:undocumented`."""
+"""The pseudo-field for states, as in `is:undocumented`."""
 STATES: Final[Mapping[str, Criterion]] = {
     "documented": Criterion(DOCUMENTED, ("true",)),
     "undocumented": Criterion(DOCUMENTED, ("false",)),
@@ -44,9 +44,9 @@ STATES: Final[Mapping[str, Criterion]] = {
     "deprecated": Criterion("deprecated", ("true",)),
     "removed": Criterion("removed", ("true",)),
 }
-"""The states that can be asked for, each with what it means."""
+"""The states that can be queried, with their criteria."""
 
-# What people type for a field; none of them counts where a field has that very name.
+# Aliases of fields. An alias is ignored if a field has that name.
 ALIASES: Final[Mapping[str, str]] = {
     "column": "fieldPaths",
     "columns": "fieldPaths",
@@ -71,7 +71,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "use": USE,
 }
 
-# Fields of their own, and yet meant for the type of the entity where all values are such types.
+# These are fields, but mean the entity type if all values are entity types.
 _TYPE_WORDS: Final = frozenset({"type", "entity"})
 
 # The model declares no relationship at these fields, which hold URNs of one type.
@@ -89,7 +89,8 @@ _ALWAYS: Final[Mapping[str, tuple[Nature, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FilterField:
-    """A field to filter or sort by. `targets` are the entity types that a bare name may mean."""
+    """A field to filter or sort by. `targets` are the entity types that a bare name can refer
+    to."""
 
     name: str
     nature: Nature = "text"
@@ -99,7 +100,7 @@ class FilterField:
 
 
 class FieldGuide:
-    """The fields of a registry, by name. Never changed once made."""
+    """The fields of a registry, by name. Immutable."""
 
     def __init__(self, registry: Registry | None) -> None:
         self.is_blind = registry is None
@@ -120,7 +121,7 @@ class FieldGuide:
             self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
 
     def exactly(self, name: str) -> FilterField | None:
-        """Return the field of that very name, also with `.keyword` behind it; any structured
+        """Return the field with exactly this name, also followed by `.keyword`, or any structured
         property."""
         found = self.fields.get(name.removesuffix(_KEYWORD))
         if found is None and name.startswith(PREFIX) and name != PREFIX:
@@ -131,8 +132,8 @@ class FieldGuide:
         return FilterField(name, found.nature, found.targets, found.label)
 
     def named(self, name: str, *, strict: bool = True) -> FilterField | None:
-        """Return the field that a bare word means: of that name, of that alias, or, where no others
-        are let through, of that name in other letters, `Platform`."""
+        """Return the field for a word: by name, by alias, or with `strict` by name ignoring
+        case."""
         found = self.exactly(name)
         if found is None and name in self.aliases:
             found = self.exactly(self.aliases[name]) or FilterField(self.aliases[name])
@@ -145,8 +146,7 @@ class FieldGuide:
         return tuple(self._also.get(name, ()))
 
     def words(self, field: FilterField) -> tuple[str, ...]:
-        """Return what a field is called, its name first, in lower case: its label and aliases
-        too."""
+        """Return the names of a field in lower case: its name, label and aliases."""
         return self._words.get(field.name) or self._words_for(field)
 
     def _words_for(self, field: FilterField) -> tuple[str, ...]:
@@ -154,28 +154,31 @@ class FieldGuide:
         return tuple(word.casefold() for word in words if word)
 
     def near(self, name: str) -> tuple[str, ...]:
-        """Return the fields that may have been meant, best first, at most three."""
+        """Return fields with similar names, best first, at most three."""
         if len(name) > _LONGEST_NAME:
             return ()
         found = get_close_matches(name.casefold(), self._folded, n=3)
         return tuple(dict.fromkeys(self._folded[one] for one in found))
 
     def is_type(self, text: str) -> bool:
-        """Return whether a text is an entity type, in any server's spelling of it."""
+        """Return whether a text is an entity type, in any server's spelling."""
         return self.type_named(text) is not None
 
     def type_named(self, text: str) -> str | None:
-        """Return the registry's name of an entity type in any server's spelling of it."""
+        """Return the registry's name of an entity type given in any server's spelling."""
         return self._types.get(_plain(text))
 
     def near_types(self, text: str) -> tuple[str, ...]:
-        """Return the entity types that may have been meant, best first, at most three."""
+        """Return entity types with similar names, best first, at most three."""
         found = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
         return tuple(self._types[one] for one in found)
 
     def means_type(self, field: str, values: tuple[str, ...]) -> bool:
-        """Return whether `type:dataset` is about the type of the entity, where a field of the model
-        is called `type` too. The values of such fields are in capitals, as in `type:TABLE`."""
+        """Return whether `type:dataset` refers to the entity type although the model has a field
+        `type`.
+
+        The values of that field are in capitals, as in `type:TABLE`.
+        """
         return (
             field in _TYPE_WORDS
             and bool(values)
@@ -185,8 +188,7 @@ class FieldGuide:
 
 @lru_cache(maxsize=8)
 def guide_to(registry: Registry | None) -> FieldGuide:
-    """Return the guide to a registry's fields, made once; without a registry one that knows
-    none."""
+    """Return the cached guide to a registry's fields; without a registry one without fields."""
     return FieldGuide(registry)
 
 

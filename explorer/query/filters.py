@@ -29,7 +29,7 @@ Condition = Literal[
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 
 DOCUMENTED = "documented"
-"""The field of whether an entity has a description, by whomever; of our own server alone."""
+"""The field that says whether an entity has a description; only our own server has it."""
 
 _VALUELESS = ("IS_NULL", "EXISTS")
 _MOST_WHEN_JOINED = 1_000
@@ -37,13 +37,12 @@ _MOST_WHEN_JOINED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One test of a searchable field. Several `values` are alternatives (BETWEEN takes two).
+    """One condition on a searchable field. Several `values` are alternatives (BETWEEN takes two).
 
-    `names` are what people typed for the URNs among the values: also what an entity may be called
-    that has another URN. They are no part of what makes two criteria equal.
-
-    DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the values or to what is below
-    them, above them, or both: domains, containers and glossary nodes by their URNs.
+    `names` are what people typed for URNs among the values: entities with that name but another URN
+    match as well. They are ignored when criteria are compared. DESCENDANTS_INCL, ANCESTORS_INCL and
+    RELATED_INCL match the values and what is below them, above them, or both, for URNs of domains,
+    containers and glossary groups.
     """
 
     field: str
@@ -75,7 +74,7 @@ class Criterion:
 
     @classmethod
     def from_wire(cls, wire: Any) -> "Criterion":
-        """Read a criterion of either wire form. Raises `InvalidInput` for what is none."""
+        """Parse a criterion in either wire form. Raises `InvalidInput` if it is invalid."""
         if not isinstance(wire, dict):
             raise InvalidInput("a criterion of a filter is an object with field, values, condition")
         field = wire.get("field")
@@ -91,7 +90,8 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`any_of` holds conjunctions; an entity passes when it meets all of any one of them."""
+    """Alternatives (`any_of`) of conjunctions; an entity matches if it meets all criteria of one of
+    them."""
 
     any_of: tuple[tuple[Criterion, ...], ...] = ()
 
@@ -99,7 +99,7 @@ class Filter:
         return any(self.any_of)
 
     def to_wire(self) -> dict[str, Any]:
-        """`{"or": [{"and": [criterion, …]}, …]}`"""
+        """Return the filter in wire form: `{"or": [{"and": [criterion, …]}, …]}`."""
         return {"or": [{"and": [c.to_wire() for c in group]} for group in self.any_of]}
 
     @classmethod
