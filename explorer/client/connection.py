@@ -454,7 +454,7 @@ class Authenticator:
 
 
 def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
-    """Return a function that fetches the token of a source, and renews it if it is from a sign-in."""
+    """Return a function that fetches the token of a source, renewing that of a sign-in."""
 
     def fetch(was_refused: bool) -> str | None:
         from explorer.client.sign_in import renew

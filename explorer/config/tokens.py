@@ -129,16 +129,15 @@ def _reason(error: Exception) -> str:
     return words or name
 
 
-# Somebody else's clock may be ahead.
+# Renew this long before the expiry, because the server's clock may be ahead.
 _EARLIER_MILLIS: Final = 30_000
 
 
 class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The tokens of somebody who signed in with an issuer, kept in the place of a token.
+    """The tokens of a user who signed in with an issuer, stored instead of a token.
 
-    `access_token` is sent to the server until `expires_millis` (since 1970 UTC), where that is
-    known; then a new one is had for `refresh_token` at `token_endpoint`. No text made of this shows
-    a token.
+    `access_token` is sent to the server until `expires_millis` (since 1970 UTC), if known; then a
+    new one is requested from `token_endpoint` with `refresh_token`. The repr contains no token.
     """
 
     access_token: str
@@ -149,7 +148,7 @@ class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether the access token expired, or is about to."""
+        """Whether the access token has expired, or is about to."""
         now_millis = time.time_ns() // 1_000_000
         return self.expires_millis is not None and (
             self.expires_millis - _EARLIER_MILLIS <= now_millis
@@ -160,8 +159,8 @@ class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def _as_sign_in(kept: str | None) -> SignIn | None:
-    """Return the tokens of a sign-in where what was kept is one."""
-    # No access token begins so: a header could not carry it.
+    """Parse a stored sign-in; `None` if what was stored is a token."""
+    # An access token cannot begin like this, because a header could not carry it.
     if kept is None or not kept.lstrip().startswith('{"'):
         return None
     try:
@@ -288,8 +287,7 @@ def keep_token(name: str, profile: ConnectionProfile, token: str) -> None:
 
 
 def keep_sign_in(name: str, profile: ConnectionProfile, sign_in: SignIn) -> None:
-    """Keep the tokens of somebody who signed in, in the place of a token; raises as `keep_token`
-    does."""
+    """Store the tokens of a user who signed in. Raises as `keep_token`."""
     keep_token(name, profile, msgspec.json.encode(sign_in).decode())
 
 
