@@ -206,7 +206,7 @@ def test_json_takes_null_for_nothing_and_tells_a_row_that_is_none() -> None:
         ("csv", b"urn,column,edited,Edited\r\n", "two columns named edited"),
         ("csv", b"urn,column,edited\r\n\xe9,a,b\r\n", "UTF-8"),
         ("csv", b'urn,column,edited\r\nx,"a,b\r\n', "line 2 is not valid CSV"),
-        ("json", b"{", "no JSON"),
+        ("json", b"{", "not valid JSON"),
         ("json", b'{"a": 1}', "no list of rows"),
         ("md", b"# a readme", "no section"),
         ("xlsx", b"no zip", "not an XLSX"),

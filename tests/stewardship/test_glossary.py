@@ -151,12 +151,12 @@ def test_a_file_of_datahubs_form_is_read_as_datahub_reads_it() -> None:
     [
         ("- a", "no nodes and no terms"),
         ("version: 2", "version 2"),
-        ("nodes: [{name: a, descripton: b}]", "a has 'descripton'"),
+        ("nodes: [{name: a, descripton: b}]", "a has the unknown keys .descripton."),
         ("nodes: [{description: b}]", "has no name"),
         ("terms: [{name: yes}]", "put it in quotes"),
         ("terms: [{name: a}, {name: b, id: a}]", "twice"),
-        ("nodes: [{name: a, terms: {name: b}}]", "terms of a is no list"),
-        ("terms: [{name: a, knowledge_links: [{label: x}]}]", "no address"),
+        ("nodes: [{name: a, terms: {name: b}}]", "terms of a is not a list"),
+        ("terms: [{name: a, knowledge_links: [{label: x}]}]", "not an address"),
         ("a: [", "not valid YAML"),
     ],
 )
