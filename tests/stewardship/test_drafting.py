@@ -55,7 +55,7 @@ def test_what_it_prints_is_the_text_without_white_space_around(command: Command)
         ("print('x' * 1_000_000)", "more than 64 kB"),
         ("sys.stdout.buffer.write(b'abc\\xff')", "not UTF-8, at byte 4"),
         ("print('\\x1b[31mred')", r"control character, U\+001B"),
-        ("print('too late' if time.sleep(60) is None else '')", "within 1 s"),
+        ("print('too late' if time.sleep(60) is None else '')", "longer than 1 s"),
     ],
 )
 def test_what_is_no_text_is_refused_with_the_reason(command: Command, lines: str, why: str) -> None:
