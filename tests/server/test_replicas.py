@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -454,8 +455,8 @@ def test_an_index_that_does_not_fit_is_made_from_the_database_and_why_is_logged(
         info = tarfile.TarInfo("../outside")
         body = info.tobuf() + bytes(1024)
     if what == "damaged":
-        # In a file of a segment, well before its end.
-        at = body.index(b".store") + 2000
+        with tarfile.open(fileobj=BytesIO(body)) as archive:
+            at = next(one.offset_data for one in archive if one.name.endswith(".store"))
         body = body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :]
 
     async def answer(scope: Scope, _receive: Receive, send: Send) -> None:
