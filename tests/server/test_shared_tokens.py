@@ -24,7 +24,6 @@ from explorer.server.authentication import (
 )
 from explorer.server.data_directory import open_access, open_store
 from explorer.server.store.postgresql import PostgresAccess
-from explorer.server.store.postgresql.schema import FORMAT
 from tests.conftest import serving
 from tests.postgres import Cluster
 from tests.server.test_replicas import eventually, opened
@@ -177,7 +176,7 @@ def raises_busy(keyring: SharedKeyring, shown: str) -> bool:
     return False
 
 
-def test_a_database_of_the_first_format_gets_tokens_while_an_older_service_runs(
+def test_a_database_of_a_release_without_them_gets_tokens_while_that_release_is_at_work(
     database: str,
 ) -> None:
     older = open_store(Path("unused"), database)
@@ -185,14 +184,11 @@ def test_a_database_of_the_first_format_gets_tokens_while_an_older_service_runs(
         with psycopg.connect(database) as raw:
             raw.execute("DROP TABLE tokens, audit")
             raw.execute("DROP SEQUENCE token_changes")
-            raw.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+            raw.execute("UPDATE meta SET value = '1' WHERE key = 'layout'")
         shared = open_access(database)
         assert shared.tokens() == ()
         create_token(shared, "a", ALICE)
         shared.close()
-        with psycopg.connect(database) as raw:
-            kept = raw.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-        assert kept == (str(FORMAT),)
         older.write(lambda transaction: transaction.set_note("n", "1")).result()
         assert older.note("n") == "1"
     finally:

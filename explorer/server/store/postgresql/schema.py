@@ -3,8 +3,8 @@
 They lie in the schema that a connection comes to first, see `search_path`. Services of the release
 before may still be at work when they change, so they are expanded in one release and contracted in
 the next. To expand them, append a step to `_EXPANSIONS`, which leaves all that older statements use
-as it is. Where a service that does not know of a change must not begin, and to contract them once
-no release in use needs what goes, raise `FORMAT` and add a step to `_STEPS`.
+as it is. To contract them once no release in use needs what goes, raise `FORMAT`: services that
+know only the format before refuse the database then.
 """
 
 import re
@@ -38,7 +38,7 @@ __all__ = [
 
 Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-FORMAT = 2
+FORMAT = 1
 CHANNEL = "catalog_log"
 _RETRY_SECONDS = 2.0
 
@@ -123,27 +123,6 @@ CREATE INDEX leaves_of ON leaves (entity);
 CREATE INDEX leaves_by_text ON leaves USING hash (leaf);
 """
 
-# What each format has more than the one before.
-_STEPS = {
-    2: """
--- `change` is another number after each change of any token.
-CREATE SEQUENCE token_changes;
-CREATE TABLE tokens (
-    id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL, actor text NOT NULL,
-    sha256 text NOT NULL, role text NOT NULL, created_millis bigint NOT NULL,
-    expires_millis bigint, revoked_millis bigint, used_millis bigint,
-    change bigint NOT NULL DEFAULT nextval('token_changes')
-);
-CREATE INDEX tokens_by_change ON tokens (change);
--- Who changed what, and who was refused what; written in batches, each once.
-CREATE TABLE audit (
-    batch uuid, place int, at_millis bigint NOT NULL, record text NOT NULL,
-    PRIMARY KEY (batch, place)
-);
-CREATE INDEX audit_by_time ON audit (at_millis);
-"""
-}
-
 # Each is made once, by the first service that knows it; `layout` in `meta` counts them.
 _EXPANSIONS = (
     # Who follows the log, and what of it they need.
@@ -152,6 +131,23 @@ _EXPANSIONS = (
         name text COLLATE "C" PRIMARY KEY, after bigint NOT NULL,
         at timestamptz NOT NULL DEFAULT now()
     )
+    """,
+    # Access tokens: `change` is another number after each change of any token. The audit log is
+    # written in batches, each once.
+    """
+    CREATE SEQUENCE token_changes;
+    CREATE TABLE tokens (
+        id text COLLATE "C" PRIMARY KEY, name text COLLATE "C" NOT NULL, actor text NOT NULL,
+        sha256 text NOT NULL, role text NOT NULL, created_millis bigint NOT NULL,
+        expires_millis bigint, revoked_millis bigint, used_millis bigint,
+        change bigint NOT NULL DEFAULT nextval('token_changes')
+    );
+    CREATE INDEX tokens_by_change ON tokens (change);
+    CREATE TABLE audit (
+        batch uuid, place int, at_millis bigint NOT NULL, record text NOT NULL,
+        PRIMARY KEY (batch, place)
+    );
+    CREATE INDEX audit_by_time ON audit (at_millis);
     """,
 )
 
@@ -396,7 +392,7 @@ def _make_tables(raw: Raw, place: str) -> str:
         "AND tablename IN ('meta', 'log', 'urns', 'aspects')"
     ).fetchone() or (0,)
     if not kept:
-        raw.execute("".join((_TABLES, *_STEPS.values())).encode())
+        raw.execute(_TABLES.encode())
         found = secrets.token_hex(16)
         raw.cursor().executemany(
             "INSERT INTO meta (key, value) VALUES (%s, %s)",
@@ -412,15 +408,11 @@ def _make_tables(raw: Raw, place: str) -> str:
     noted = {str(key): str(value) for key, value in rows}
     if not noted.keys() >= {"format", "id"}:
         raise InvalidFile(f"{place} holds tables of something else; name another database")
-    present = noted["format"]
-    if not present.isdecimal() or not 1 <= int(present) <= FORMAT:
+    if noted["format"] != str(FORMAT):
         raise InvalidFile(
-            f"{place} was written by a newer release (format {present}; this one reads "
+            f"{place} was written by a newer release (format {noted['format']}; this one reads "
             f"{FORMAT}): upgrade catalog-explorer, or name another database"
         )
-    for number in range(int(present) + 1, FORMAT + 1):
-        raw.execute(_STEPS[number].encode())
-        raw.execute("UPDATE meta SET value = %s WHERE key = 'format'", (str(number),))
     _expand(raw, int(noted.get("layout", 0)))
     return noted["id"]
 

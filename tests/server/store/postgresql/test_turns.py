@@ -110,7 +110,8 @@ def test_tables_of_the_release_before_are_expanded_while_it_is_at_work(
 ) -> None:
     before = open_one()
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("drop table readers")
+        connection.execute("drop table readers, tokens, audit")
+        connection.execute("drop sequence token_changes")
         connection.execute("delete from meta where key = 'layout'")
         after = open_one()
         put(before, write(A, 1))
