@@ -4,7 +4,7 @@ and the end of the program.
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -386,6 +386,15 @@ class CatalogApp(App[None]):
 
         return self._desk.query_one(EntityView)
 
+    def _open_pages(self) -> "Iterable[EntityView]":
+        """Return the entity page; nothing before it is mounted and while the application ends, when
+        its widgets go before its screens."""
+        if not self._furnished:
+            return ()
+        from explorer.tui.screens.entity.page import EntityView
+
+        return self._desk.query(EntityView)
+
     def _say(self, message: str, *, error: bool = False) -> None:
         for screen in (*self.screen_stack[-1:], *self.screen_stack[:1]):
             lines = screen.query(KeyLine)
@@ -520,8 +529,8 @@ class CatalogApp(App[None]):
             return
         for view in self._desk.query(SearchView):
             view.hear(changes)
-        if self._furnished:
-            self._entity_view.hear(changes)
+        for page in self._open_pages():
+            page.hear(changes)
         for screen in self.screen_stack[1:]:
             if isinstance(screen, ChangeListener):
                 screen.hear(changes)
@@ -531,8 +540,8 @@ class CatalogApp(App[None]):
             return
         for view in self._desk.query(SearchView):
             view.refresh_results()
-        if self._furnished:
-            self._entity_view.refresh_missed()
+        for page in self._open_pages():
+            page.refresh_missed()
 
     @property
     def _is_open(self) -> bool:

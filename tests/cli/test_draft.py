@@ -57,7 +57,7 @@ def test_drafts_are_proposed_in_a_file_and_failures_are_told(
     assert f"catalog docs review {path}" in ran.err
     edits = [item.edit for item in StagedChangeset.open(path).items]
     assert [(one.column, one.text) for one in edits] == [(None, "About table"), ("a", "About a")]
-    assert "there already" in catalog(*arguments, url=address).err
+    assert "already exists" in catalog(*arguments, url=address).err
     with Catalog(address) as client:
         assert client.entity(URN).schema.documented == 1
     ran = catalog("docs", "draft", URN, "--only", "tables", "--with", "echo T.", url=address)

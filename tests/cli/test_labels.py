@@ -215,12 +215,12 @@ def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["tag", ORDERS, "--add", "urn:li:domain:finance"], "no tag"),
-        (["tag", ORDERS, "--add", " "], "no name"),
+        (["tag", ORDERS, "--add", "urn:li:domain:finance"], "not a tag"),
+        (["tag", ORDERS, "--add", " "], "is not the id of a tag"),
         (["tag", ORDERS, "--add", "Nowhere"], "Nowhere"),
         (["tag", ORDERS, "--column", "zip", "--add", "PII"], "shipping.address.zip"),
         (["term", NOWHERE], NOWHERE),
-        (["own", ORDERS, "--add", "urn:li:tag:x"], "no corpuser"),
+        (["own", ORDERS, "--add", "urn:li:tag:x"], "not a corpuser"),
     ],
 )
 def test_what_cannot_be_done_is_exit_1_and_nothing_on_standard_output(

@@ -137,7 +137,7 @@ def test_options_that_exclude_each_other_are_told(catalog: Run, tmp_path: Path) 
     assert "--apply" in catalog("docs", "review", path, "--dry-run").err
     other = tmp_path / "other"
     other.write_text("{}\n")
-    assert "no changeset" in catalog("docs", "review", str(other)).err
+    assert "not a changeset" in catalog("docs", "review", str(other)).err
 
 
 def test_each_edit_is_decided_with_a_key_on_a_terminal(

@@ -141,13 +141,15 @@ def test_a_table_into_a_closed_pipe_is_no_error(
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
-def test_output_that_finds_no_space_is_told(served: str, command: tuple[str, ...]) -> None:
+def test_output_that_finds_no_space_is_told(
+    shop: Run, served: str, command: tuple[str, ...]
+) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(
             (*command, "search", "--url", served), stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 3
-    assert b"no space is left" in done.stderr
+    assert b"no space left" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

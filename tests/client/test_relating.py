@@ -119,7 +119,7 @@ def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client: Any
         client.lineage(ORDERS, hops=0)
     with pytest.raises(InvalidInput, match="dataset"):
         client.lineage(ORDERS, entities=["datset"])
-    with pytest.raises(InvalidInput, match="from 0 up, not -1"):
+    with pytest.raises(InvalidInput, match="at least 0, not -1"):
         client.lineage(ORDERS, budget_seconds=-1)
     with pytest.raises(InvalidInput, match="DOWNSTREAM"):
         client.lineage(ORDERS, "INCOMING")

@@ -236,7 +236,7 @@ async def test_a_token_that_others_could_read_is_warned_of_once(
     async with proxying([]) as port:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
         async with AsyncCatalog("http://catalog.example", token=TOKEN) as catalog:
-            with pytest.warns(UserWarning, match=r"goes to http://catalog.example over plain HTTP"):
+            with pytest.warns(UserWarning, match=r"sent to http://catalog.example over plain"):
                 await catalog.graphql("{ fine }")
             await catalog.graphql("{ fine }")
         told: list[str] = []

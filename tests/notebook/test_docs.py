@@ -143,7 +143,7 @@ def test_a_row_that_is_dropped_doubled_or_moved_changes_nothing(
     shown = docs.diff()
     # The row of the table itself is gone with it: its column is missing, and no other text.
     assert shown.dropped == 2
-    assert "left as they are: 2 texts" in repr(shown)
+    assert "left unchanged: 2 texts" in repr(shown)
     assert sorted(change.kind for change in shown.changes if change.mine == "In.") == [
         "duplicate",
         "new",

@@ -192,7 +192,7 @@ def test_a_read_only_catalog_refuses_and_says_so(cat: Catalog, table: Any) -> No
         try:
             assert explorer.wait(WAIT_SECONDS)
             why_not = explorer.page["why_not"]
-            assert "read only" in why_not
+            assert "read-only" in why_not
             hear(explorer, "edit", path="zip")
             assert explorer.editor == {}
             assert explorer.problem == why_not

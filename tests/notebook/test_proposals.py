@@ -74,7 +74,7 @@ def test_one_of_the_queue_is_reviewed_by_its_urn_or_its_id(
     cat.stewardship.sync_changeset(shared)
     assert [item.state for item in shared.items] == ["applied", "refused", "open"]
     review.close()
-    with pytest.raises(InvalidInput, match="no changeset"):
+    with pytest.raises(InvalidInput, match="not a changeset"):
         cat.stewardship.review(__file__)
 
 

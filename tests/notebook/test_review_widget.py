@@ -139,7 +139,7 @@ def test_what_was_accepted_is_written_as_one_save_and_undone(
     assert texts(cat, table) == {}
     # A number that is not the one that was confirmed writes nothing.
     hear(review, "apply", count=3)
-    assert "by now 2 are accepted" in review.problem
+    assert "meanwhile 2 are accepted" in review.problem
     assert texts(cat, table) == {}
     seen: list[Any] = []
     review.observe(lambda change: seen.append(change["new"]), "progress")
@@ -163,7 +163,7 @@ def test_what_somebody_else_wrote_is_shown_and_replaced_only_when_it_was_seen(
     hear(review, "decide", number=3, state="accepted")
     cat.describe(table, "Theirs.", column="id")
     hear(review, "apply", count=2)
-    assert review.said.startswith("Written: 1 change; 1 not")
+    assert review.said.startswith("Written: 1 change; 1 failed")
     assert review.item["number"] == 1
     assert review.item["state"] == "failed"
     assert " Theirs." in review.item["lines"]
@@ -311,7 +311,7 @@ def test_what_is_decided_elsewhere_is_taken_in(staged: StagedChangeset, review: 
     # What somebody took back meanwhile is not written.
     colleague.decide(3, "refused", "urn:li:corpuser:nina")
     hear(review, "apply", count=1)
-    assert "by now 0 are accepted" in review.problem
+    assert "meanwhile 0 are accepted" in review.problem
 
 
 def test_only_edits_of_one_state_are_listed_when_that_is_wanted(review: Any) -> None:
@@ -348,10 +348,10 @@ def test_a_catalog_that_is_only_read_is_decided_and_not_written(
     with Catalog(cat.address, read_only=True) as reader:
         review = reader.stewardship.review(staged)
         assert review.wait(WAIT_SECONDS)
-        assert "read only" in review.review["why_not"]
+        assert "read-only" in review.review["why_not"]
         hear(review, "decide", number=1, state="accepted")
         hear(review, "apply", count=1)
-        assert "read only" in review.problem
+        assert "read-only" in review.problem
         assert states(review) == ["accepted", "open", "open"]
         review.close()
 
@@ -399,7 +399,7 @@ def test_what_is_edited_in_a_frame_is_staged_and_reviewed(cat: Catalog, table: s
         one.close()
     with pytest.raises(InvalidInput, match="nothing to stage"):
         cat.stewardship.review(cat.stewardship.documentation([table]).diff())
-    with pytest.raises(InvalidInput, match="no changeset"):
+    with pytest.raises(InvalidInput, match="not a changeset"):
         cat.stewardship.review(__file__)
 
 

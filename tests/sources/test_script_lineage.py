@@ -78,9 +78,9 @@ def test_people_read_a_line_a_column(loaded: Run, tmp_path: Path) -> None:
 
 def test_wrong_use_is_told(loaded: Run, tmp_path: Path) -> None:
     assert "give a URN, or a file" in loaded("lineage").err
-    assert "go together" in loaded("lineage", "--sql", "x.sql").err
+    assert "must be given together" in loaded("lineage", "--sql", "x.sql").err
     ran = loaded("lineage", "--sql", "nothere.sql", "--dialect", "duckdb")
-    assert "nothere.sql cannot be read: No such file" in ran.err
+    assert "cannot read nothere.sql: No such file" in ran.err
     script = tmp_path / "a.sql"
     script.write_text("select 1")
     ran = loaded("lineage", "--sql", str(script), "--dialect", "klingon")

@@ -253,7 +253,7 @@ def test_datasets_are_named_searched_or_those_below_a_folder(steward: Any, named
     }
     assert {urn.name for urn in steward.datasets(text="mart")} >= {"mart"}
     assert len(steward.datasets()) == 5
-    with pytest.raises(InvalidInput, match="no dataset"):
+    with pytest.raises(InvalidInput, match="not a dataset"):
         steward.datasets(["urn:li:tag:x"])
     with pytest.raises(InvalidInput, match="not several"):
         steward.datasets([named("raw")], folder="/")

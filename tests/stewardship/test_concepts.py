@@ -136,7 +136,7 @@ def test_a_term_has_the_columns_that_carry_it_whoever_put_it_on(
 def test_a_term_that_is_none_is_told(steward: Any, named: Any) -> None:
     with pytest.raises(NotFound, match="no glossary term"):
         steward.term_concept("Nowhere")
-    with pytest.raises(InvalidInput, match="is no glossaryTerm"):
+    with pytest.raises(InvalidInput, match="is not a glossaryTerm"):
         steward.term_concept(named("raw"))
 
 

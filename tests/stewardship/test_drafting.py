@@ -61,7 +61,7 @@ def test_what_it_prints_is_the_text_without_white_space_around(command: Command)
 def test_what_is_no_text_is_refused_with_the_reason(command: Command, lines: str, why: str) -> None:
     begun = time.monotonic()
     with pytest.raises(Misconfigured, match=why):
-        suggested(command(lines), timeout_seconds=1 if "within" in why else 60)
+        suggested(command(lines), timeout_seconds=1 if "longer" in why else 60)
     assert time.monotonic() - begun < 30
 
 

@@ -59,7 +59,7 @@ def test_what_was_noted_is_there_when_the_file_is_opened_again(tmp_path: Path) -
 def test_a_changeset_never_replaces_a_file(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text("mine")
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         made(path)
     assert path.read_text() == "mine"
     assert [one.name for one in tmp_path.iterdir()] == ["one"]
@@ -92,7 +92,7 @@ def test_everything_that_is_open_is_decided_in_one_go(tmp_path: Path) -> None:
 def test_what_is_applied_cannot_be_decided_anew(tmp_path: Path) -> None:
     changeset = made(tmp_path / "one")
     changeset.note_outcome(1, "applied")
-    with pytest.raises(InvalidInput, match="undo takes it back"):
+    with pytest.raises(InvalidInput, match="use undo to reverse it"):
         changeset.decide(1, "refused", "omar")
 
 
@@ -100,7 +100,7 @@ def test_what_is_applied_cannot_be_decided_anew(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "one"
     path.write_text(content)
-    with pytest.raises(InvalidInput, match="no changeset"):
+    with pytest.raises(InvalidInput, match="not a changeset"):
         StagedChangeset.open(path)
 
 

@@ -151,7 +151,7 @@ async def test_groups_hold_their_groups_and_folders_count_naturally(
         await reader.sees("▾ Outer", "▸ Inner")
         assert under_cursor(reader) == "●    ▸ Inner"
         await reader.press("right")
-        await reader.sees("nothing in it")
+        await reader.sees("empty")
     async with at(large, size=(80, 24), urn=GONE) as reader:
         await reader.sees("SOFT-DELETED")
         await reader.press("f6", "G", "g", "down", "down", "down", "right", "down", "right")
@@ -287,7 +287,7 @@ async def test_types_without_folders_are_listed_as_far_as_servers_count(at: Open
 
 async def test_an_empty_catalog_says_how_to_load_one(at: OpenTerminal) -> None:
     async with at(None, transport=Wire(0)) as reader:
-        await reader.sees("nothing here yet", "catalog load FILE")
+        await reader.sees("nothing here yet", "load FILE")
 
 
 async def test_how_wide_the_folders_are_is_remembered(

@@ -89,7 +89,7 @@ async def test_without_a_command_the_key_says_how_to_configure_one(
         await reader.press("2", "e")
         await reader.sees("column 1 of 2")
         await reader.press("f10")
-        await reader.sees("No command is configured", "catalog profile draft-with COMMAND")
+        await reader.sees("o drafting command is configured", "catalog profile draft-with")
     configured(tmp_path, monkeypatch, "sys.exit('the model is asleep')")
     async with at(desk, urn=urn) as reader:
         await reader.sees("2 Columns·")

@@ -444,7 +444,7 @@ async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
         slow_disk.clear()
         await reader.pilot.press("e", "ctrl+s")
         slow_disk.set()
-        await reader.sees("Not saved: a draft was found.", "half a thought")
+        await reader.sees("Not saved: a draft was found", "half a thought")
         with Catalog(data_dir=desk) as catalog:
             assert [column.edited for column in catalog.entity(urn).schema] == [None, None]
         await reader.press("ctrl+s")

@@ -101,9 +101,9 @@ def test_parquet_is_written_or_what_it_needs_is_said(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("mine")
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         check(file, replace=False)
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         write_whole(file, b"new", replace=False)
     assert file.read_text() == "mine"
     write_whole(file, b"new", replace=True)

@@ -81,7 +81,7 @@ async def test_a_tag_and_a_data_product_are_made_where_they_belong(
             # A name that is taken is told, and nothing is written over.
             await choose(reader, "new tag")
             await name(reader, "Nautical")
-            await reader.sees("is there already")
+            await reader.sees("already exists")
         product = catalog.entity("urn:li:dataProduct:Ship-list")
         assert (product.raw("domains") or {})["domains"] == [str(domain)]
         assert catalog.entity("urn:li:tag:Nautical").exists

@@ -131,6 +131,18 @@ async def test_changes_that_were_not_heard_are_read_again(desk: Path, at: OpenTe
         )
 
 
+async def test_a_change_heard_while_the_widgets_go_is_dropped(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample) as reader:
+        await reader.sees("results")
+        await reader.press("enter")
+        await reader.sees("1 Overview")
+        await reader.app.screen.query_one(EntityView).remove()
+        reader.app._others_changed({})
+        reader.app._missed_changes()
+
+
 async def test_a_change_heard_when_the_screens_are_gone_is_dropped(
     sample: Path, at: OpenTerminal
 ) -> None:

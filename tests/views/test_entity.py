@@ -319,7 +319,7 @@ def test_the_head_names_the_replacement_of_what_is_deprecated() -> None:
 
 def test_the_head_tells_what_is_not_in_the_catalog() -> None:
     ghost = head_text(Entity(ORDERS, {}), {}, Times(), named=True, width=80, lines=3).plain
-    assert "Not in the catalog; only named by others." in ghost
+    assert "Not in the catalog; only referenced by others." in ghost
 
 
 def test_long_lists_in_the_head_end_in_how_many_more() -> None:
