@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from asyncio import selector_events
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,42 @@ if TYPE_CHECKING:
 # A test process keeps the tests and several catalogs alive, and each full collection visits all of
 # them: with Python's own thresholds that is a third of the time that the tests take.
 gc.set_threshold(10_000, 10, 20)
+
+
+# Few tests that take long. A run on several processors begins with them, so that none of them is
+# what everybody waits for at the end.
+_LONG = (
+    "datahub",
+    "server/test_openlineage_tools.py",
+    "server/test_replicas.py",
+    "server/test_crash.py",
+    "server/test_damage.py",
+    "server/store/test_histories.py",
+    "sources/test_recipe.py",
+    "notebook/test_story.py",
+    "test_wheel.py",
+)
+_HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have pytest-xdist keep the order of `pytest_collection_modifyitems`."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the files of a run on several processors: the long ones, then those of most tests."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    long = [_HERE / name for name in _LONG]
+    counts = Counter(item.path for item in items)
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        is_long = any(item.path.is_relative_to(one) for one in long)
+        return not is_long, -counts[item.path]
+
+    items.sort(key=place)
 
 
 @contextmanager
