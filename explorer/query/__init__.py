@@ -1,30 +1,30 @@
-"""Filters and sort orders as people type them, and their completion while they do.
+"""The language of filters and sort orders, and its completion.
 
     platform:snowflake AND (tags:PII OR owners:jdoe) AND NOT removed:true AND rows>1000
 
-Terms. The words between are those of the wire's conditions.
+Terms, with the wire condition that each one becomes:
 
     name:orders   name=orders         EQUAL; name!=orders is NOT name:orders
     tags:(PII, GDPR)                  either value
     name:ord*   name:*ers   name:*rde*   START_WITH, END_WITH, CONTAIN
-    name=~Orders   name!~Orders       IEQUAL, whatever the case, and its opposite
-    rows>10   >=   <   <=             as they read; rows:>10 will do too
+    name=~Orders   name!~Orders       IEQUAL, which ignores case, and its opposite
+    rows>10   >=   <   <=             comparisons; rows:>10 is the same as rows>10
     rows:10..20   rows:[10 TO 20]     BETWEEN, both ends included; 10..* is open
     tags:*                            EXISTS
     tags IS NULL   tags IS NOT NULL   IS_NULL and its opposite
     tags IN (PII, GDPR)   NOT IN      IN and its opposite
 
-    owner:nina   owner:"Nina Weber"   those of anybody with that name, where the server knows names
+    owner:nina   owner:"Nina Weber"   any owner with that name, if the server resolves names
     is:undocumented   is:(owned, removed)   a state: also documented, unowned, deprecated
 
-Joined by AND, which may be left out, by OR, which binds less, and by parentheses; NOT or a `-`
-in front turns around what follows.
+Terms are joined by AND, which may be left out, by OR, which binds less tightly, and grouped by
+parentheses. NOT or a leading `-` negates the term or group that follows.
 
-Values. What is short stands for what is meant: `tags:PII` for the URN of the tag, a day for its
-milliseconds. A value with spaces or signs in it stands in "double quotes", with a backslash before
-a quote or a backslash; in 'single quotes' it means exactly the text written, and nothing else. A
-URN needs no quotes while it is one word, whatever parentheses and commas it has. A field in double
-quotes is that field, known here or not, and no alias of another.
+Values may be abbreviated: `tags:PII` stands for the URN of the tag, a day for its milliseconds. A
+value with spaces or special characters must be in "double quotes", with a backslash before a quote
+or a backslash. In 'single quotes' a value is taken literally and not expanded. A URN needs no
+quotes unless it contains spaces, quotes or stars; its parentheses and commas are allowed. A field
+name in double quotes is taken literally: it may be unknown here, and it is never an alias.
 """
 
 from importlib import import_module
@@ -54,7 +54,7 @@ __all__ = [
     "write_sort",
 ]
 
-# Filters are imported by everything that asks for something; their text by few.
+# Imported on first use: most modules need `filters`, few need the parser.
 _HOMES = {
     "Completion": "explorer.query.completion",
     "Condition": "explorer.query.filters",

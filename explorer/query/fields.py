@@ -74,7 +74,7 @@ ALIASES: Final[Mapping[str, str]] = {
 # These are fields, but mean the entity type if all values are entity types.
 _TYPE_WORDS: Final = frozenset({"type", "entity"})
 
-# The model declares no relationship at these fields, which hold URNs of one type.
+# Fields that hold URNs of one type although the model declares no relationship for them.
 _HELD: Final = {"platform": ("dataPlatform",), "dataProduct": ("dataProduct",)}
 
 _ALWAYS: Final[Mapping[str, tuple[Nature, str]]] = {
@@ -121,11 +121,11 @@ class FieldGuide:
             self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
 
     def exactly(self, name: str) -> FilterField | None:
-        """Return the field with exactly this name, also followed by `.keyword`, or any structured
-        property."""
+        """Return the field with exactly this name, which may end in `.keyword`, or a field for any
+        structured property."""
         found = self.fields.get(name.removesuffix(_KEYWORD))
         if found is None and name.startswith(PREFIX) and name != PREFIX:
-            # Each catalog defines its own.
+            # Structured properties are defined per catalog and are not in the registry.
             return FilterField(name)
         if found is None or found.name == name:
             return found

@@ -104,11 +104,11 @@ class Filter:
 
     @classmethod
     def from_wire(cls, wire: Any) -> "Filter":
-        """Read today's OR of ANDs, or the oldest flat list, `{"criteria": [criterion, …]}`.
+        """Parse a filter: an OR of ANDs, or the legacy flat list, `{"criteria": [criterion, …]}`.
 
-        As on a server, a criterion without values is left out where its condition wants some, and
-        a conjunction of nothing lets everything pass. Field names are kept as they are, also with
-        `.keyword` behind them. Raises `InvalidInput` for another form.
+        As on a server, a criterion without values is dropped if its condition needs some, and an
+        empty conjunction matches everything. Field names are kept unchanged, including a `.keyword`
+        suffix. Raises `InvalidInput` for any other form.
         """
         match wire:
             case {"or": [*groups]}:
@@ -127,7 +127,7 @@ class Filter:
 
     @classmethod
     def from_graphql(cls, or_filters: Any) -> "Filter":
-        """Read GraphQL's `orFilters`, as `from_wire` does. Raises `InvalidInput`."""
+        """Parse GraphQL's `orFilters`, by the rules of `from_wire`. Raises `InvalidInput`."""
         match or_filters:
             case None:
                 return cls()
@@ -136,9 +136,10 @@ class Filter:
         raise InvalidInput('orFilters are [{"and": [{"field", "values", "condition"}]}]')
 
     def narrowed_by(self, other: "Filter") -> "Filter":
-        """Return the filter that asks for what both ask for.
+        """Return the conjunction of the two filters.
 
-        Raises `InvalidInput` when that takes more than 1,000 criteria and more than the two have.
+        Raises `InvalidInput` if it has more than 1,000 criteria and more than the two filters
+        together.
         """
         if not (self and all(self.any_of)):
             return other
@@ -155,7 +156,7 @@ class Filter:
 
 
 def all_of(*criteria: Criterion) -> Filter:
-    """Return the filter that asks for every criterion at once."""
+    """Return the filter that requires every criterion."""
     return Filter((criteria,)) if criteria else Filter()
 
 

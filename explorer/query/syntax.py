@@ -1,6 +1,4 @@
-"""Read the text of filters and sort orders, and write them as text: conditions and how they are
-joined, and what their values mean, dates among them.
-"""
+"""Parse filters and sort orders, and write them as text."""
 
 import re
 from collections.abc import Iterable
@@ -51,21 +49,21 @@ _INSTANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the first to the last millisecond that a text stands for; an instant has one."""
+    """The first and last millisecond of a date or time; they are equal for an instant."""
 
     start_millis: int
     end_millis: int
 
     @property
     def is_instant(self) -> bool:
-        """Whether it is one point in time, not a day or a month."""
+        """Whether this is a single point in time rather than a day, month or year."""
         return self.start_millis == self.end_millis
 
 
 def read_moment(text: str) -> Span | None:
     """Return the span of `2026`, `2026-01`, `2026-01-31` or
-    `2026-01-31T10:00[:00[.000]][Z|+01:00]`; UTC where no offset is said. Nothing for what is no
-    date."""
+    `2026-01-31T10:00[:00[.000]][Z|+01:00]`, or `None` if the text is not a date. Times without an
+    offset are UTC."""
     try:
         if found := _DAYS.fullmatch(text):
             year, month, day = (int(part) if part else 0 for part in found.groups())
@@ -84,15 +82,15 @@ def read_moment(text: str) -> Span | None:
 
 
 def _days_of(year: int, month: int) -> int:
-    # Hardly anybody asks for a month, and what knows its days takes a while to be there.
+    # Imported here because filters by month are rare and the import is slow.
     from calendar import monthrange
 
     return monthrange(year, month)[1]
 
 
 def spell_moment(millis: int) -> tuple[str, ...]:
-    """Return the texts that may stand for a point in time, the shortest first; none beyond the
-    years 1 to 9999."""
+    """Return the texts that can stand for a point in time, shortest first: its date, and its date
+    and time. Empty outside the years 1 to 9999."""
     try:
         moment = _EPOCH + timedelta(milliseconds=millis)
     except OverflowError:
@@ -112,7 +110,7 @@ COMPARISONS: Final[tuple[Condition, ...]] = (
     "LESS_THAN",
     "LESS_THAN_OR_EQUAL_TO",
 )
-# Of these several values make one criterion.
+# Several values with one of these conditions make a single criterion.
 MERGED: Final[tuple[Condition, ...]] = (
     "EQUAL",
     "IN",
@@ -123,7 +121,7 @@ MERGED: Final[tuple[Condition, ...]] = (
     *COMPARISONS,
 )
 _EQUALITIES: Final = ("EQUAL", "IN")
-# What compares with the last moment of a day, not with its first.
+# These conditions compare with the last millisecond of a day, not with its first.
 _AT_THE_END: Final = ("GREATER_THAN", "LESS_THAN_OR_EQUAL_TO")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -139,12 +137,13 @@ _BOOLEANS: Final = {
 
 
 class NoMeaning(ValueError):
-    """A value that the field cannot have; `str()` says what it can."""
+    """A value that the field cannot have; `str()` says which values it can have."""
 
 
 class Meaning(msgspec.Struct, frozen=True):
-    """The values that one typed value stands for. A day to be equal to is a range of time. `name`
-    is what was typed for URNs, which may be the name of something else too."""
+    """The values that one typed value stands for. `is_range` is true for a day compared for
+    equality, whose values are its first and last millisecond. `name` is the typed text if it was
+    expanded to URNs; other entities may have it as their name."""
 
     values: tuple[str, ...]
     is_range: bool = False
@@ -160,9 +159,11 @@ def read_value(
     strict: bool,
     is_high: bool = False,
 ) -> Meaning:
-    """Return what a value, bare or in double quotes, means; `is_high` for the upper end of a range.
+    """Return the meaning of a value that is bare or in double quotes; `is_high` marks the upper end
+    of a range.
 
-    Raises `NoMeaning` for a value that the field cannot have, unless others are let through.
+    Raises `NoMeaning` for a value that the field cannot have. Without `strict`, unknown entity
+    types are accepted.
     """
     if condition in _EQUALITIES:
         if field.nature == "urn":
@@ -186,7 +187,7 @@ def read_value(
 def spell_values(
     guide: FieldGuide, field: FilterField, condition: Condition, values: tuple[str, ...]
 ) -> list[str]:
-    """Texts that together mean exactly the values of a criterion, in their order."""
+    """Return texts that together mean exactly the values of a criterion, in order."""
     if condition == "BETWEEN":
         low, high = values
         return [
@@ -224,7 +225,7 @@ def _spelled(
             meant = read_value(guide, field, condition, text, strict=True, is_high=is_high)
         except NoMeaning:
             continue
-        # Without a registry nobody knows what the reader's may make of it.
+        # Without a registry, the one it is read with could give an unquoted text another meaning.
         if meant.values == (value,) and not meant.is_range and not guide.is_blind:
             return _typed(text, in_range=condition == "BETWEEN")
     return quoted(value, "'")
@@ -283,7 +284,7 @@ Group: TypeAlias = tuple[Criterion, ...]
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Parts of which all, or any, must hold."""
+    """Parts joined by AND or OR."""
 
     by: Literal["and", "or"]
     parts: "tuple[Node, ...]"
@@ -293,18 +294,18 @@ Node: TypeAlias = Criterion | Joined
 
 
 def joined(by: Literal["and", "or"], parts: list[Node]) -> Node:
-    """Return the parts as one; a single one stays what it is."""
+    """Return the parts joined; a single part is returned unchanged."""
     return parts[0] if len(parts) == 1 else Joined(by, tuple(parts))
 
 
 def criteria_in(node: Node) -> int:
-    """Return how many criteria the OR of ANDs will have, without making it."""
+    """Return the number of criteria in the OR of ANDs, without building it."""
     return _size(node)[1]
 
 
 def groups_of(node: Node) -> tuple[Group, ...]:
-    """Return the OR of ANDs. Where the parts are one already, nothing is added, left out or
-    moved."""
+    """Return the expression as an OR of ANDs. If it already is one, nothing is added, removed or
+    reordered."""
     match node:
         case Criterion():
             return ((node,),)
@@ -318,7 +319,7 @@ def groups_of(node: Node) -> tuple[Group, ...]:
 
 
 def _size(node: Node) -> tuple[int, int]:
-    """Return how many groups there will be, and how many criteria in all of them."""
+    """Return the number of groups in the OR of ANDs, and the number of criteria in all of them."""
     if isinstance(node, Criterion):
         return 1, 1
     groups, criteria = (0, 0) if node.by == "or" else (1, 0)
@@ -332,7 +333,7 @@ def _size(node: Node) -> tuple[int, int]:
 
 
 class Test(msgspec.Struct, frozen=True):
-    """A condition with its values; `names` are those typed in the place of URNs."""
+    """A condition with its values; `names` are the typed texts that were expanded to URNs."""
 
     condition: Condition
     values: tuple[str, ...] = ()
@@ -340,14 +341,14 @@ class Test(msgspec.Struct, frozen=True):
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """A value, or with `high` a range, as typed."""
+    """A value as typed or, with `high`, a range."""
 
     low: Atom
     high: Atom | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one word, without quotes or stars."""
+        """Whether this is a single value without quotes or stars."""
         return self.high is None and not self.low.quote and not self.low.has_star
 
 
@@ -360,8 +361,9 @@ def tests_of(
     *,
     strict: bool,
 ) -> list[Test]:
-    """Return the conditions, each with its values, of which any must hold. Values of one condition
-    stand together, in their order. Raises `FilterSyntax`."""
+    """Return the tests of a term, of which any must hold. Values with the same condition are merged
+    into one test, in order, where the condition allows several. Raises `FilterSyntax` for a value
+    that the field cannot have."""
     merged: dict[Condition, tuple[list[str], list[str]]] = {}
     tests: list[Test] = []
     for operand in operands:
@@ -377,7 +379,7 @@ def tests_of(
             continue
         if how not in merged:
             merged[how] = ([], [])
-            # Stands for its place until all values are known.
+            # A placeholder that keeps the order; it is filled in once all values are known.
             tests.append(Test(how))
         merged[how][0].extend(test.values)
         merged[how][1].extend(test.names)
@@ -428,8 +430,8 @@ def _test(
 
 
 def _whole(field: FilterField, atom: Atom) -> str:
-    """Return a URN written for itself, `urn:li:tag:PII`, begins with what was taken for its
-    field."""
+    """Return the text of a value, with its `urn:` restored. In a bare URN, such as
+    `urn:li:tag:PII`, `urn` is parsed as the field and the rest as its value."""
     is_cut = field.name == "urn" and not atom.quote and atom.text.startswith("li:")
     return f"urn:{atom.text}" if is_cut else atom.text
 
@@ -456,12 +458,13 @@ _TO = re.compile(r"\s+TO\s+", re.IGNORECASE)
 
 
 def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter:
-    """Return the filter that a text asks for; an empty text lets everything pass.
+    """Parse a filter. An empty text matches everything.
 
-    Raises `FilterSyntax`: for what is not of the language, for a value that its field cannot have,
-    for a combination that takes more than 1,000 criteria, and for a field that cannot be searched,
-    naming the nearest that can. With `strict=False` fields and entity types that the registry does
-    not know are let through, for a server with a model of its own; in quotes they always are.
+    Raises `FilterSyntax` for a syntax error, a value that its field cannot have, a combination of
+    more than 1,000 criteria unless the text itself has as many terms, and an unknown field; the
+    message then suggests the nearest fields. With `strict=False`, fields and entity types unknown
+    to the registry are accepted, for servers with a different model; a field in quotes is always
+    accepted.
     """
     if len(text) > _LONGEST:
         raise FilterSyntax(text, _LONGEST, 1, f"a filter has at most {_LONGEST:,} characters")
@@ -483,10 +486,10 @@ def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter
 
 
 class ParsePosition(msgspec.Struct, frozen=True):
-    """Where a reading has come to: what would begin at `start`.
+    """The position that a parser has reached, and what is expected at `start`.
 
-    A `term` with `after_term` may also be a word that joins it to the one before; an `operator`
-    follows the field `field`, which began at `field_start`; a `value` is one of that field.
+    At a `term` with `after_term`, AND or OR may also follow. An `operator` follows the field
+    `field`, which begins at `field_start`. A `value` belongs to `field`.
     """
 
     kind: Literal["term", "operator", "value", "end"]
@@ -499,8 +502,8 @@ class ParsePosition(msgspec.Struct, frozen=True):
 
 
 class Reading:
-    """One pass over a text. With `probing` only the form matters: not what fields and values
-    mean, nor whether the parentheses are closed yet; `place` tells how far it came."""
+    """A single-pass parser of a filter. With `probing`, only the form is checked: fields and values
+    are not resolved and unclosed parentheses are allowed. `place` is the position reached."""
 
     def __init__(
         self, text: str, guide: FieldGuide, *, strict: bool = True, probing: bool = False
@@ -515,7 +518,7 @@ class Reading:
         self._depth = 0
 
     def whole(self) -> Node | None:
-        """Return what the text says as a whole; nothing for an empty one. Raises `FilterSyntax`."""
+        """Parse the whole text; return `None` if it is empty. Raises `FilterSyntax`."""
         self._skip()
         if self._at == len(self.text):
             self.place = ParsePosition("term", self._at)
@@ -536,7 +539,7 @@ class Reading:
         while True:
             end = self._at
             self._skip()
-            # A value at the very end may still be growing.
+            # A value at the end of the text may still be being typed.
             if self.place.kind != "value" or end < len(self.text):
                 self.place = ParsePosition("term", self._at, after_term=True)
             if self._at == len(self.text) or self.text[self._at] == ")":
@@ -622,7 +625,7 @@ class Reading:
         return _criteria(field.name, tests, negated=negated)
 
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
-        """Return what `is:undocumented` stands for."""
+        """Return the criteria of states, such as `is:undocumented`."""
         found: list[Node] = []
         for one in operands:
             state = STATES.get(one.low.text.casefold())
@@ -784,7 +787,7 @@ class Reading:
 
 
 def unknown_field(guide: FieldGuide, name: str) -> str:
-    """Return the sentence about a field that cannot be searched, naming the nearest that can."""
+    """Return the error message for an unknown field, which suggests the nearest fields."""
     near = guide.near(name)
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
@@ -817,22 +820,22 @@ _WORD = re.compile(r"[^\s,]+")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A field to sort by, from low to high or `descending`."""
+    """A field to sort by, ascending or `descending`."""
 
     field: str
     descending: bool = False
 
     def to_wire(self) -> dict[str, Any]:
-        """`{"field", "order": "ASCENDING" or "DESCENDING"}`"""
+        """Return the order as `{"field", "order": "ASCENDING" or "DESCENDING"}`."""
         return {"field": self.field, "order": "DESCENDING" if self.descending else "ASCENDING"}
 
 
 def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Order, ...]:
-    """Return the orders that a text asks for, the first deciding first; none for an empty text.
+    """Parse sort orders, most significant first; an empty text has none.
 
-    Fields stand with commas or spaces between, each with a `-` before it when it is to go from
-    high to low. Aliases are those of filters. Raises `FilterSyntax` for a field that is named
-    twice or, unless `strict=False`, cannot be searched.
+    Fields are separated by commas or spaces; a leading `-` sorts in descending order. The aliases
+    are those of filters. Raises `FilterSyntax` for a field that is named twice or, with `strict`,
+    is unknown.
     """
     guide = guide_to(registry)
     orders: dict[str, Order] = {}
@@ -853,7 +856,7 @@ def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Or
 
 
 def write_sort(orders: Iterable[Order]) -> str:
-    """Return the text that `read_sort` reads as these orders."""
+    """Return the text that `read_sort` parses as these orders."""
     return ", ".join(f"{'-' if order.descending else ''}{order.field}" for order in orders)
 
 
@@ -874,12 +877,13 @@ _STARS: Final[dict[Condition, tuple[str, str]]] = {
 
 
 def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
-    """Return the text that `read_filter` reads as the filter; empty for one that lets everything
-    pass.
+    """Return the text that `read_filter` parses as the filter; empty if the filter matches
+    everything.
 
-    With the registry that it will be read with, in short names and dates; without, it is all in
-    quotes and means the same under every registry. Raises `InvalidInput` for a criterion with too
-    few or too many values.
+    With a registry, which must be the one it will be read with, values are short names and dates.
+    Without, everything is quoted and means the same under every registry. Raises `InvalidInput` for
+    a criterion with too few or too many values, and for a condition that the language cannot
+    express.
     """
     if not all(narrowed_by.any_of):
         return ""
@@ -893,8 +897,8 @@ def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
 
 
 def spell_field(guide: FieldGuide, name: str) -> str:
-    """Return the word that means a field: its name, in quotes where it is no known field's; the
-    word that people use for the one field that nobody could guess."""
+    """Return how a field is typed: by its name, in quotes if the registry does not have the field.
+    The query-count field, whose name is hard to guess, is typed as `use`."""
     if name == USE and guide.aliases.get(_USE) == USE:
         return _USE
     is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)

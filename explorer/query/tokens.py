@@ -1,7 +1,6 @@
-"""The tokens of a filter's text, and the error that says where the text is wrong.
+"""The tokens of a filter, and the error that locates a mistake in its text.
 
-Every function looks at one place of the text and goes forward only, so that a text of any length
-is read in one pass.
+Every function scans forward from one position, so a text of any length is parsed in one pass.
 """
 
 import re
@@ -25,16 +24,16 @@ __all__ = [
     "starts_range",
 ]
 
-# Cells of text shown on either side of the place.
+# Characters of text shown on either side of the error.
 _AROUND = 36
 
 
 class FilterSyntax(InvalidInput):
-    """A filter, or a sort order, that cannot be read.
+    """A syntax error in a filter or sort order.
 
-    `position` counts characters of `text` from 0, `length` is how many are wrong, at least one;
-    at the end of the text the position is one beyond. `message` says what is wrong, `str()` where
-    as well.
+    `position` is the offset in `text` of the first wrong character, counted from 0, or the length
+    of `text` for an error at its end; `length` is the number of wrong characters, at least 1.
+    `message` says what is wrong; `str()` adds the position.
     """
 
     def __init__(self, text: str, position: int, length: int, message: str) -> None:
@@ -46,9 +45,9 @@ class FilterSyntax(InvalidInput):
         super().__init__(f"{message} ({place})")
 
     def pointer(self) -> str:
-        """Two lines: the text, or what is around the place in it, and carets below the place.
+        """Return two lines: the text around the error, and carets below the wrong characters.
 
-        Every sign that moves or hides others is shown as a blank, so that the carets are right.
+        Non-printable characters are shown as blanks so that the carets line up.
         """
         begin = max(0, self.position - _AROUND)
         stop = self.position + self.length
@@ -65,7 +64,7 @@ def _shown(text: str) -> str:
 
 
 def _cells(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
+    """Return the width of a text in terminal cells."""
     return sum(map(_width, text))
 
 
@@ -91,7 +90,7 @@ _QUOTED = {
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|(.))", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r"}
 _LAST_CODE: Final = 0x10FFFF
-# Joins the parts of one emoji; anything else unseen is spelled out.
+# These join the parts of one emoji; other non-printable characters are escaped.
 _JOINERS: Final = "\u200c\u200d"
 _NOT_FIRST: Final = "=<>!~'"
 _RESERVED: Final = frozenset({"and", "or", "not", "to"})
@@ -100,7 +99,7 @@ Quote = Literal["", '"', "'"]
 
 
 class Atom(msgspec.Struct, frozen=True):
-    """A value as it stands in the text from `start` to `end`, the stars beside it apart."""
+    """A value at `start` to `end` of the text, without its quotes and leading or trailing star."""
 
     text: str
     start: int
@@ -111,29 +110,29 @@ class Atom(msgspec.Struct, frozen=True):
 
     @property
     def is_star(self) -> bool:
-        """Whether it is a star and nothing else."""
+        """Whether this is a star alone."""
         return self.star_before and not (self.text or self.quote)
 
     @property
     def has_star(self) -> bool:
-        """Whether there is a star beside it."""
+        """Whether the value has a leading or trailing star."""
         return self.star_before or self.star_after
 
 
 def skip_space(text: str, at: int) -> int:
-    """Return where the next piece begins."""
+    """Return the position of the next character that is not white space."""
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def starts_range(text: str, at: int) -> bool:
-    """Return whether a `[` opens a range. It does not where it is closed within the word, as in the
-    path of a column, `[version=2.0].[type=string].id`."""
+    """Return whether a `[` opens a range. It does not if it is closed without a space in between,
+    as in the field path `[version=2.0].[type=string].id`."""
     return text.startswith("[", at) and _BRACKETED.match(text, at) is None
 
 
 def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
-    """Return the value that begins at a place. Raises `FilterSyntax` where there is none."""
+    """Return the value that begins at a position. Raises `FilterSyntax` if there is none."""
     start = at
     star_before = text.startswith("*", at)
     at += star_before
@@ -169,12 +168,12 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
 
 
 def quoted(value: str, quote: str = '"') -> str:
-    """Return a value in quotes, with what cannot be seen spelled out."""
+    """Return a value in quotes, with characters that are not printable escaped."""
     return quote + "".join(_escaped(char, quote) for char in value) + quote
 
 
 def is_bare(value: str) -> bool:
-    """Return whether a value can stand in a text without quotes and be read as it is."""
+    """Return whether a value is read back unchanged when written without quotes."""
     if not value or value[0] in _NOT_FIRST or value.casefold() in _RESERVED:
         return False
     if value.startswith("li:") or starts_range(value, 0) or not value.isprintable():
@@ -191,7 +190,7 @@ def _bare_end(text: str, at: int, *, in_brackets: bool) -> int:
     found = (_BARE_IN_BRACKETS if in_brackets else _BARE).match(text, at)
     if found is None:
         return at
-    # Two dots stand between the ends of a range.
+    # Two dots separate the ends of a range.
     dots = text.find("..", at, found.end())
     return found.end() if dots < 0 else dots
 
