@@ -1,7 +1,7 @@
 """The vocabulary of a catalog: URNs, field paths, the registry, aspects, proposals, files.
 
-Everything here is data and pure functions; nothing reaches a network or a disk but the registry's
-own file.
+Everything here is data and pure functions; nothing uses the network, and the only file read is the
+registry.
 """
 
 from explorer.metadata.fieldpath import FieldPath

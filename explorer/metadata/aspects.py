@@ -1,7 +1,7 @@
-"""Typed records of the aspects people look at most; any other aspect stays plain JSON.
+"""Typed records of the most viewed aspects; all other aspects stay plain JSON.
 
-Every field is optional or has a default, because a value may come from an older or newer model;
-fields that a record does not name are left out here and kept in the raw value.
+Every field is optional or has a default, because a value may come from an older or newer model.
+Fields that a record does not declare are ignored here and kept in the raw value.
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment_of(millis: int) -> datetime | None:
-    """The aware UTC moment; nothing where the calendar ends before it, years 1 to 9999."""
+    """Return a time as an aware UTC datetime, or `None` outside the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(milliseconds=millis)
     except OverflowError:
@@ -79,11 +79,11 @@ def moment_of(millis: int) -> datetime | None:
 
 
 class Camel(msgspec.Struct, frozen=True, rename="camel"):
-    """Base: snake case here, camel case on the wire."""
+    """The base of all records: snake case in Python, camel case on the wire."""
 
 
 class AuditStamp(Camel, frozen=True):
-    """Who and when: `time` in milliseconds since 1970 UTC, `actor` a user URN."""
+    """Who did something and when: `time` in milliseconds since 1970 UTC, `actor` a user URN."""
 
     time: int = 0
     actor: str = UNKNOWN_ACTOR
@@ -95,7 +95,7 @@ class AuditStamp(Camel, frozen=True):
 
 
 class ChangeStamps(Camel, frozen=True):
-    """When a thing was made and last changed."""
+    """When something was created and last changed."""
 
     created: AuditStamp = AuditStamp()
     last_modified: AuditStamp = AuditStamp()
@@ -115,14 +115,14 @@ class BrowsePaths(Camel, frozen=True):
 
 
 class Owner(Camel, frozen=True):
-    """An owner: a user or group URN, and in which role."""
+    """An owner: the URN of a user or group, and the ownership type."""
 
     owner: str = ""
     type: str = "NONE"
 
 
 class Ownership(Camel, frozen=True):
-    """Who answers for an entity."""
+    """The owners of an entity."""
 
     owners: tuple[Owner, ...] = ()
     last_modified: AuditStamp | None = None
@@ -244,7 +244,7 @@ class SchemaMetadata(Camel, frozen=True):
 
 
 class EditableSchemaField(Camel, frozen=True):
-    """What people wrote of one column."""
+    """The edited documentation of one column."""
 
     field_path: str = ""
     description: str | None = None
@@ -253,7 +253,7 @@ class EditableSchemaField(Camel, frozen=True):
 
 
 class EditableSchemaMetadata(Camel, frozen=True):
-    """What people wrote of a dataset's columns."""
+    """The edited documentation of a dataset's columns."""
 
     editable_schema_field_info: tuple[EditableSchemaField, ...] = ()
     created: AuditStamp | None = None
@@ -261,7 +261,7 @@ class EditableSchemaMetadata(Camel, frozen=True):
 
 
 class DatasetKey(Camel, frozen=True):
-    """What a dataset's URN says: `platform` is a URN."""
+    """The key of a dataset; `platform` is a URN."""
 
     name: str = ""
     platform: str = ""
@@ -269,7 +269,7 @@ class DatasetKey(Camel, frozen=True):
 
 
 class DatasetProperties(Camel, frozen=True):
-    """What ingestion says of a dataset."""
+    """The ingested properties of a dataset."""
 
     name: str | None = None
     qualified_name: str | None = None
@@ -279,7 +279,7 @@ class DatasetProperties(Camel, frozen=True):
 
 
 class EditableDatasetProperties(Camel, frozen=True):
-    """What people wrote of a dataset."""
+    """The edited properties of a dataset."""
 
     name: str | None = None
     description: str | None = None
@@ -287,20 +287,20 @@ class EditableDatasetProperties(Camel, frozen=True):
 
 
 class ContainerProperties(Camel, frozen=True):
-    """What ingestion says of a container."""
+    """The ingested properties of a container."""
 
     name: str | None = None
     description: str | None = None
 
 
 class EditableContainerProperties(Camel, frozen=True):
-    """What people wrote of a container."""
+    """The edited properties of a container."""
 
     description: str | None = None
 
 
 class Upstream(Camel, frozen=True):
-    """One dataset that another is made from."""
+    """One upstream dataset."""
 
     dataset: str = ""
     type: str = "TRANSFORMED"
@@ -308,7 +308,7 @@ class Upstream(Camel, frozen=True):
 
 
 class UpstreamLineage(Camel, frozen=True):
-    """What a dataset is made from."""
+    """The upstream datasets of a dataset."""
 
     upstreams: tuple[Upstream, ...] = ()
 
@@ -324,7 +324,7 @@ class FieldUsage(Camel, frozen=True):
 
 
 class UserUsage(Camel, frozen=True):
-    """How often somebody, a URN, queried a dataset."""
+    """How often a user, given by URN, queried a dataset."""
 
     user: str | None = None
     count: int = 0
@@ -332,7 +332,7 @@ class UserUsage(Camel, frozen=True):
 
 
 class DatasetUsageStatistics(Camel, frozen=True):
-    """Use of a dataset in the window that starts at `timestamp_millis`."""
+    """The usage of a dataset in the window that starts at `timestamp_millis`."""
 
     timestamp_millis: int = 0
     unique_user_count: int | None = None
@@ -343,7 +343,7 @@ class DatasetUsageStatistics(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """When the window starts, as an aware UTC moment."""
+        """The start of the window, as an aware UTC datetime."""
         return moment_of(self.timestamp_millis)
 
 
@@ -386,13 +386,13 @@ class DatasetProfile(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """When it was measured, as an aware UTC moment."""
+        """When it was measured, as an aware UTC datetime."""
         return moment_of(self.timestamp_millis)
 
 
 class Operation(Camel, frozen=True):
-    """Something that was done to a dataset's rows, told at `timestamp_millis`, done at
-    `last_updated_timestamp` (milliseconds too)."""
+    """An operation on a dataset's rows, reported at `timestamp_millis` and done at
+    `last_updated_timestamp`, also in milliseconds."""
 
     timestamp_millis: int = 0
     operation_type: str = ""
@@ -404,13 +404,14 @@ class Operation(Camel, frozen=True):
 
     @property
     def at(self) -> datetime | None:
-        """When it was told, as an aware UTC moment."""
+        """When it was reported, as an aware UTC datetime."""
         return moment_of(self.timestamp_millis)
 
 
 def measured_number(text: str | None) -> float | None:
-    """Return a number that profiling wrote as text, None for `N/A`, a date, or an infinite one."""
-    # Python reads 1_000 as a number; no database writes one so.
+    """Return a number that profiling wrote as text, or `None` for `N/A`, a date, or a number that
+    is not finite."""
+    # Python parses 1_000 as a number, but no database writes numbers like that.
     if text is None or "_" in text:
         return None
     try:
@@ -421,13 +422,13 @@ def measured_number(text: str | None) -> float | None:
 
 
 class CorpUserKey(Camel, frozen=True):
-    """What a user's URN says."""
+    """The key of a user."""
 
     username: str = ""
 
 
 class CorpGroupKey(Camel, frozen=True):
-    """What a group's URN says."""
+    """The key of a group."""
 
     name: str = ""
 
@@ -443,7 +444,7 @@ class CorpUserInfo(Camel, frozen=True):
 
 
 class CorpUserEditableInfo(Camel, frozen=True):
-    """What a person wrote of themselves."""
+    """What a user has entered about themselves."""
 
     display_name: str | None = None
     about_me: str | None = None
@@ -462,14 +463,14 @@ class CorpGroupInfo(Camel, frozen=True):
 
 
 class ChartKey(Camel, frozen=True):
-    """What a chart's URN says."""
+    """The key of a chart."""
 
     chart_id: str = ""
     dashboard_tool: str = ""
 
 
 class DashboardKey(Camel, frozen=True):
-    """What a dashboard's URN says."""
+    """The key of a dashboard."""
 
     dashboard_id: str = ""
     dashboard_tool: str = ""
@@ -559,8 +560,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 def aspect_of(record: type[msgspec.Struct]) -> str:
-    """The name of the aspect that a typed record is of; raises `InvalidInput` for a record that
-    is only part of one."""
+    """Return the name of a record's aspect. Raises `InvalidInput` for a record that is only part of
+    one."""
     try:
         return _NAMES[record]
     except KeyError:
@@ -571,14 +572,14 @@ def aspect_of(record: type[msgspec.Struct]) -> str:
 
 
 def read_aspect(value: Any, record: type[_T]) -> _T:
-    """A raw value as its typed record; nulls count as absent.
+    """Convert a raw value to its typed record; nulls count as absent.
 
-    Raises `ServerFault` naming the place when the value does not have the record's shape.
+    Raises `ServerFault` naming the place if the value does not fit the record.
     """
     try:
         return msgspec.convert(value, record, strict=False)
     except (msgspec.ValidationError, RecursionError):
-        # Nulls are rare, and taking them out costs more than reading what is left.
+        # Nulls are rare, and removing them costs more than the conversion itself.
         pass
     try:
         return msgspec.convert(_without_nulls(value), record, strict=False)
@@ -616,9 +617,9 @@ _MOMENTS = {
 
 
 def asserted_entity(info: _Value) -> str | None:
-    """Return the URN of what an `assertionInfo` is about; None where it does not say.
+    """Return the URN of the entity that an `assertionInfo` is about, or `None` if it names none.
 
-    Connectors write it with the assertion of their kind, and may leave `entityUrn` out.
+    Connectors write the URN in the part for the kind of assertion and may leave out `entityUrn`.
     """
     named = (
         info.get("entityUrn"),
@@ -629,7 +630,7 @@ def asserted_entity(info: _Value) -> str | None:
 
 
 def asserted_columns(info: _Value) -> list[str]:
-    """Return the paths of the columns that an `assertionInfo` is about, none for a whole table."""
+    """Return the paths of the columns that an `assertionInfo` is about; empty for a whole table."""
     field = info.get("fieldAssertion") or {}
     custom = info.get("customAssertion") or {}
     paths = [
@@ -649,7 +650,8 @@ def asserted_columns(info: _Value) -> list[str]:
 
 
 def run_summary(event: _Value) -> dict[str, Any]:
-    """Return what `assertionRunSummary` says after a run: the status it left, and when it was."""
+    """Return the changes that a run makes to `assertionRunSummary`: the new status and its time.
+    Empty if the result is of no known type."""
     result = (event.get("result") or {}).get("type")
     if result not in _STATUSES:
         return {}

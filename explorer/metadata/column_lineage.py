@@ -1,4 +1,4 @@
-"""Lineage between columns as aspects state it: URNs of columns, and the edges between them."""
+"""Column lineage in aspects: URNs of columns, and the edges between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,13 +14,15 @@ _PREFIX = "urn:li:schemaField:("
 
 
 def column_urn(dataset: object, path: str) -> str:
-    """Return the URN of a column with that exact path; `dataset` is a URN, as text or parsed."""
+    """Return the URN of a column with that exact field path; `dataset` is a URN, as text or
+    parsed."""
     return f"{_PREFIX}{dataset},{path})"
 
 
 def split_column(urn: str) -> tuple[str, str] | None:
-    """Return the dataset and the path in the URN of a column; None for another URN. A path may
-    hold commas and parentheses: it is what follows the dataset's closing parenthesis."""
+    """Return the dataset and the field path in a column's URN, or `None` for any other URN. The
+    path is everything after the dataset's closing parenthesis, so it may contain commas and
+    parentheses."""
     if not urn.startswith(_PREFIX) or not urn.endswith(")"):
         return None
     inside = urn[len(_PREFIX) : -1]
@@ -37,15 +39,15 @@ def split_column(urn: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPaths:
-    """The columns of a dataset, by exact path and by name: the path without types, in lower
-    case."""
+    """The columns of a dataset, by exact field path and by name, which is the path without types,
+    in lower case."""
 
     paths: frozenset[str] = frozenset()
     by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> "ColumnPaths":
-        """Return the columns of some exact paths, each once in their order."""
+        """Return the columns with these exact paths, in order and without repeats."""
         by_name: dict[str, list[str]] = defaultdict(list)
         for path in (once := dict.fromkeys(paths)):
             by_name[FieldPath(path).simple.casefold()].append(path)
@@ -53,13 +55,13 @@ class ColumnPaths:
 
     @classmethod
     def of_schema(cls, schema: Mapping[str, Any] | None) -> "ColumnPaths":
-        """Return the columns of an aspect `schemaMetadata`; none where there is no such aspect."""
+        """Return the columns of a `schemaMetadata` aspect; empty if there is no such aspect."""
         listed = _objects((schema or {}).get("fields"))
         return cls.of(_texts([one.get("fieldPath") for one in listed]))
 
     def exact(self, path: str) -> str:
-        """Return the path as the schema has it; some sources percent-encode reserved characters,
-        or leave the types out."""
+        """Return the path as spelled in the schema, or unchanged if no single column matches. Some
+        sources percent-encode reserved characters or leave out the types."""
         if path in self.paths:
             return path
         decoded = unquote(path)
@@ -71,8 +73,8 @@ class ColumnPaths:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEdge:
-    """One column that another is made from, both as URNs, and the object that states it, with its
-    `transformOperation`, `confidenceScore` and `query`."""
+    """An edge from an upstream to a downstream column, both URNs, with the object that states it
+    (`transformOperation`, `confidenceScore`, `query`)."""
 
     upstream: str
     downstream: str
@@ -80,8 +82,8 @@ class ColumnEdge:
 
 
 def column_edges(lineage: Mapping[str, Any] | None) -> Iterator[ColumnEdge]:
-    """Yield the edges between columns in an aspect `upstreamLineage` or `dataJobInputOutput`, in
-    its order; what is not between two columns is left out."""
+    """Yield the edges between columns in an `upstreamLineage` or `dataJobInputOutput` aspect, in
+    order; edges that are not between two columns are skipped."""
     for fine in _objects((lineage or {}).get("fineGrainedLineages")):
         for upstream in _texts(fine.get("upstreams")):
             for downstream in _texts(fine.get("downstreams")):

@@ -1,11 +1,11 @@
-"""Make the package's registry file from DataHub's metadata model.
+"""Generate the package's registry file from DataHub's metadata model.
 
     python -m explorer.metadata.derive SCHEMAS SOURCE explorer/metadata/registry.json
 
 SCHEMAS is the folder `datahub/metadata/schemas` of an installed `acryl-datahub` package: the model
-in Avro, one file for each aspect, with the model's annotations (which entity an aspect is the key
-of, what is searchable, what is a relationship). Only facts are read. SOURCE says where the model is
-from ("acryl-datahub 1.7.0.17") and is written into the file.
+in Avro, one file per aspect, with the model's annotations (which entity an aspect is the key of,
+what is searchable, what is a relationship). Only facts are taken from it. SOURCE names the origin
+of the model ("acryl-datahub 1.7.0.17") and is written to the file.
 """
 
 import json
@@ -47,11 +47,10 @@ Schema = dict[str, Any]
 
 
 def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the registry file's content, ready to be encoded, from a folder of Avro schemas.
+    """Return the content of the registry file, ready to be encoded, from a folder of Avro schemas.
 
-    Aspects that no entity carries are left out. The entities of `order` come first, for of two
-    searchable fields of one name the first entity's is the one that is shown; the others follow by
-    name.
+    Aspects that no entity carries are left out. The entities in `order` come first, because the
+    first entity's field wins if several searchable fields have one name; the others follow by name.
     """
     place = {name: at for at, name in enumerate(order)}
     read = [json.loads(path.read_bytes()) for path in sorted(schemas.glob("*.avsc"))]
@@ -83,7 +82,7 @@ def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, A
 
 
 class _Model:
-    """The record of one file, with every record and enum that it is made of by name."""
+    """The record of one file, with all records and enums that it uses, by name."""
 
     def __init__(self, schema: Schema) -> None:
         self.about: dict[str, Any] = schema["Aspect"]

@@ -1,8 +1,8 @@
-"""Field paths: which column of a schema, in either of the two forms in use.
+"""Field paths, which identify the column of a schema, in both forms in use.
 
-v1 is dotted names, `address.zip`. v2 carries types between the names,
-`[version=2.0].[type=struct].[type=string].zip`. A path is sent back exactly as it came; it is
-never put together from its pieces.
+v1 is dotted names, `address.zip`. v2 has types between the names,
+`[version=2.0].[type=struct].[type=string].zip`. A path is always sent back exactly as it was
+received, never reassembled from its parts.
 """
 
 import re
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"(?:\[[^\]]*\]|[^.\[]|\[(?![^\]]*\]))+")
 
 @dataclass(frozen=True)
 class FieldPath:
-    """One column's path. `str(path)` is the exact text the server gave."""
+    """The path of one column. `str(path)` is the exact text from the server."""
 
     raw: str
 
@@ -32,13 +32,13 @@ class FieldPath:
 
     @property
     def is_key(self) -> bool:
-        """Whether the path lies in the key part of its schema (said by v2 paths only)."""
+        """Whether the path is in the key part of its schema; only v2 paths can say so."""
         return "[key=true]" in self.raw.lower() if self.version == 2 else False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names along the path without types. A dot inside a name cannot be told from one
-        between names, so this is for showing and sorting, not for finding a column."""
+        """The names along the path, without types. A dot inside a name looks like a dot between
+        names, so use this to display and sort columns, not to find one."""
         tokens = _TOKEN.findall(self.raw)
         if self.version == 1:
             return tuple(tokens)
@@ -46,19 +46,19 @@ class FieldPath:
 
     @property
     def name(self) -> str:
-        """The last name on the path; the raw path where it holds no name."""
+        """The last name on the path, or the raw path if it has no names."""
         return self.names[-1] if self.names else self.raw
 
     @property
     def simple(self) -> str:
-        """The path as people write it, `address.zip`: no types, no version."""
+        """The path without types and version, such as `address.zip`."""
         return ".".join(self.names) or self.raw
 
     def ancestors(self) -> Iterator[str]:
-        """Every raw path that could be this one's parent, nearest first.
+        """The raw paths that could be parents of this one, nearest first.
 
-        A parent is a path that exists in the same schema; what is given here are the cuts at a
-        dot outside brackets, so a caller looks each up and takes the first it finds.
+        These are the path cut at each dot outside brackets. The real parent is the first of them
+        that exists in the same schema.
         """
         depth = 0
         for at in range(len(self.raw) - 1, 0, -1):

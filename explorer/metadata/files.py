@@ -1,4 +1,4 @@
-"""Metadata files: the lists of changes that ingestion writes, in every form in use.
+"""Read metadata files: the lists of changes that ingestion writes, in every form in use.
 
     MCE     {"proposedSnapshot": {"….DatasetSnapshot": {"urn": …, "aspects": […]}}}
     MCP     {"entityUrn": …, "aspectName": …, "aspect": {"value": "…", "contentType": …}}
@@ -6,9 +6,9 @@
     usage   {"buckets": [{"bucket": …, "resource": …, "metrics": {…}}]}
 
 Files written from Avro name their record types with `.pegasus2avro` and wrap optional values in
-one-key objects; both are undone here, as the real clients do before they send.
+one-key objects; both are removed here, as other clients do before they send.
 
-A file is read as it goes on: as much of it is in memory as the record at hand, and a megabyte.
+Files are streamed: about one record and one megabyte are in memory at a time.
 """
 
 import io
@@ -40,7 +40,7 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A record that could not be read: its place in the file (from 0), and why."""
+    """A record that could not be read: its index in the file, from 0, and the reason."""
 
     index: int
     reason: str
@@ -48,12 +48,13 @@ class Refused:
 
 
 class MetadataFile:
-    """The changes of a file, in its order; a record that cannot be read is `Refused` and loses no
-    other. Where the file itself ends early, or goes on as no JSON, the last one says so.
+    """An iterable of the changes in a file, in order. A record that cannot be read is yielded as
+    `Refused`, and reading continues; if the file is truncated or damaged, the last item is a
+    `Refused` that says so.
 
-    Takes a JSON list, JSON objects one after the other, and one object a line; also compressed by
-    gzip or zstd. The first `skip` records are left out. Raises `InvalidInput` for what begins as
-    none of these, and `OSError`, at once or while it is read.
+    Accepts a JSON list, concatenated JSON objects and JSON Lines, each also compressed with gzip or
+    zstd. The first `skip` records are skipped. Raises `InvalidInput` if the file begins as none of
+    these, and `OSError`, at once or during iteration.
     """
 
     def __init__(self, stream: io.BufferedReader, registry: Registry, *, skip: int = 0) -> None:
@@ -82,18 +83,18 @@ class MetadataFile:
 
 
 def read_file(data: bytes, registry: Registry) -> Iterator[Proposal | Refused]:
-    """Return the changes of a file's bytes; see `MetadataFile`."""
+    """Return the changes in the bytes of a file; see `MetadataFile`."""
     return iter(MetadataFile(io.BufferedReader(io.BytesIO(data)), registry))
 
 
 class _Broken(str):
-    """In the place of a record: why none can be read here."""
+    """Stands for a record that could not be extracted; its text is the reason."""
 
     __slots__ = ()
 
 
 def _decompressed(stream: io.BufferedReader) -> BinaryIO:
-    """Return a file's bytes as they were before it was compressed."""
+    """Return a stream of the decompressed bytes."""
     start = stream.peek(len(_ZSTD))
     if start.startswith(_GZIP):
         import gzip
@@ -108,7 +109,8 @@ def _decompressed(stream: io.BufferedReader) -> BinaryIO:
 
 
 def _records(stream: BinaryIO) -> Iterator[bytes | str]:
-    """Return the texts of a file's records; the first is read at once."""
+    """Return the texts of a file's records; the start of the file is read at once. Raises
+    `InvalidInput` if it is empty, damaged or not JSON."""
     try:
         first = _first_line(stream)
     except Exception as error:
@@ -131,7 +133,8 @@ def _records(stream: BinaryIO) -> Iterator[bytes | str]:
 
 
 def _first_line(stream: BinaryIO) -> bytes:
-    """Return the first line that says something, or the first megabyte of a list without lines."""
+    """Return the first line that is not blank or, of a list without line breaks, its first
+    megabyte."""
     line = stream.readline(_CHUNK).removeprefix(_BYTE_ORDER_MARK)
     while line and not line.strip():
         line = stream.readline(_CHUNK)
@@ -150,7 +153,7 @@ def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | s
 
 
 def _whole(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
-    """Yield the records, and where the file is damaged what is wrong with it as the last."""
+    """Yield the records and, if the file turns out to be damaged, the error as the last item."""
     try:
         yield from records
     except Exception as error:
@@ -160,10 +163,10 @@ def _whole(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether an error is of what was compressed, and not of the disk."""
+    """Return whether an error comes from damaged compressed data rather than from the disk."""
     from zstandard import ZstdError
 
-    # gzip raises an `OSError` without a number for a check sum.
+    # gzip raises an `OSError` without an errno for a wrong checksum.
     is_numbered = isinstance(error, OSError) and error.errno is not None
     return isinstance(error, EOFError | OSError | zlib.error | ZstdError) and not is_numbered
 
@@ -175,11 +178,11 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterator[str]:
-    """Yield the texts of a list's elements, or of JSON values one after the other.
+    """Yield the texts of a list's elements, or of concatenated JSON values.
 
-    Where one ends is found by the standard library's parser, which takes a text up to a place.
+    The standard library's parser finds the end of each, because it can parse a value at an offset.
     """
-    # A letter that is none makes its record no JSON, and spoils no other.
+    # Invalid UTF-8 makes only its own record invalid.
     decode = getincrementaldecoder("utf-8")("surrogateescape")
     scan = json.JSONDecoder().raw_decode
     text, at, is_open = decode.decode(start), int(is_list), is_list
@@ -192,7 +195,8 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
         return bool(data)
 
     def skip(letters: str) -> str:
-        """Step over white space and return what comes; nothing at the end of the file."""
+        """Skip white space and return the next character, or an empty string at the end of the
+        file."""
         nonlocal at
         while True:
             while at < len(text) and text[at] in letters:
@@ -225,14 +229,14 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
             try:
                 _, end = scan(text, at)
             except (JSONDecodeError, RecursionError) as error:
-                # It may only have begun. What is read again is as long as what was read in vain.
+                # The value may be incomplete. Doubling the buffer keeps the total time linear.
                 wanted = max(len(text) - at, _CHUNK)
                 if wanted <= _LARGEST_RECORD and more():
                     continue
                 why = error.msg if isinstance(error, JSONDecodeError) else "nested too deeply"
                 yield _Broken(f"not JSON: {why}; the rest of the file is not read")
                 return
-            # A number may go on.
+            # More digits of a number may follow.
             if end < len(text) or text[at] in '{["' or not more():
                 break
         yield text[at:end]
@@ -240,7 +244,7 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
 
 
 def read_record(record: Any, registry: Registry) -> list[Proposal]:
-    """The changes that one record of a file stands for; raises `InvalidInput`."""
+    """Return the changes in one record of a file. Raises `InvalidInput`."""
     match record:
         case {"proposedSnapshot": {**snapshot}} if len(snapshot) == 1:
             ((name, body),) = snapshot.items()
@@ -282,7 +286,7 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
             raise InvalidInput(f"an aspect of {urn} is an object with one key, its record name")
         ((record_name, value),) = element.items()
         named.append((registry.aspect_named_by(record_name), value))
-    # The specification's snapshot of a glossary term has its ownership beside the aspects.
+    # In the specification, a glossary term's snapshot has its ownership next to the aspects.
     for name, value in body.items():
         if name in ("urn", "aspects") or value is None:
             continue
@@ -298,7 +302,7 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
 def _change(record: dict[str, Any], registry: Registry) -> Proposal:
     change = read_proposal(record, registry)
     aspect = registry.aspects.get(change.aspect)
-    # A name that is not in this registry may be in the server's, whose word it is to refuse it.
+    # The server's registry may have an aspect that this one lacks, so the server decides.
     if aspect is None or change.value is None or change.change == "PATCH":
         return change
     plain = _unwrapping(registry).plain(change.value, aspect.record)
@@ -316,23 +320,22 @@ _HOLDING = frozenset({dict, list})
 
 
 class _Unwrapping:
-    """What makes values of types plain: as they go over the wire, without nulls, Avro's wrapping
-    and prefixes that only files have. Made once for each type; a value that is plain comes back as
-    it is."""
+    """Converts values to their wire form: without nulls and without Avro's wrappers and prefixes.
+    The converter of each type is built once; a value already in wire form is returned unchanged."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, _Unwrap] = {}
 
     def plain(self, value: Any, expression: str) -> Any:
-        """Return the value of a type plain."""
+        """Return a value of a type in its wire form."""
         return self._of(expression)(value)
 
     def _of(self, expression: str) -> _Unwrap:
         known = self._known.get(expression)
         if known is not None:
             return known
-        # Records hold themselves: until this one is made, what it holds looks it up.
+        # Records may be recursive: until the converter is built, inner references look it up.
         self._known[expression] = lambda value: self.plain(value, expression)
         kind, arguments = read_type(expression.removesuffix("?"))
         if kind == "union":
@@ -359,7 +362,7 @@ class _Unwrapping:
         record = self._registry.records.get(name)
         fields = record.fields if record else {}
         inner = {key: self._of(field.base) for key, field in fields.items()}
-        # A text as it is stands for a union's string.
+        # An unwrapped string is accepted for a union's string member.
         texts = {key for key, field in fields.items() if read_type(field.base)[0] == "union"}
 
         def work(value: Any) -> Any:
@@ -406,7 +409,7 @@ def _map(inner: _Unwrap) -> _Unwrap:
     return work
 
 
-# One for each registry in use, of which there are few.
+# One per registry in use; a process uses few.
 @lru_cache(maxsize=4)
 def _unwrapping(registry: Registry) -> _Unwrapping:
     return _Unwrapping(registry)

@@ -1,4 +1,4 @@
-"""What people call an entity and what the model names, and the order of names in lists."""
+"""Display names of entities, of their types and of model terms, and the sort order of names."""
 
 import re
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ _FIELDS = ("displayName", "name", "title")
 
 
 def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
-    """The name to show and to find an entity by: the edited one, else the ingested one, else what
-    its URN says. `aspects` are the values of its latest aspects by aspect name."""
+    """Return the name to display an entity and find it by: the edited name, else the ingested one,
+    else the one in its URN. `aspects` are the values of its latest aspects, by aspect name."""
     for aspect, field in _TOLD:
         if found := _text(aspects.get(aspect), field):
             return found
@@ -87,13 +87,13 @@ _WORDS = {
 
 
 def singular(entity_type: str) -> str:
-    """One entity of a type; a type without a word of its own is called by its name."""
+    """Return the singular of an entity type; without a word of its own, the name of the type."""
     return _WORDS.get(entity_type, (entity_type,))[0]
 
 
 def plural(entity_type: str) -> str:
-    """Several entities of a type; a type without a word of its own is called by its name, in the
-    plural: structuredProperties, entityTypes."""
+    """Return the plural of an entity type; without a word of its own, the plural of its name:
+    structuredProperties, entityTypes."""
     known = _WORDS.get(entity_type)
     if known is not None:
         return known[1]
@@ -102,19 +102,19 @@ def plural(entity_type: str) -> str:
 
 
 def ownership(kind: str) -> str:
-    """What an owner is called by the kind of ownership: `TECHNICAL_OWNER` is a technical owner."""
+    """Return the display name of an ownership type: `TECHNICAL_OWNER` is a technical owner."""
     words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
     return "owner" if words in ("none", "") else words
 
 
 def natural_key(name: str) -> str:
-    """Return a text by which names sort as people expect, s2 before S10, whatever their case."""
+    """Return a sort key in natural order, s2 before S10, ignoring case."""
     return _DIGITS.sub(_with_length, name.casefold())
 
 
 def _with_length(found: re.Match[str]) -> str:
-    """Digits behind how many they are, so that texts sort as numbers do. Compared as text, for
-    Python makes no number of thousands of digits."""
+    """Return digits prefixed by their number, so that they sort as numbers when compared as text;
+    Python does not parse integers of thousands of digits."""
     digits = found[0].lstrip("0")
     length = len(digits)
     return (

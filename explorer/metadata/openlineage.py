@@ -1,12 +1,12 @@
-"""Events of OpenLineage (specification 2-0-2) as changes of aspects, mapped as DataHub maps them.
+"""Convert OpenLineage events (specification 2-0-2) to changes of aspects, mapped as DataHub does.
 
 A job is a `dataJob` in a `dataFlow`, a run a `dataProcessInstance`, a dataset a `dataset` whose
-platform and name follow from its namespace (`dataset_urn`). What the model has no aspect for is
-kept in custom properties: the fields of the specification's own facets as `<facet>.<field>`, any
-other facet whole, as JSON. What looks like a secret is never kept.
+platform and name are derived from its namespace (`dataset_urn`). Data without an aspect in the
+model is kept in custom properties: the fields of the specification's own facets as
+`<facet>.<field>`, any other facet whole, as JSON. Anything that looks like a secret is removed.
 
-Events tell parts: one of a run its inputs, a later one its outputs. So a change says what is added,
-and `merged` adds it to what is stored.
+Events are partial: one event of a run names its inputs, a later one its outputs. A change therefore
+says what is added, and `merged` adds it to the stored value.
 """
 
 import re
@@ -72,9 +72,9 @@ _MEMORY_BYTES: Final = 32 << 20
 class AspectChange:
     """What an event adds to an aspect.
 
-    `drops` are the custom properties that it takes away, with all whose names begin so, followed
-    by a dot, and "description"; of a schema, "columns" says that it has no others. A change that
-    `recurs` is the same object in every event that says the same.
+    `drops` are the custom properties that it removes, each with all properties whose names begin
+    with it and a dot, and "description"; for a schema, "columns" says that it is complete. A change
+    that `recurs` is the same object in every event with the same content.
     """
 
     urn: Urn
@@ -85,9 +85,9 @@ class AspectChange:
 
 
 class Memory:
-    """What parts of events mean, which come again with every run: the datasets and the job.
+    """A cache of parsed parts of events, datasets and jobs, which recur with every run.
 
-    Any thread may use it. It holds 32 MB of parts, and begins anew when they are full.
+    Thread-safe. It holds 32 MB of parts and is cleared when full.
     """
 
     def __init__(self) -> None:
@@ -97,11 +97,12 @@ class Memory:
         """How many times it began anew: what was made before does not recur."""
 
     def get(self, part: bytes | None) -> Any:
-        """Return what was made of a part; None where that is not known."""
+        """Return the cached result for a part, or `None`."""
         return None if part is None else self._known.get(part)
 
     def put(self, part: bytes | None, made: Any, more: int = 0) -> None:
-        """Keep what was made of a part; `more` are the characters that it has beyond the part's."""
+        """Cache the result for a part; `more` is the number of characters to count beyond the
+        part's."""
         if part is None:
             return
         if self._bytes > _MEMORY_BYTES:
@@ -114,11 +115,11 @@ class Memory:
 
 @dataclass(slots=True)
 class Event:
-    """What an event changes, in order, and the run that is named in the system metadata.
+    """The changes of an event, in order, and the run named in the system metadata.
 
-    `path_characters` is how long the paths of its columns are in all. `parent_run` is the run that
-    started this one, and `parent_job` the job that it seems to be a run of: what is stored
-    of the run says it surely. `renamed` has datasets that got another name, as (old, new).
+    `path_characters` is the total length of its column paths. `parent_run` is the run that started
+    this one, and `parent_job` the job that it probably belongs to; the stored aspects of the run
+    are authoritative. `renamed` has the renamed datasets, as (old, new).
     """
 
     run: str
@@ -289,11 +290,11 @@ _TABLE: Final = "table/"
 
 @lru_cache(maxsize=8192)
 def dataset_urn(namespace: str, name: str) -> Urn:
-    """Return the URN of a dataset by OpenLineage's naming: the platform is that of the namespace,
-    `postgres://host:5432`, `s3://bucket` or `bigquery`, and the name is the dataset's, behind the
-    bucket where it is a file. Hosts, ports and accounts are not in it, as in DataHub's.
+    """Return the URN of a dataset by OpenLineage's naming rules: the platform comes from the
+    namespace, `postgres://host:5432`, `s3://bucket` or `bigquery`, and the name is the dataset's,
+    prefixed by the bucket for a file. As in DataHub, hosts, ports and accounts are left out.
 
-    Raises `InvalidUrn` for one that is longer than URNs are.
+    Raises `InvalidUrn` if the URN is too long.
     """
     if "://" not in namespace and "://" in name:
         namespace, _, name = name.partition("://")
@@ -332,7 +333,7 @@ def _dataset(holder: Json, at: str) -> Urn:
 
 
 def _linked(dataset: Json, at: str) -> Urn:
-    """Return the URN of a dataset, that of the table where its `symlinks` name one for files."""
+    """Return the URN of a dataset or, for files, of the table that its `symlinks` name."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
     found = None
     for index, one in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
@@ -502,7 +503,7 @@ def _open(text: str) -> str:
 
 
 def _redacted(value: Any, at: str, level: int = 0) -> Any:
-    """Return a JSON value without what looks like a secret, by its name or by itself."""
+    """Return a JSON value without anything that looks like a secret, by its name or its content."""
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     if isinstance(value, str):
@@ -779,7 +780,7 @@ def _schema(
 
 @dataclass(slots=True)
 class _Sources:
-    """The datasets and columns that one dataset is made from."""
+    """The upstream datasets and columns of one dataset."""
 
     dataset: Urn
     upstreams: dict[str, Urn] = field(default_factory=dict)
@@ -943,7 +944,7 @@ class _Told:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one event, and collects what it changes."""
+    """Parses one event and collects its changes."""
 
     event: Event
     memory: Memory
@@ -956,15 +957,15 @@ class _Reader:
         self.event.changes.append(AspectChange(urn, aspect, value, tuple(drops)))
 
     def alias(self, dataset: Json, at: str) -> None:
-        """Note which entity a dataset of the event is, for what names it elsewhere in it."""
+        """Record the entity of a dataset, for references to it elsewhere in the event."""
         named = (_name(dataset, "namespace", at), _name(dataset, "name", at))
         self.aliases[named] = urn = _linked(dataset, at)
         self.links = self.links or urn is not dataset_urn(*named)
 
     def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_Told":
-        """Add what an event says of a dataset and its lineage; return the dataset.
+        """Add the changes of a dataset and its lineage; return the dataset.
 
-        `is_written` says that the event is of a run that writes it, or of the dataset.
+        `is_written` says that the event is of a run that writes it, or of the dataset itself.
         """
         part = None if self.links else _lasting(dataset, is_written=is_written)
         known: _Told | None = self.memory.get(part)
@@ -1175,7 +1176,7 @@ class _Reader:
                 self.add(urn, "datasetProfile", {"timestampMillis": at_millis, **known})
 
     def job(self, job: Json, at: str, more: Json) -> None:
-        """Add what an event says of its job; `more` are the facets of the run."""
+        """Add the changes of the event's job; `more` are the facets of the run."""
         told = [more.get(key) for key in ("processing_engine", "airflow", "airflowDagRun")]
         part = None
         if "lineage" not in (job.get("facets") or {}):
@@ -1340,7 +1341,7 @@ class _Reader:
     def process(
         self, event: Json, facets: Json, kind: str | None, used: dict[str, list[tuple[Urn, Json]]]
     ) -> None:
-        """Add what an event says of its run."""
+        """Add the changes of the event's run."""
         urn, at_millis, run = _instance(self.run or ""), self.event.at_millis, self.run or ""
         properties, gone = _properties(facets, "run.facets")
         nominal = _facet(facets, "nominalTime", "run.facets")
@@ -1490,10 +1491,10 @@ def _airflow_tags(dag: Json) -> list[str]:
 
 
 def read_event(event: Any, memory: Memory | None = None) -> Event:
-    """Return what an event changes: a RunEvent, a JobEvent or a DatasetEvent. What events read
-    with the same memory say again is read once.
+    """Parse a RunEvent, a JobEvent or a DatasetEvent into its changes. Parts that recur in events
+    parsed with the same memory are parsed once.
 
-    Raises `InvalidInput` naming the field of what is missing or wrong.
+    Raises `InvalidInput` naming the missing or invalid field.
     """
     if not isinstance(event, dict):
         raise InvalidInput(f"an event is an object, not {_kind(event)}")
@@ -1570,7 +1571,7 @@ def _run_event(
 _EDGES: Final = frozenset(
     {"inputDatasetEdges", "outputDatasetEdges", "inputDatajobEdges", "upstreams"}
 )
-# What is stored as lists, to which changes add.
+# Aspects whose values are lists, to which changes append.
 _LISTS: Final = frozenset(
     {
         "dataJobInputOutput",
@@ -1604,7 +1605,7 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
         if len(found) <= _MOST_APART:
             apart += found
             continue
-        # A schema that is whole says more than those before it.
+        # A complete schema supersedes those before it.
         whole = [index for index, one in enumerate(found) if one.drops]
         value: Json = {}
         for one in found[whole[-1] if whole else 0 :]:
@@ -1628,10 +1629,10 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
 
 
 def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own: bool) -> Json:
-    """Return the value of an aspect with a change of that moment added; equal to what is stored
-    where nothing is new.
+    """Return the value of an aspect with a change of that time added; equal to the stored value if
+    nothing is new.
 
-    `stored` is None where there is no such aspect; `is_own` says that events wrote it.
+    `stored` is `None` if the aspect does not exist; `is_own` says that events wrote it.
     """
     given = change.value
     if stored is None:
@@ -1653,10 +1654,10 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
         case "editableSchemaMetadata":
             return _merged_columns(stored, given)
         case "schemaMetadata":
-            # What another source read has columns that events do not tell.
+            # A schema read by another source may have columns that events do not have.
             return _merged_schema(stored, given, is_whole=bool(change.drops) and is_own)
         case "status":
-            # What somebody else hid stays hidden; what an event dropped comes back.
+            # A dataset hidden by somebody else stays hidden; one dropped by an event is restored.
             return stored if stored and not is_own and not given["removed"] else given
         case "subTypes" | "dataPlatformInstance":
             return stored or given
@@ -1667,10 +1668,11 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
 def without_taken_off(
     change: AspectChange, stored: Json, versions: Callable[[], Iterable[tuple[Json, bool]]]
 ) -> AspectChange:
-    """Return a change of one of `GIVEN` without the owners and tags that somebody took off.
+    """Return a change of one of the aspects in `GIVEN` without the owners and tags that somebody
+    has removed.
 
-    `versions` reads the values that the aspect had, the oldest first, each with whether a source
-    that names its pipeline wrote it: what such a one leaves out was not taken off.
+    `versions` reads the past values of the aspect, oldest first, each with whether a source that
+    names its pipeline wrote it; what such a source leaves out does not count as removed.
     """
     lacking = set(_given(change.value)) - set(_given(stored))
     if not lacking:

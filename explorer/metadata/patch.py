@@ -1,19 +1,19 @@
-"""Changing part of an aspect: JSON Patch (RFC 6902) over records whose arrays are addressed by
-what tells their elements apart.
+"""Apply patches to aspects: JSON Patch (RFC 6902) with array elements addressed by their keys.
 
     [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
     {"arrayPrimaryKeys": {"tags": ["attribution␟source", "tag"]}, "patch": [...]}
 
-`~1` in a path stands for `/`, `~0` for `~`. A key that an element lacks is an empty step. Unlike
-in RFC 6902, `add` makes the parents that are missing, and removing what is not there is no error.
+In a path, `~1` stands for `/` and `~0` for `~`. A key that an element lacks is an empty step.
+Unlike in RFC 6902, `add` creates missing parents, and removing something that does not exist is not
+an error.
 
-A step into a record or map is a name. A step into an array is what tells its elements apart: one
-step for each of its keys (an owner's URN, then the type), the element itself where the elements
-are texts, a place (`0`, `-`) where nothing tells them apart.
+A step into a record or map is a name. A step into an array is one step for each key of its elements
+(an owner's URN, then the type), the element itself if the elements are strings, or an index (`0`,
+`-`) if they have no keys.
 
-One element of `fineGrainedLineages` joins several upstream columns to several downstream ones. A
-path addresses one pair of columns: what transforms them, the downstream column, the query, the
-upstream column, with `NONE` where nothing is said.
+An element of `fineGrainedLineages` relates several upstream columns to several downstream ones. A
+path addresses one pair of columns by its transform operation, downstream column, query and upstream
+column; `NONE` stands for an absent operation or query.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,19 +32,19 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class _Missing:
-    """Nothing there; a null is something."""
+    """The type of `MISSING`, which stands for an absent value, unlike null."""
 
 
 MISSING = _Missing()
 
 
 class Misplaced(Exception):
-    """A step that leads nowhere, or to something that cannot be there."""
+    """A patch operation that cannot be applied, for example because its path does not exist."""
 
 
 class Allowance:
-    """What one patch may take, for it holds up every other write: how often an element of an array
-    is looked at, and how much is copied and compared."""
+    """The limits on the work of one patch, which blocks all other writes: how many elements of
+    arrays are visited, and how many bytes are copied or compared."""
 
     __slots__ = ("_bytes", "_looks")
 
@@ -53,13 +53,13 @@ class Allowance:
         self._bytes = _MAX_BYTES
 
     def look(self, elements: int) -> None:
-        """Count elements that are looked at; raises `Misplaced` when it is too many."""
+        """Count visited elements. Raises `Misplaced` once the limit is exceeded."""
         self._looks -= elements
         if self._looks < 0:
             raise Misplaced("the patch takes too long; send fewer operations at once")
 
     def copy(self, size_bytes: int) -> None:
-        """Count what is copied or compared; raises `Misplaced` when it is too much."""
+        """Count bytes copied or compared. Raises `Misplaced` once the limit is exceeded."""
         self._bytes -= size_bytes
         if self._bytes < 0:
             raise Misplaced(
@@ -69,31 +69,32 @@ class Allowance:
 
 
 class PatchTarget(Protocol):
-    """Something with parts, each under the next step of a path."""
+    """A container whose parts are addressed by the next step of a path."""
 
     def get(self, step: str) -> Any:
-        """The part, or `MISSING`."""
+        """Return the part, or `MISSING`."""
 
     def put(self, step: str, value: Any) -> None:
-        """Set the part, in the place of one that is there already."""
+        """Set the part, replacing an existing one."""
 
     def drop(self, step: str) -> None:
-        """Remove the part, and with it all that is below; nothing when there is none. An array
-        or map that the record requires stays, empty."""
+        """Remove the part with everything below it; do nothing if there is none. An array or map
+        that the record requires is emptied instead."""
 
     def into(self, step: str, *, make: bool) -> "PatchTarget | None":
-        """The part as a place itself; with `make` it is there afterwards."""
+        """Return the part as a target, or `None` if there is none; `make` creates it."""
 
 
 _NONE = "NONE"
 _DEPTH = 4
-# An element is looked at from several sides.
+# The cost of comparing an element with a path of several steps, in visited elements; also that
+# of comparing an element that has several keys.
 _LOOKS = 5
 
 
 class FineGrained:
-    """The elements, seen as pairs of columns; `led` holds the steps taken so far. See
-    `explorer.metadata.patch.PatchTarget`."""
+    """A `PatchTarget` for the elements of `fineGrainedLineages`, addressed as pairs of columns;
+    `led` holds the steps taken so far."""
 
     def __init__(
         self, elements: list[Any], allowance: Allowance, led: tuple[str, ...] = ()
@@ -103,14 +104,14 @@ class FineGrained:
         self._led = led
 
     def get(self, step: str) -> Any:
-        """How sure the pair is; for a shorter path, the elements that it leads to."""
+        """Return the confidence score of a pair or, for a shorter path, the matching elements."""
         found = [self._elements[at] for at in self._at((*self._led, step))]
         if not found:
             return MISSING
         return {"confidenceScore": _sureness(found[0])} if self._last else found
 
     def put(self, step: str, value: Any) -> None:
-        """Join a pair of columns, or all the pairs that a nested map has."""
+        """Add one pair of columns or, for a shorter path, all the pairs of a nested map."""
         if self._last:
             self._join((*self._led, step), value)
             return
@@ -118,14 +119,14 @@ class FineGrained:
         FineGrained(self._elements, self._allowance, (*self._led, step)).fill(value)
 
     def fill(self, value: Any) -> None:
-        """Join every pair of a nested map."""
+        """Add every pair of a nested map."""
         if not isinstance(value, dict):
             raise Misplaced("expected lineage of columns by transformation, column and query")
         for step, part in value.items():
             self.put(step, part)
 
     def drop(self, step: str) -> None:
-        """Part the pairs that the path leads to; an element left without columns goes."""
+        """Remove the pairs that the path matches, and the elements that have no columns left."""
         led = (*self._led, step)
         kept: list[Any] = []
         here = set(self._at(led))
@@ -134,7 +135,7 @@ class FineGrained:
         self._elements[:] = kept
 
     def into(self, step: str, *, make: bool) -> "FineGrained | None":
-        """One step further."""
+        """Return the target one step further along the path."""
         if self._last:
             if make:
                 raise Misplaced("set the confidenceScore of a pair of columns as an object")
@@ -179,7 +180,7 @@ class FineGrained:
 
 
 def _columns(element: dict[str, Any], side: str) -> list[Any]:
-    """The columns on one side; none where something else was put there, which is refused later."""
+    """Return the columns on one side; empty if the value is not a list, which is refused later."""
     found = element.get(side)
     return found if isinstance(found, list) else []
 
@@ -197,7 +198,7 @@ def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
 
 
 def _parted(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
-    """What is left of an element when the pairs that the path leads to are gone."""
+    """Return what remains of an element without the pairs that the path matches."""
     if len(led) == 1:
         return []
     downstream = led[1]
@@ -216,7 +217,7 @@ def _sureness(element: dict[str, Any]) -> Any:
 
 _SEPARATOR = "\u241f"
 
-# What tells the elements of an array apart, by the record they are of.
+# The keys of the elements of arrays, by the name of their record.
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "DataProductAssociation": ("destinationUrn",),
     "Edge": ("destinationUrn",),
@@ -232,16 +233,15 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "Upstream": ("dataset",),
 }
 _FINE_GRAINED = "FineGrainedLineage"
-# An element that is told by several keys takes as long as so many that are told by one.
-# A client's name for the columns of a schema, when it addresses one.
+# The name by which clients address the columns of a schema.
 _ALIASES = {("SchemaMetadata", "schemaFieldInfo"): "fields"}
 
 
 class ValueShape:
-    """What a value is made of, so that a step into it finds the right kind of place.
+    """The types of a value, from which a step into it gets the right kind of target.
 
-    `keys` says of arrays, by the array's name, what tells their elements apart; with `generic`
-    nothing else does. `fresh` makes what a record of a name begins as.
+    `keys` are the keys of the elements of arrays, by the array's name or path; with `generic` the
+    model's own keys are not used. `fresh` makes the initial value of a record, given its name.
     """
 
     def __init__(
@@ -260,7 +260,8 @@ class ValueShape:
         self.allowance = allowance or Allowance()
 
     def place(self, value: Any, kind: str | None, path: tuple[str, ...]) -> PatchTarget:
-        """A value of a type, found at a path of names, as a place."""
+        """Return the target for a value of a type at a path of names. Raises `Misplaced` for a
+        value that is neither an object nor a list."""
         if isinstance(value, dict):
             return _NamedParts(self, value, kind, path)
         if isinstance(value, list):
@@ -274,14 +275,15 @@ class ValueShape:
         raise Misplaced("there is nothing below a single value")
 
     def keys(self, kind: str | None, path: tuple[str, ...]) -> tuple[str, ...]:
-        """What tells the elements of an array apart; nothing when their place does."""
+        """Return the keys of the elements of an array; empty if they are addressed by index."""
         given = self._keys.get(_SEPARATOR.join(path)) or self._keys.get(path[-1] if path else "")
         if given or self._generic:
             return given or ()
         return _KEYS.get((_element(kind) or "").rpartition(".")[2], ())
 
     def whole(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Any:
-        """A value that is set at once; an array may be given as its elements by their keys."""
+        """Return a value in its stored form; an array may be given as a map of its elements by
+        their keys."""
         if not isinstance(value, dict) or kind is None or read_type(kind)[0] != "array":
             return value
         if self._is_fine_grained(_element(kind)):
@@ -294,7 +296,7 @@ class ValueShape:
         return list(value) if _element(kind) == "string" else value
 
     def make(self, kind: str | None, path: tuple[str, ...]) -> Any:
-        """What a value of a type begins as when a path goes through it."""
+        """Return the initial value of a type, for a path that leads through it."""
         if kind is None:
             return {}
         sort, arguments = read_type(kind)
@@ -303,8 +305,8 @@ class ValueShape:
         return self._fresh(arguments[0]) if sort == "name" else {}
 
     def empty(self, record_name: str | None, name: str) -> list[Any] | dict[str, Any] | None:
-        """Return what stays of a field of a record when it is removed: an empty array or map where
-        the record requires one, else None."""
+        """Return what replaces a removed field of a record: an empty array or map if the record
+        requires one, else `None`."""
         record = self._registry.records.get(record_name or "")
         field = record.fields.get(name) if record else None
         if field is None or field.optional:
@@ -313,8 +315,8 @@ class ValueShape:
         return [] if kind == "array" else {} if kind == "map" else None
 
     def element(self, kind: str | None, keys: Mapping[str, str]) -> dict[str, Any]:
-        """A new element that a path goes through; raises `Misplaced` when its keys alone do not
-        make one."""
+        """Return a new element for a path that leads through it. Raises `Misplaced` if the record
+        requires more fields than its keys."""
         record = self._registry.records.get(kind or "")
         fields = record.fields if record else {}
         begun = self._fresh(kind or "") | dict(keys)
@@ -328,15 +330,15 @@ class ValueShape:
         return begun
 
     def name(self, kind: str | None, step: str) -> str:
-        """The field that a step means."""
+        """Return the name of the field that a step addresses."""
         return _ALIASES.get(((kind or "").rpartition(".")[2], step), step)
 
     def member(self, kind: str | None, step: str) -> str | None:
-        """The type of what a step leads to, where that is known."""
+        """Return the type that a step leads to, or `None` if it is unknown."""
         return member_type(self._registry, kind, step)
 
     def unknown(self) -> "ValueShape":
-        """The shape of what no record describes, for the same patch."""
+        """Return a shape without types that shares the allowance of this one."""
         return ValueShape(_NOTHING, {}, lambda _name: {}, generic=True, allowance=self.allowance)
 
     def _is_fine_grained(self, element: str | None) -> bool:
@@ -344,7 +346,7 @@ class ValueShape:
 
 
 class _NamedParts:
-    """A record, map or union: parts by name."""
+    """A record, map or union, whose parts are addressed by name."""
 
     def __init__(
         self, shape: ValueShape, value: dict[str, Any], kind: str | None, path: tuple[str, ...]
@@ -384,7 +386,7 @@ class _NamedParts:
 
 
 class _Keyed:
-    """An array whose elements are told apart by keys; `led` holds the steps taken so far."""
+    """An array whose elements are addressed by their keys; `led` holds the steps taken so far."""
 
     def __init__(
         self,
@@ -445,7 +447,7 @@ class _Keyed:
         return len(self._led) == len(self._keys) - 1
 
     def _at(self, step: str) -> list[int]:
-        """Where the elements are that the steps so far and this one lead to."""
+        """Return the indexes of the elements that match the steps so far and this one."""
         led = (*self._led, step)
         if len(self._keys) == 1 and _SEPARATOR not in self._keys[0] and step:
             self._shape.allowance.look(len(self._elements))
@@ -463,7 +465,7 @@ class _Keyed:
         ]
 
     def _given(self, step: str, value: Any) -> list[Any]:
-        """The elements that a value stands for, each with the keys that the path says."""
+        """Return the elements that a value stands for, each completed with the keys in the path."""
         led = (*self._led, step)
         told = _told(value, self._keys) if value else ()
         if self._last or told[: len(led)] == led:
@@ -486,7 +488,7 @@ class _Keyed:
 
 
 class _Listed:
-    """An array of texts, told apart by themselves, or of what only its place tells apart."""
+    """An array of strings, addressed by themselves, or of elements addressed by index."""
 
     def __init__(self, shape: ValueShape, elements: list[Any], kind: str | None) -> None:
         self._shape = shape
@@ -533,7 +535,7 @@ class _Listed:
         return None
 
     def _at(self, step: str) -> int | None:
-        # A place of more digits than any array has is none.
+        # No array is so long that its index has nine digits.
         if step.isdecimal() and len(step) < 9:
             return int(step)
         self._shape.allowance.look(len(self._elements))
@@ -545,7 +547,7 @@ _NOTHING = Registry({}, {}, {})
 
 
 def gathered(value: Any, levels: int) -> list[Any]:
-    """The elements of maps nested so many levels deep."""
+    """Return the elements of maps nested `levels` deep."""
     if levels == 0:
         return [value]
     if not isinstance(value, dict):
@@ -554,8 +556,8 @@ def gathered(value: Any, levels: int) -> list[Any]:
 
 
 def member_type(registry: Registry, kind: str | None, step: str) -> str | None:
-    """The type of a field, of a map's values, or of the member of a union; without its mark of
-    optionality."""
+    """Return the type of a field, of a map's values or of a union's member, without the `?` of
+    optional fields; `None` if it is unknown."""
     if kind is None:
         return None
     sort, arguments = read_type(kind)
@@ -581,7 +583,7 @@ def _says(part: Any, step: str) -> bool:
 
 
 def _told(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """What an element's keys say, an empty text for one that says nothing."""
+    """Return the values of an element's keys as text; empty for a missing one."""
     found: list[str] = []
     for key in keys:
         part = element
@@ -602,7 +604,7 @@ Stamp = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PatchOperation:
-    """One operation; `source` is where `move` and `copy` take from."""
+    """One operation of a patch; `source` is the path that `move` and `copy` read from."""
 
     op: Op
     path: tuple[str, ...]
@@ -612,8 +614,8 @@ class PatchOperation:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Operations in order. `keys` says of arrays, by name, what tells their elements apart;
-    with `generic` nothing else does."""
+    """Operations, in order. `keys` are the keys of the elements of arrays, by the array's name or
+    path; with `generic` the model's own keys are not used."""
 
     operations: tuple[PatchOperation, ...]
     keys: Mapping[str, tuple[str, ...]]
@@ -621,13 +623,13 @@ class Patch:
 
     @property
     def only_removes(self) -> bool:
-        """Whether it can add nothing."""
+        """Whether every operation is `remove` or `test`."""
         return all(one.op in ("remove", "test") for one in self.operations)
 
 
 def read_patch(value: Any) -> Patch:
-    """A patch from its JSON form, a list of operations or an object that holds one; raises
-    `InvalidInput` naming the operation that is wrong."""
+    """Parse a patch: a list of operations, or an object with the list as `patch`. Raises
+    `InvalidInput` naming the invalid operation."""
     keys: Any = None
     generic = False
     if isinstance(value, dict):
@@ -640,21 +642,21 @@ def read_patch(value: Any) -> Patch:
 
 
 class Patcher:
-    """Applies patches to the values of a registry's aspects."""
+    """Applies patches to aspects of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
     def start(self, aspect: str, stamp: Stamp) -> dict[str, Any]:
-        """The value that a patch of an absent aspect starts from: what its record requires, empty
-        or as the model has it, and `stamp` where it asks who and when."""
+        """Return the value that a patch of an absent aspect starts from: the required fields of its
+        record, with the model's defaults or empty, and `stamp` for audit stamps."""
         return self._begin(self._registry.aspect(aspect).record, stamp, whole=True)
 
     def apply(self, aspect: str, value: dict[str, Any], patch: Patch, stamp: Stamp) -> Any:
-        """The value with the patch applied; what is given may be changed on the way.
+        """Return the value with the patch applied. The given value may be modified in place.
 
-        Raises `InvalidAspect` for an operation that cannot be done, `Conflict` for a `test` that
-        fails.
+        Raises `InvalidAspect` for an operation that cannot be applied, and `Conflict` for a `test`
+        that fails.
         """
         record = self._registry.aspect(aspect).record
         shape = ValueShape(
@@ -688,7 +690,7 @@ class Patcher:
 
 
 def _beginning(field: Field, stamp: Stamp, *, whole: bool) -> Any:
-    """What a required field begins as."""
+    """Return the initial value of a required field, or `MISSING` if it has none."""
     if field.base == _STAMP:
         return dict(stamp)
     if field.base == _STAMPS:
@@ -736,7 +738,7 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
             raise Misplaced("an aspect is an object")
         return copied
     if operation.op == "replace":
-        # In an array that goes by places, adding would shift what is there.
+        # In an array addressed by index, `put` inserts instead of replacing.
         _drop_listed(root, operation.path)
     _reached(root, operation.path).put(operation.path[-1], copied)
     return value
@@ -823,7 +825,7 @@ def _keys(given: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _copied(shape: ValueShape, value: Any) -> Any:
-    """A value of its own, for a patch may be applied again."""
+    """Return a deep copy, so that the patch can be applied again."""
     try:
         written = orjson.dumps(value)
     except orjson.JSONEncodeError as error:

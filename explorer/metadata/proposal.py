@@ -34,10 +34,10 @@ CONDITION_HEADERS = (
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of the stored aspect.
+    """The conditions of a write on the stored aspect.
 
-    `version` is the one its system metadata names, -1 for an aspect that is not there. `none` asks
-    that what is to be created is not there yet.
+    `version` is the version in its system metadata, -1 if the aspect must not exist. `none`
+    requires that whatever the write creates does not exist yet.
     """
 
     version: int | None = None
@@ -47,9 +47,10 @@ class Condition:
 
 
 def read_condition(headers: Mapping[str, Any]) -> Condition | None:
-    """The condition that headers say, whatever the case of their names; None where they say none.
+    """Parse the conditions in headers, whose names are case-insensitive; return `None` if there are
+    none.
 
-    Raises `InvalidInput` for one that cannot be read.
+    Raises `InvalidInput` for an invalid condition.
     """
     given = {str(name).lower(): value for name, value in headers.items() if value is not None}
     version, modified, unmodified, none = (given.get(name.lower()) for name in CONDITION_HEADERS)
@@ -78,8 +79,8 @@ def _version(given: Any) -> int:
 
 
 def _millis(name: str, given: Any) -> int:
-    """Milliseconds since 1970 of an ISO 8601 time, or of the form that HTTP dates have; a time
-    without a zone is UTC."""
+    """Parse an ISO 8601 time or an HTTP date into milliseconds since 1970; a time without a zone is
+    UTC."""
     if isinstance(given, str):
         for read in (datetime.fromisoformat, parsedate_to_datetime):
             try:
@@ -98,18 +99,19 @@ CHANGE_TYPES: tuple[ChangeType, ...] = get_args(ChangeType)
 
 _JSON = "application/json"
 _JSON_PATCH = "application/json-patch+json"
-# What is known of system metadata; the version is counted by the server alone.
+# The text fields of system metadata that are checked; only the server sets the version.
 _SYSTEM_TEXTS = ("runId", "lastRunId", "pipelineName", "registryName", "registryVersion")
 _MAX_MILLIS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change. `value` is the aspect as JSON objects; `system` says which run brought it
-    (`runId`) and when it was seen (`lastObserved`, milliseconds since 1970 UTC).
+    """One change. `value` is the aspect as JSON objects; `system` is its system metadata, such as
+    the run that wrote it (`runId`) and when it was observed (`lastObserved`, milliseconds since
+    1970 UTC).
 
-    The value of a PATCH is the patch, see `explorer.metadata.patch`. `headers` hold the conditions
-    of the write, see `explorer.metadata.proposal`.
+    The value of a PATCH is the patch; see `explorer.metadata.patch`. `headers` hold the conditions
+    of the write; see `read_condition`.
     """
 
     urn: Urn
@@ -121,13 +123,13 @@ class Proposal:
     headers: Mapping[str, Any] | None = None
 
     def from_run(self, run_id: str, observed_millis: int) -> "Proposal":
-        """The same change, said to come from a run, unless it says so already."""
+        """Return the change with a run in its system metadata, or itself if it already has one."""
         if self.system and self.system.get("runId"):
             return self
         return replace(self, system={"runId": run_id, "lastObserved": observed_millis})
 
     def to_wire(self) -> dict[str, Any]:
-        """The `proposal` object of endpoint 1."""
+        """Return the `proposal` object of endpoint 1."""
         wire: dict[str, Any] = {
             "entityType": self.urn.entity_type,
             "entityUrn": str(self.urn),
@@ -146,13 +148,13 @@ class Proposal:
 
 
 def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> Proposal:
-    """A proposal from its wire form, in any of the ways it is written.
+    """Parse a proposal from any of its wire forms.
 
-    With `complete` it must say its entityType and its changeType; else the URN's and UPSERT stand
-    for them. The entity may be named by its entityType and `entityKeyAspect`, its key as an
-    aspect, instead of by its URN. An aspect may be an envelope (`value` a JSON string) or
-    `{"json": {…}}`; `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`,
-    `InvalidUrn` or `UnknownName`, naming what is wrong.
+    With `complete`, entityType and changeType are required; otherwise they default to the URN's
+    type and UPSERT. The entity may be given by entityType and `entityKeyAspect`, its key aspect,
+    instead of by URN. An aspect may be an envelope (`value` a JSON string) or `{"json": {…}}`;
+    `systemMetadata` may be an object or a JSON string. Raises `InvalidInput`, `InvalidUrn` or
+    `UnknownName`, naming the error.
     """
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal is an object with entityUrn, changeType and aspectName")
@@ -188,7 +190,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
 
 
 def read_auditor(header: Any) -> str | None:
-    """Who an audit header says made the change; raises `InvalidInput` when that is no URN."""
+    """Return the actor in an audit header. Raises `InvalidInput` if it is not a URN."""
     if header is None:
         return None
     if not isinstance(header, dict):
@@ -202,9 +204,9 @@ def read_auditor(header: Any) -> str | None:
 
 
 def read_system(given: Any) -> dict[str, Any] | None:
-    """System metadata, given as an object or as a JSON string, without nulls.
+    """Parse system metadata, an object or a JSON string, and drop nulls.
 
-    Raises `InvalidInput` for what is neither, or whose known parts have another type.
+    Raises `InvalidInput` for anything else and for known fields of the wrong type.
     """
     if isinstance(given, str):
         try:

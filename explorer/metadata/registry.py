@@ -50,8 +50,8 @@ _PACKAGE = "com.linkedin."
 
 @lru_cache(maxsize=4096)
 def urn_fields(record: str) -> frozenset[str]:
-    """The fields of a record, named in full, that hold a URN or a list of them; none for a record
-    that is not the model's."""
+    """Return the fields of a record, given by full name, that hold a URN or a list of them; empty
+    for a record outside the model."""
     if not record.startswith(_PACKAGE):
         return frozenset()
     return _urn_fields().get(record.rpartition(".")[2], frozenset())
@@ -88,7 +88,7 @@ SearchKind = Literal[
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A field of a record: `type` is an expression of the module's docstring."""
+    """A field of a record. `type` is a type expression; see the module's docstring."""
 
     type: str
     default: Any = None
@@ -100,7 +100,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def base(self) -> str:
-        """The type without its mark of optionality."""
+        """The type without the `?` of optional fields."""
         return self.type.removesuffix("?")
 
 
@@ -168,7 +168,7 @@ class _RegistryFile(msgspec.Struct):
 
 
 class Registry:
-    """The vocabulary of a catalog. Cheap to look things up in, never changed once made."""
+    """The vocabulary of a catalog: immutable, with fast look-ups."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Registry:
 
     @classmethod
     def from_json(cls, data: bytes, source: str = "registry") -> "Registry":
-        """Read a file of the form above; raises `InvalidInput` with the place that is wrong."""
+        """Parse a file in the form above. Raises `InvalidInput` naming the place of the error."""
         try:
             file = msgspec.json.decode(data, type=_RegistryFile)
         except msgspec.DecodeError as error:
@@ -190,10 +190,10 @@ class Registry:
         return cls(file.entities, file.aspects, file.records)
 
     def extended_by(self, other: "Registry") -> "Registry":
-        """This registry with another's names added.
+        """Return this registry with the names of another added.
 
-        An entity that both have carries the aspects of both, and is listed where both list it; any
-        other name the addition has replaces ours.
+        An entity in both carries the aspects of both, and is listed only if both list it; any other
+        name of the addition replaces ours.
         """
         entities = dict(self.entities)
         for name, entity in other.entities.items():
@@ -208,43 +208,44 @@ class Registry:
 
     @cached_property
     def listed(self) -> tuple[str, ...]:
-        """The names of the entity types that a question about all types is about."""
+        """The names of the entity types that a query for all types covers."""
         return tuple(name for name, entity in self.entities.items() if entity.listed)
 
     def entity(self, name: str) -> EntityType:
-        """The entity type of that name; raises `UnknownName` naming those that would do."""
+        """Return the entity type with that name. Raises `UnknownName`, which names alternatives."""
         try:
             return self.entities[name]
         except KeyError:
             raise UnknownName("entity", name, self.entities) from None
 
     def aspect(self, name: str) -> Aspect:
-        """The aspect of that name; raises `UnknownName` naming those that would do."""
+        """Return the aspect with that name. Raises `UnknownName`, which names alternatives."""
         try:
             return self.aspects[name]
         except KeyError:
             raise UnknownName("aspect", name, self.aspects) from None
 
     def aspects_of(self, entity_type: str) -> tuple[str, ...]:
-        """The names of an entity's aspects, its key aspect first."""
+        """Return the names of an entity's aspects, its key aspect first."""
         entity = self.entity(entity_type)
         return (entity.key, *entity.aspects)
 
     def aspect_of(self, entity_type: str, name: str) -> Aspect:
-        """The aspect `name` of an entity type; raises `UnknownName` when it carries none such."""
+        """Return an aspect of an entity type. Raises `UnknownName` if the type does not carry
+        it."""
         names = self.aspects_of(entity_type)
         if name not in names:
             raise UnknownName(f"aspect of {entity_type}", name, names)
         return self.aspect(name)
 
     def key_fields(self, entity_type: str) -> tuple[str, ...]:
-        """The names of the key's fields, in the order of the URN's parts."""
+        """Return the names of the key's fields, in the order of the URN's parts."""
         record = self.records[self.aspect(self.entity(entity_type).key).record]
         return tuple(record.fields)
 
     def aspect_named_by(self, record_name: str) -> str:
-        """The aspect whose record has that name. Only the last dotted segment decides, so that
-        any vendor's prefix does; raises `UnknownName`."""
+        """Return the name of the aspect whose record has that name. Only the last dotted segment is
+        compared, so any package prefix is accepted. Raises `UnknownName`."""
         last = record_name.rpartition(".")[2]
         try:
             return self._aspect_by_record[last]
@@ -252,7 +253,8 @@ class Registry:
             raise UnknownName("aspect record", last, self._aspect_by_record) from None
 
     def entity_named_by(self, snapshot_name: str) -> str:
-        """The entity of a snapshot record's name (`com.….CorpUserSnapshot` gives `corpuser`)."""
+        """Return the entity type for the name of a snapshot record (`com.….CorpUserSnapshot` gives
+        `corpuser`)."""
         last = snapshot_name.rpartition(".")[2]
         try:
             return self._entity_by_snapshot[last.casefold()]
@@ -261,8 +263,8 @@ class Registry:
             raise UnknownName("snapshot", last, known) from None
 
     def search_fields(self, entity_types: Iterable[str] | None = None) -> dict[str, SearchField]:
-        """The searchable fields by name, of the entities named or of all. Where several aspects
-        declare one name, the first in the entity's order stands for it."""
+        """Return the searchable fields by name, of the given entities or of all. If several aspects
+        declare a name, the first in the entity's order wins."""
         found: dict[str, SearchField] = {}
         for entity_type in self.entities if entity_types is None else entity_types:
             for name in self.aspects_of(entity_type):
@@ -272,13 +274,13 @@ class Registry:
 
     @cached_property
     def relationship_names(self) -> tuple[str, ...]:
-        """Every relationship name, sorted."""
+        """Return all relationship names, sorted."""
         names = {edge.name for aspect in self.aspects.values() for edge in aspect.relationships}
         return tuple(sorted(names))
 
     @cached_property
     def lineage_names(self) -> frozenset[str]:
-        """The relationship names that carry lineage."""
+        """Return the names of the relationships that are lineage."""
         return frozenset(
             edge.name
             for aspect in self.aspects.values()
@@ -322,9 +324,9 @@ _COMPOUND = re.compile(r"(array|map|union)<(.*)>", re.DOTALL)
 
 @lru_cache(maxsize=4096)
 def read_type(expression: str) -> tuple[str, tuple[str, ...]]:
-    """A type expression as its kind and arguments.
+    """Parse a type expression into its kind and arguments.
 
-    `array<string>` gives `("array", ("string",))`, `union<a|b>` gives `("union", ("a", "b"))`,
+    `array<string>` gives `("array", ("string",))`, `union<a|b>` gives `("union", ("a", "b"))`, and
     a plain name gives `("name", (name,))`.
     """
     found = _COMPOUND.fullmatch(expression)
@@ -354,7 +356,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def reach(value: Any, path: str) -> list[Any]:
-    """Every value found at `path`, in the order written; nothing where the path leads nowhere.
+    """Return every value at `path`, in order; empty if the path does not exist.
 
     `*` stands for each element of an array or value of a map, `$key` for the keys of a map.
     """
@@ -363,7 +365,7 @@ def reach(value: Any, path: str) -> list[Any]:
 
 @lru_cache(maxsize=4096)
 def _walk(path: str) -> Callable[[Any], list[Any]]:
-    """Return the function that follows a path into a value."""
+    """Return a function that follows a path into a value."""
     before, star, after = path.partition("*")
     if "*" in after or "$key" in path:
         return partial(_reach_step_by_step, _steps(path))
@@ -411,7 +413,7 @@ def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
 
 
 def places(value: Any, path: str) -> Iterator[str]:
-    """Yield where each value is that `reach` finds, in the same order: `owners[0].owner`."""
+    """Yield the place of each value that `reach` finds, in the same order: `owners[0].owner`."""
     for place, found in _placed(value, _steps(path), ""):
         if found is not None:
             yield place.removeprefix(".")
@@ -442,10 +444,10 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
-    """The edges an aspect's value declares: each relationship with the URN it leads to.
+    """Return the edges that an aspect's value declares: each relationship with its target URN.
 
-    In the order of the registry and then of the value, without repeats. What is not a URN is no
-    edge.
+    The order is that of the registry, then that of the value, without repeats. Values that are not
+    URNs are skipped.
     """
     found: dict[tuple[str, str], Edge] = {}
     for relationship in aspect.relationships:
@@ -456,9 +458,9 @@ def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
 
 
 def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:
-    """The value of an entity's key aspect, read off its URN.
+    """Return the value of an entity's key aspect, parsed from its URN.
 
-    Raises `InvalidUrn` when the URN has another number of parts than the key has fields.
+    Raises `InvalidUrn` if the URN does not have as many parts as the key has fields.
     """
     if len(urn.parts) != len(key_fields):
         shape = ",".join(f"<{field}>" for field in key_fields)
@@ -468,10 +470,10 @@ def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:
 
 
 def urn_of_key(entity_type: str, key: Any, key_fields: tuple[str, ...]) -> Urn:
-    """The URN of the entity whose key aspect has that value.
+    """Return the URN of the entity with that key aspect.
 
-    Raises `InvalidInput` for a value that lacks a part of the key, `InvalidUrn` for parts that
-    make no URN.
+    Raises `InvalidInput` if a part of the key is missing, `InvalidUrn` if the parts do not form a
+    URN.
     """
     parts = [key.get(field) if isinstance(key, dict) else None for field in key_fields]
     if not all(isinstance(part, str) and part for part in parts):

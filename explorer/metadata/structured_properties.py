@@ -1,7 +1,7 @@
-"""Structured properties: what a definition allows, and the field that a property is searched by.
+"""Structured properties: what a definition allows, and the search field of a property.
 
 A property is an entity (`urn:li:structuredProperty:io.acme.retention`) whose `propertyDefinition`
-says which values other entities may carry for it in their `structuredProperties`.
+constrains the values that other entities carry in their `structuredProperties`.
 """
 
 import re
@@ -39,7 +39,7 @@ _ENTITY_TYPE = "urn:li:entityType:"
 _NAMESPACE = "datahub."
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _SPACE = re.compile(r"\s+")
-# Of the allowed values, an error names so many.
+# The number of allowed values that an error lists.
 _NAMED = 20
 
 Plain = str | float
@@ -47,8 +47,9 @@ _Fail = Callable[[str, str], InvalidAspect]
 
 
 class Definition(Struct, frozen=True):
-    """What a property allows. `kind` is `string`, `rich_text`, `number`, `date` or `urn`; any other
-    is a deployment's own type, whose values are not looked into. Empty collections allow all."""
+    """The definition of a property. `kind` is `string`, `rich_text`, `number`, `date` or `urn`; any
+    other is a deployment's own type, whose values are not checked. Empty collections allow
+    everything."""
 
     urn: Urn
     label: str
@@ -68,12 +69,12 @@ class Definition(Struct, frozen=True):
 
 
 def field_name(property_id: str) -> str:
-    """Return the search field of a property by its id; white space in the id becomes `_`."""
+    """Return the search field of a property, given its id; white space in the id becomes `_`."""
     return PREFIX + _SPACE.sub("_", property_id)
 
 
 def read_definition(urn: Urn, aspects: Mapping[str, Any]) -> Definition | None:
-    """Return the definition in a property's aspects; None where there is none, or the property was
+    """Return the definition in a property's aspects, or `None` if there is none or the property is
     soft-deleted."""
     said = aspects.get(DEFINITION)
     if not isinstance(said, Mapping) or (aspects.get("status") or {}).get("removed") is True:
@@ -94,8 +95,8 @@ def read_definition(urn: Urn, aspects: Mapping[str, Any]) -> Definition | None:
 
 
 def plain_value(value: Any) -> Plain | None:
-    """Return a value of a property, bare or named by its type as on the wire; None for neither a
-    text nor a number."""
+    """Return a property's value, given bare or wrapped in an object with its type as on the wire;
+    `None` if it is neither a string nor a number."""
     if isinstance(value, Mapping):
         value = next(iter(value.values()), None)
     match value:
@@ -109,7 +110,7 @@ def plain_value(value: Any) -> Plain | None:
 
 
 def assigned_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Plain, ...]]]:
-    """Yield the search field of each property of an entity's assignments, with its values."""
+    """Yield the search field of each property assigned to an entity, with its values."""
     for one in value.get("properties") or ():
         for urn in Urn.parse_all((one.get("propertyUrn"),)):
             yield field_name(urn.name), tuple(_plain_values(one.get("values") or ()))
@@ -209,7 +210,7 @@ def _type_names(urns: Any) -> tuple[str, ...]:
 
 
 def _type_name(urn: Any, prefix: str) -> str:
-    """`dataset` of `urn:li:entityType:datahub.dataset`, which may stand without `datahub.`."""
+    """Return `dataset` for `urn:li:entityType:datahub.dataset`; the `datahub.` may be missing."""
     return str(urn or "").removeprefix(prefix).removeprefix(_NAMESPACE)
 
 

@@ -1,4 +1,4 @@
-"""URNs: the one name of every entity, parsed, printed and encoded in one place.
+"""URNs, which identify every entity: parsing, formatting and encoding.
 
 urn:li:tag:PII                                            one part
 urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)  three parts, the first a URN itself
@@ -36,17 +36,16 @@ class Urn:
 
     @classmethod
     def parse(cls, text: "str | Urn") -> "Urn":
-        """Read a URN; a `Urn` is given back as it is.
+        """Parse a URN; a `Urn` is returned unchanged.
 
-        Raises `InvalidUrn` naming the position of what is wrong and the shape expected.
+        Raises `InvalidUrn`, which names the position of the error and the expected form.
         """
         return text if isinstance(text, Urn) else _parse(text)
 
     def check_characters(self) -> None:
         """Raise `InvalidUrn` for a URN with a character that the catalog does not store.
 
-        `parse` reads such URNs all the same: another server may have stored one, and must be
-        readable.
+        `parse` accepts such URNs, because another server may have stored one.
         """
         text = str(self)
         forbidden = _FORBIDDEN.search(text)
@@ -58,7 +57,7 @@ class Urn:
 
     @classmethod
     def parse_all(cls, texts: Iterable[object]) -> "tuple[Urn, ...]":
-        """The URNs among `texts`, in order; what is no URN is left out."""
+        """Return the URNs among `texts`, in order; anything else is skipped."""
         found = []
         for text in texts:
             try:
@@ -69,17 +68,17 @@ class Urn:
 
     @classmethod
     def of(cls, entity_type: str, *parts: "str | Urn") -> Self:
-        """Put a URN together from its parts; a nested URN may be given as one."""
+        """Return the URN with these parts; a nested URN may be given as a `Urn`."""
         return cls(entity_type, tuple(str(part) for part in parts))
 
     @classmethod
     def dataset(cls, platform: str, name: str, origin: str = "PROD") -> Self:
-        """The URN of a dataset: `platform` is the bare name, `hive`."""
+        """Return the URN of a dataset; `platform` is the bare name, such as `hive`."""
         return cls.of("dataset", cls.of("dataPlatform", platform), name, origin)
 
     @staticmethod
     def label(text: str) -> str:
-        """A value as people say it: the name of a URN, anything else as it is."""
+        """Return the name of a URN, or any other value unchanged."""
         try:
             return Urn.parse(text).name if text.startswith(_PREFIX) else text
         except InvalidUrn:
@@ -91,7 +90,7 @@ class Urn:
 
     @property
     def encoded(self) -> str:
-        """The URN as one path segment or query value: every reserved character encoded once."""
+        """Return the URN percent-encoded once, for a path segment or query value."""
         return quote(str(self), safe="")
 
     @property

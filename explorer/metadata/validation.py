@@ -1,9 +1,9 @@
-"""Whether a value fits the record of its aspect.
+"""Check whether a value fits the record of its aspect.
 
-Strict where a mistake would be stored for good: types, URNs, and the fields without which a value
-says nothing (whose owner, which column, when). Open where a newer sender knows more than this
-registry, and fields and enum symbols it does not name are kept; open too for what only describes,
-so that a schema without a hash or a chart without a title is taken.
+Mistakes that would be stored permanently are errors: wrong types, invalid URNs, and missing fields
+without which a value is meaningless (whose owner, which column, when). Unknown fields and enum
+symbols are accepted and kept, because the sender may use a newer model. Fields that only describe
+may be missing, so a schema without a hash or a chart without a title is accepted.
 """
 
 from collections.abc import Callable, Collection
@@ -56,14 +56,15 @@ class _Misfit(Exception):
 
 
 class Validator:
-    """Checks values against a registry; what it learns of a record it keeps."""
+    """Checks values against a registry; the check of each record is built once and cached."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._records: dict[str, _Check] = {}
 
     def check(self, aspect_name: str, value: Any) -> None:
-        """Raise `InvalidAspect`, naming the place inside the value, unless it fits the record."""
+        """Raise `InvalidAspect`, naming the place in the value, if the value does not fit its
+        record."""
         aspect = self._registry.aspect(aspect_name)
         try:
             self._record(aspect.record)(value)
@@ -78,8 +79,8 @@ class Validator:
                     raise InvalidAspect(aspect_name, place, problem)
 
     def _problem(self, target: Any, types: tuple[str, ...]) -> str:
-        """Return why a value is no URN of an entity of these types; types that are not in the
-        registry are open to anything."""
+        """Return why a value is not the URN of an entity of these types, or an empty string if it
+        is. Entity types that are not in the registry are accepted everywhere."""
         if not isinstance(target, str):
             return f"expected a URN, found {_kind(target)}"
         try:
@@ -107,7 +108,7 @@ class Validator:
     def _fields(self, full_name: str, record: Record) -> _Check:
         required = required_fields(full_name, record)
         urns = urn_fields(full_name)
-        # A value of exactly this type fits the field; what else may fit, its check tells.
+        # A value of exactly this type fits the field; any other value goes through its check.
         exact = {
             name: _EXACT[field.base]
             for name, field in record.fields.items()
@@ -159,7 +160,7 @@ class Validator:
 
 
 def _anything(value: Any) -> None:
-    """A record that the registry does not hold: kept as it is."""
+    """Accept any value of a record that is not in the registry."""
 
 
 def _symbol(value: Any) -> None:
