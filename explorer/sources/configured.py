@@ -52,7 +52,7 @@ _MOST_CHANGES: Final = 1_000
 
 
 def check_name(name: str) -> None:
-    """Raise `InvalidInput` for what cannot be the name of a source."""
+    """Raise `InvalidInput` if a text is not a valid source name."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"{name!r} cannot be the name of a source: letters, digits, '.', '_' and '-', at most "
@@ -61,14 +61,14 @@ def check_name(name: str) -> None:
 
 
 def name_from(text: str) -> str:
-    """Return the name of a source that is called so, with dashes for what a name cannot have."""
+    """Return a valid source name for a text, with dashes in place of invalid characters."""
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:100] or "source"
 
 
 @dataclass(frozen=True, slots=True)
 class SeenEntity:
-    """What a run wrote of an entity: its aspects, a checksum of what was measured of it, and
-    `given`: the owners, tags and terms, each with its aspect before it."""
+    """What a run wrote for an entity: its aspects, a checksum of its measured values, and in
+    `given` its owners, tags and terms, each prefixed by its aspect."""
 
     aspects: tuple[str, ...]
     measured: int | None = None
@@ -77,14 +77,14 @@ class SeenEntity:
 
 @dataclass(frozen=True, slots=True)
 class SeenState:
-    """The entities of a source's last run by URN, and those that earlier runs had and that have
-    disappeared since. What is in both was being hidden when a run or a removal was broken off."""
+    """The entities of a source's last run by URN, and those of earlier runs that have disappeared
+    since. An entity in both was being hidden when a run or removal was interrupted."""
 
     seen: Mapping[str, SeenEntity] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
 
     def encode(self) -> str:
-        """Return the state as text: compressed JSON."""
+        """Return the state as text: compressed JSON in Base64."""
         shapes: dict[tuple[str, ...], int] = {}
         seen = {
             urn: [shapes.setdefault(one.aspects, len(shapes)), one.measured]
@@ -96,7 +96,7 @@ class SeenState:
 
     @classmethod
     def decode(cls, text: str) -> "SeenState":
-        """Return the state that a text holds; raises `InvalidInput` for another text."""
+        """Parse the text of a state. Raises `InvalidInput` if it is invalid."""
         try:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
@@ -110,12 +110,12 @@ class SeenState:
             raise InvalidInput("what was kept of the last run cannot be read") from error
 
     def merged(self, other: "SeenState") -> "SeenState":
-        """Return both together; of an entity of both, what this one has."""
+        """Return the union of both states; for entities in both, this one's entry wins."""
         seen = {**other.seen, **self.seen}
         return SeenState(seen, self.gone | other.gone)
 
     def count(self, entity_type: str) -> int:
-        """Return how many entities of a type were seen."""
+        """Return the number of entities of a type in the last run."""
         prefix = f"urn:li:{entity_type}:"
         return sum(urn.startswith(prefix) for urn in self.seen)
 

@@ -124,11 +124,11 @@ def sqlite_file(path: Path, options: SourceOptions) -> "Database":
 
 
 class Database:
-    """A source of the tables and views that a database has.
+    """A source that reads the tables and views of a database.
 
-    `location` is a URL as SQLAlchemy takes it. `${NAME}` in it stands for an environment variable.
-    A password in it is used and not told to anybody. `password` is one that was asked for; `file`
-    is that of SQLite. An `engine` is used as it is, and not disposed of.
+    `location` is an SQLAlchemy URL, in which `${NAME}` stands for an environment variable. A
+    password in it is used but not shown. `password` is one that was asked for; `file` is the SQLite
+    file. A given `engine` is used as it is and not disposed of.
     """
 
     def __init__(
@@ -160,40 +160,41 @@ class Database:
 
     @property
     def _account(self) -> str:
-        """The name under which the keyring has the password: another address has another one."""
+        """The name of the password's entry in the keyring, which depends on the location."""
         return f"source {self.location}"
 
     def keep_password(self) -> bool:
-        """Keep the password in the keyring where the options ask for that; return whether there was
-        one to keep. Raises as `read_from_keyring` does."""
+        """Store the password in the keyring if the options ask for it; return whether a password
+        was stored. Raises as `read_from_keyring` does."""
         if not self._options.keyring or not self._url.password:
             return False
         keep_in_keyring(self._account, str(self._url.password), _IN_KEYRING)
         return True
 
     def forget_password(self) -> None:
-        """Remove the password from the keyring where the options say that it is there."""
+        """Remove the password from the keyring if the options say that it is stored there."""
         if self._options.keyring:
             forget_in_keyring(self._account, _IN_KEYRING)
 
     @property
     def takes_password(self) -> bool:
-        """Whether one signs in to it; a file has no password."""
+        """Whether the database needs a sign-in; an SQLite file does not."""
         return self._dialect != "sqlite"
 
     @property
     def has_password(self) -> bool:
-        """Whether a password is known: of the address, the environment, the keyring, or asked."""
+        """Whether a password is known, from the URL, the environment, the keyring or a prompt."""
         return bool(self._url.password)
 
     @property
     def kind(self) -> str:
-        """The platform, as DataHub calls it."""
+        """DataHub's name for the platform."""
         return _PLATFORMS.get(self._dialect, self._dialect)
 
     @property
     def location(self) -> str:
-        """The URL without the password, unless that stands there as `${NAME}`."""
+        """The URL without secrets; a password given as `${NAME}` stays. For SQLite, the file's
+        path."""
         if self._dialect == "sqlite":
             return str(self._file)
         url = self._written
@@ -207,17 +208,17 @@ class Database:
             shown = tuple(one for text in values if (one := open_value(name, text)) is not None)
             open_query |= {name: shown} if shown else {}
         location: str = url.set(query=open_query).render_as_string(hide_password=False)
-        # A reference to a variable, which is no secret, is kept readable.
+        # References to variables are not secret and stay readable.
         return location.replace("%24%7B", "${").replace("%7D", "}")
 
     @property
     def holds_secret(self) -> bool:
-        """Whether the URL given has a secret that its location leaves out."""
+        """Whether the given URL contains a secret that `location` leaves out."""
         return self._dialect != "sqlite" and self._parse(self.location) != self._written
 
     @property
     def default_name(self) -> str:
-        """The database's name, of a file its name without ending."""
+        """The database's name or, for a file, its name without the extension."""
         if self._dialect == "sqlite":
             return self._file.stem
         return (self._url.database or self._url.host or self.kind).rpartition("/")[2]
@@ -236,7 +237,7 @@ class Database:
                 f"{scheme}://user@host:port/database"
             ) from None
         if "@" in (url.host or ""):
-            # What is before the first of two is a part of the password only.
+            # With two @, the text before the first is only a part of the password.
             raise InvalidInput(
                 f"the address of the {url.drivername} database has two @: write the one in the "
                 "user's name or password as %40"
@@ -246,8 +247,8 @@ class Database:
     def read(self, progress: Progress) -> Inventory:
         """Return the schemas, tables and views with their columns and keys.
 
-        Raises `WrongPassword`, `Unreachable`, `MissingExtra` for a driver that is not installed,
-        and `InvalidInput` where the database cannot be read.
+        Raises `WrongPassword`, `Unreachable`, `MissingExtra` if the driver is not installed, and
+        `InvalidInput` if the database cannot be read.
         """
         with self._connected() as connection:
             return _Reader(connection, self.kind, self._options, self._file).read(progress)

@@ -1,4 +1,4 @@
-"""Tables as aspects: URNs and containers as DataHub's connectors make them."""
+"""Convert tables to aspects, with the URNs and containers that DataHub's connectors create."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _VIEWS: Final = frozenset(("View", "Materialized View"))
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level of containers: its key in DataHub's container keys, and what people call it."""
+    """A level of containers: its key in DataHub's container keys, and its subtype."""
 
     key: str
     subtype: str
@@ -49,14 +49,14 @@ FOLDER: Final = Level("folder_abs_path", "Folder")
 
 @dataclass(frozen=True, slots=True)
 class ColumnSources:
-    """The columns of other datasets that one column is made from, as (dataset, path)."""
+    """The upstream columns of one column, as (dataset, path)."""
 
     column: str
     upstreams: tuple[tuple[Urn, str], ...]
 
 
 def column_aspect(column: ColumnDefinition, *, is_key: bool = False, **more: Any) -> dict[str, Any]:
-    """Return a field of the aspect `schemaMetadata`; `more` are further parts of it."""
+    """Return a field of `schemaMetadata`; `more` are further entries in it."""
     value: dict[str, Any] = {
         "fieldPath": column.path,
         "nullable": column.is_nullable,
@@ -78,7 +78,7 @@ def lineage_aspect(
     columns: Iterable[ColumnSources] = (),
     kind: str = "VIEW",
 ) -> dict[str, Any]:
-    """Return the aspect `upstreamLineage`, its upstreams and columns in the order given."""
+    """Return an `upstreamLineage` aspect, with upstreams and columns in the given order."""
     value: dict[str, Any] = {
         "upstreams": [
             {"auditStamp": _UNKNOWN_STAMP, "dataset": str(one), "type": kind}
@@ -101,10 +101,10 @@ def lineage_aspect(
 
 @dataclass(slots=True)
 class DatasetWriter:
-    """Makes the proposals of tables, and of the containers they are in.
+    """Creates the proposals of tables and of their containers.
 
-    `levels` are those of the containers from the outermost in. `delimiter` stands between the
-    parts of a dataset's name.
+    `levels` are the levels of containers, outermost first. `delimiter` separates the parts of a
+    dataset's name.
     """
 
     platform: str
@@ -121,11 +121,11 @@ class DatasetWriter:
         return Urn.dataset(self.platform, name, self.options.env)
 
     def prefix(self, path: Sequence[str]) -> str:
-        """Return how the names of all datasets in a container begin."""
+        """Return the common prefix of the names of all datasets in a container."""
         return self.dataset((*path, "")).name
 
     def container(self, path: Sequence[str]) -> Urn:
-        """Return the URN of a container, with the id that DataHub's connectors give it."""
+        """Return the URN of a container, with the same id as from DataHub's connectors."""
         return Urn.of("container", datahub_guid(self._key(path)))
 
     def add(
@@ -135,8 +135,8 @@ class DatasetWriter:
         upstreams: Sequence[Urn] = (),
         columns: Iterable[ColumnSources] = (),
     ) -> None:
-        """Add the proposals of a table to the inventory, those of new containers before it. One
-        whose name cannot be in a URN is skipped."""
+        """Add the proposals of a table to the inventory, preceded by those of new containers. A
+        table whose name is not valid in a URN is skipped."""
         try:
             Urn.parse(str(self.dataset(table.path))).check_characters()
         except InvalidUrn as error:
@@ -147,7 +147,7 @@ class DatasetWriter:
         self.inventory.proposals += self._table(table, upstreams, columns)
         unread = {"schemaMetadata"} if table.columns is None else set()
         if table.subtype in _VIEWS and not table.definition:
-            # A view has a definition; who may not see it knows nothing of it.
+            # Every view has a definition, so a missing one could not be read.
             unread |= {"viewProperties", "upstreamLineage"}
         if unread:
             self.inventory.unread[self.dataset(table.path)] = unread
@@ -155,7 +155,7 @@ class DatasetWriter:
         self.inventory.count("column", len(table.columns or ()))
 
     def add_container(self, path: tuple[str, ...], description: str | None = None) -> None:
-        """Add a container to the inventory, once."""
+        """Add a container to the inventory unless it was added before."""
         if path in self._containers:
             return
         self._containers.add(path)

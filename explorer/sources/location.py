@@ -1,4 +1,5 @@
-"""Which source a location is: by the scheme of a URL, or by what a file or folder holds."""
+"""Determine the source at a location, from the scheme of a URL or the content of a file or
+folder."""
 
 import os
 import re
@@ -33,8 +34,8 @@ _MYSQL_SOCKETS: Final = ("/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock")  # no
 
 @dataclass(frozen=True, slots=True)
 class LocalSource:
-    """A source that was found on this machine: where it is, how that is known, and the password
-    that was found with it."""
+    """A source found on this machine: its location, how it was recognised, and the password found
+    with it."""
 
     location: str
     known_from: str
@@ -42,10 +43,10 @@ class LocalSource:
 
 
 def find_local_sources(folder: Path) -> Iterator[LocalSource]:
-    """Yield the sources that can be seen from a folder: `DATABASE_URL`, a dbt project that it is or
-    lies in or holds, databases in files and recipes of DataHub in it and one folder below, files
-    with data, and servers that listen on this machine. Nothing is opened but the beginning of
-    files."""
+    """Yield the sources that can be found from a folder: `DATABASE_URL`; a dbt project that
+    contains the folder or is in it; database files and DataHub recipes in it and one level below;
+    data files in it; and servers listening on this machine. Only the first bytes of files are
+    read."""
     if (address := os.environ.get("DATABASE_URL", "")) and _SCHEME.match(address):
         yield _without_password(address)
     folder = folder.resolve()
@@ -69,8 +70,8 @@ def find_local_sources(folder: Path) -> Iterator[LocalSource]:
 
 
 def _without_password(address: str) -> LocalSource:
-    """Return the source at the address of `DATABASE_URL`, written as SQLAlchemy takes it. Signs in
-    its password that stand for something else in an address belong to it all the same."""
+    """Return the source at a `DATABASE_URL` in SQLAlchemy's form, with the password apart. The
+    password may contain characters that have a meaning in URLs."""
     scheme, _, rest = address.partition("://")
     head, mark, query = rest.partition("?")
     if "@" in query and "@" not in head and not _PLACE.match(rest):
@@ -91,7 +92,8 @@ def _without_password(address: str) -> LocalSource:
 
 
 def _files_near(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder and in the folders in it, by name; hidden ones are left out."""
+    """Yield the files in a folder and one level below, sorted by name; hidden files and folders in
+    the folder itself are skipped."""
     try:
         found = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
     except OSError:
@@ -134,11 +136,11 @@ def _local_servers() -> Iterator[LocalSource]:
 
 
 def open_source(location: str, options: SourceOptions, password: str | None = None) -> Source:
-    """Return the source at a location; nothing of it is read but the beginning of a file. With a
-    dialect it is a log of queries.
+    """Return the source at a location; at most the beginning of a file is read. With a dialect in
+    the options, a file or folder is a query log.
 
-    Raises `InvalidInput` where nothing is there, or nothing that is known, and `MissingExtra`
-    where what reads it is not installed.
+    Raises `InvalidInput` if there is nothing there or it is of no known kind, and `MissingExtra` if
+    the package that reads it is not installed.
     """
     if location.startswith(IN_MEMORY):
         name = location.removeprefix(IN_MEMORY)
@@ -164,10 +166,10 @@ def open_source(location: str, options: SourceOptions, password: str | None = No
 
 
 def open_object(what: object, name: str | None, options: SourceOptions) -> Source:
-    """Return the source of a path or URL, an engine of SQLAlchemy, a relation of DuckDB, or a data
-    frame of pandas, Polars or Arrow. The last two need a name.
+    """Return the source for a path or URL, an SQLAlchemy engine, a DuckDB relation, or a pandas,
+    Polars or Arrow data frame. Relations and data frames need a name.
 
-    Raises `InvalidInput` for anything else, and as `open_source` does.
+    Raises `InvalidInput` for anything else, and the errors of `open_source`.
     """
     if isinstance(what, str | Path):
         return open_source(str(what), options)
@@ -199,7 +201,7 @@ def open_object(what: object, name: str | None, options: SourceOptions) -> Sourc
 def _open_url(location: str, options: SourceOptions, password: str | None) -> Source:
     scheme, _, rest = location.partition("://")
     if scheme.startswith(("duckdb", "sqlite")):
-        # As SQLAlchemy writes them: three slashes before a relative path, four before another.
+        # SQLAlchemy's form: three slashes before a relative path, four before an absolute one.
         path = rest.partition("?")[0].removeprefix("/")
         if not path:
             raise InvalidInput(f"{location} names no file; a database in memory cannot be added")
@@ -214,7 +216,7 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
 
 
 def _open_folder(path: Path, options: SourceOptions) -> Source:
-    # The target folder of a project is taken for the project.
+    # The target folder of a project stands for the project.
     for folder in (path, path.resolve().parent):
         is_dbt = folder == path or (path / "manifest.json").is_file()
         if is_dbt and (folder / "dbt_project.yml").is_file():

@@ -1,8 +1,8 @@
-"""A run of a source: what it would change in the catalog, and the change.
+"""Runs of a source: plan what changes in the catalog, and write it.
 
-A run writes after its source was read to the end, so that one that fails half-way changes nothing.
-What the source had in its last run and has no more is soft-deleted: it can be restored, and comes
-back with its documentation when the source has it again.
+A run writes only after its source was read completely, so a run that fails part-way changes
+nothing. Entities that were in the last run and are no longer in the source are soft-deleted: they
+can be restored, and are shown again with their documentation once the source has them again.
 """
 
 import secrets
@@ -57,8 +57,8 @@ Effect = Literal["new", "changed", "back", "unchanged", "gone"]
 _BATCH: Final = 1_000
 _GUARDED_SHARE: Final = 0.8
 _STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
-# Entities that people and several sources have in common: a source that names one no more hides it
-# from nobody.
+# Entities shared by people and several sources: they are not hidden when one source no longer
+# names them.
 _COMMON: Final = frozenset(
     (
         *("tag", "glossaryTerm", "glossaryNode", "corpuser", "corpGroup", "domain", "dataProduct"),
@@ -66,7 +66,7 @@ _COMMON: Final = frozenset(
         *("dataProcessInstance", "form", "role"),
     )
 )
-# Lists to which people add as well: what a source says is added, and nothing is taken away.
+# Lists that people also add to: a run adds the source's elements and removes none.
 _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "globalTags": ("tags", ("tag",)),
     "glossaryTerms": ("terms", ("urn",)),
@@ -75,14 +75,15 @@ _SHARED: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 
 class ManyRemovals(InvalidInput):
-    """A source shows so little of what it had that it may be broken; nothing was written."""
+    """So many of a source's datasets have disappeared that it may be broken; nothing was
+    written."""
 
 
 @dataclass(slots=True)
 class RunPlan:
-    """What a run would change. `effects` says of each entity what happens to it, `writes` are the
-    changes in their order, `before` is the source as it was configured, None for a new one, and
-    `drift` is how its tables changed since."""
+    """What a run would change. `effects` has what happens to each entity, `writes` the changes in
+    order, `before` the source as configured so far, `None` for a new one, and `drift` how its
+    tables changed since the last run."""
 
     source: ConfiguredSource
     inventory: Inventory
@@ -94,18 +95,18 @@ class RunPlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many entities there are of each effect."""
+        """The number of entities by effect."""
         found = Counter(self.effects.values())
         return {name: found[name] for name in ("new", "changed", "back", "unchanged", "gone")}
 
     def of(self, effect: Effect) -> list[Urn]:
-        """Return the entities of an effect."""
+        """Return the entities with an effect."""
         return [urn for urn, one in self.effects.items() if one == effect]
 
     @property
     def removals(self) -> "tuple[int, int] | None":
-        """How many datasets disappear and of how many, where that is so much that it is asked
-        first: four fifths."""
+        """The number of datasets that disappear and the number there were, if at least four fifths
+        disappear, which needs confirmation; otherwise `None`."""
         if self.before is None:
             return None
         had = self.before.state.count("dataset")
@@ -113,7 +114,7 @@ class RunPlan:
         return (lost, had) if lost and lost >= _GUARDED_SHARE * had else None
 
     def check_removals(self) -> None:
-        """Raise `ManyRemovals` where four fifths or more of the datasets disappear."""
+        """Raise `ManyRemovals` if four fifths or more of the datasets disappear."""
         if self.removals is None:
             return
         (lost, had), name = self.removals, self.source.name
@@ -126,7 +127,8 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run wrote: how many aspects, and the changes that the catalog refused."""
+    """The result of a run: the number of aspects written, and the changes that the catalog
+    refused."""
 
     run_id: str
     plan: RunPlan
@@ -143,11 +145,12 @@ def plan_run(
     *,
     dry_run: bool = False,
 ) -> RunPlan:
-    """Read a source and return what a run of it would change. Nothing is written, but that a run
-    of a configured source failed; with `dry_run` not even that.
+    """Read a source and return what a run of it would change. Nothing is written, except a record
+    of the failure if a configured source cannot be read; with `dry_run`, not even that.
 
-    One request for each 150 entities. Raises a `CatalogError` where the source cannot be read, and
-    `InvalidInput` where the name is another source's, or its datasets are.
+    One request per 150 entities. Raises a `CatalogError` if the source cannot be read, and
+    `InvalidInput` if the name or a dataset belongs to another source, or if a new source has no
+    tables.
     """
     before = find_source(catalog, name)
     if before is not None and (not before.is_own or before.location != source.location):
@@ -171,7 +174,7 @@ def plan_run(
             _record(catalog, before, run)
         if isinstance(error, CatalogError):
             raise
-        # A file that is cut off, damaged or gone.
+        # The file is truncated, damaged or missing.
         raise StorageFault(f"{source.location} cannot be read to its end: {error}") from error
     if (
         before is None
@@ -188,7 +191,7 @@ def plan_run(
     last = before.state if before else SeenState()
     _compare(catalog, plan, claimed_by_others(sources, name, last.seen), progress)
     if source.kind == "datahub":
-        # DataHub's connectors say something of datasets that another has brought, as dbt's does.
+        # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
         return plan
     proposed = {one.urn for one in inventory.proposals}
     others = claimed_by_others(sources, name, (str(urn) for urn in proposed if _is_dataset(urn)))
@@ -208,7 +211,7 @@ def _is_dataset(urn: Urn) -> bool:
 def _compare(
     catalog: Catalog, plan: RunPlan, others: Mapping[str, str], progress: Progress
 ) -> None:
-    """Find out what happens to each entity; what `others` brought as well is not hidden."""
+    """Determine what happens to each entity. Entities that `others` also provide are not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
     last = plan.before.state if plan.before else SeenState()
     kept = _unreadable(plan.inventory, last)
@@ -230,7 +233,7 @@ def _compare(
                 changes,
                 last.seen.get(text),
                 unread=plan.inventory.unread.get(urn, ()),
-                # What the last run showed and is hidden now, a person has hidden.
+                # An entity that the last run showed and that is hidden now was hidden by a person.
                 shows=text not in last.seen or text in last.gone,
             )
             plan.effects[urn] = effect
@@ -255,8 +258,8 @@ def _compare(
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
-    """Find out what is said anew of entities that other sources brought. Lineage is added to what
-    they have; of what was measured only days are written that the catalog lacks or has less of."""
+    """Determine what is new for entities of other sources. Lineage is added to theirs; of measured
+    values, only days are written for which the catalog has none or fewer queries."""
     last = plan.before.state if plan.before else SeenState()
     seen = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
@@ -286,7 +289,8 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
 
 @cache
 def _is_measured(aspect: str) -> bool:
-    """Return whether values of an aspect are kept by their moment, and not replaced."""
+    """Return whether an aspect is a timeseries, whose values are stored by time instead of being
+    replaced."""
     known = load_registry().aspects.get(aspect)
     return known is not None and known.timeseries
 
@@ -312,8 +316,8 @@ def _measured(changes: Iterable[Proposal]) -> list[Proposal]:
 
 
 def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[Proposal]:
-    """Return the days of use that the catalog lacks or has fewer queries of: a log may have the
-    second half of a day whose first half it had before."""
+    """Return the days of usage for which the catalog has none or fewer queries. A day may be in two
+    logs, its first half in one and its second half in the next."""
     if not points:
         return []
     first, last = (points[at].value["timestampMillis"] / 1_000 for at in (0, -1))
@@ -336,7 +340,7 @@ def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[
 
 
 def _joined_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
-    """Return lineage with what is there and is missing: upstreams, and of each column sources."""
+    """Return the stored lineage with the upstreams and column sources that it lacks."""
     if not held:
         return value
     tables = {one["dataset"] for one in held.get("upstreams") or ()}
@@ -367,8 +371,8 @@ def _dropped(last: SeenState) -> set[str]:
 
 
 def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
-    """Return the datasets of the last run that may be where the source could not be read, and the
-    containers, of which one may hold them."""
+    """Return the datasets of the last run that may be in parts that could not be read and, if there
+    are any, all missing containers, since one of them may hold these datasets."""
     prefixes = tuple(one.prefix for one in inventory.skipped if one.prefix)
     if not prefixes:
         return set()
@@ -397,8 +401,8 @@ def _differences(
     unread: Iterable[str] = (),
     shows: bool = True,
 ) -> tuple[Effect, list[Proposal], SeenEntity]:
-    """Return what happens to an entity, the changes that make it so, and what is noted of it.
-    Aspects that are `unread` stay as they are; a hidden one is shown again where that `shows`."""
+    """Return what happens to an entity, the changes to write, and the state to record for it.
+    `unread` aspects stay unchanged; a soft-deleted entity is shown again only if `shows`."""
     exists = stored is not None and stored.exists
     before = last.given if last and exists else frozenset[str]()
     writes: list[Proposal] = []
@@ -422,7 +426,7 @@ def _differences(
     given = (text for one in upserted for text in _given(one.aspect, one.value))
     noted = SeenEntity(aspects, checksum, frozenset(given))
     if last and stored:
-        # What the source says no more, such as the definition of a view that is a table now.
+        # Aspects that the source no longer has: a view that became a table has no definition.
         dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
         writes += (
             Proposal(stored.urn, name, change="DELETE") for name in dropped if stored.raw(name)
@@ -439,11 +443,11 @@ def _differences(
 
 
 def _has_effect(one: Proposal, held: Mapping[str, Any] | None) -> bool:
-    """Return whether a change that is no UPSERT leaves another value than the one there is."""
+    """Return whether a change other than UPSERT alters the stored value."""
     if one.change == "DELETE":
         return held is not None
     if one.change != "PATCH":
-        # What is there already is not created.
+        # CREATE has no effect on an existing aspect.
         return held is None
     patcher = Patcher(load_registry())
     try:
@@ -452,12 +456,12 @@ def _has_effect(one: Proposal, held: Mapping[str, Any] | None) -> bool:
             return not patch.only_removes
         return bool(_plain(patcher.apply(one.aspect, before, patch, _STAMP)) != _plain(held))
     except CatalogError:
-        # The catalog says why it cannot be applied.
+        # The write reports why the patch cannot be applied.
         return True
 
 
 def _content(measured: Proposal) -> Any:
-    """Return what was measured without when that was, of what a run measures anew."""
+    """Return a measured value without the time of measurement, which differs with each run."""
     if measured.aspect != "datasetProfile":
         return measured.value
     return {key: one for key, one in measured.value.items() if key != "timestampMillis"}
@@ -471,8 +475,8 @@ def _plain(value: Any) -> Any:
 
 
 def _given(aspect: str, value: Any) -> dict[str, Any]:
-    """Return the elements of a list that people add to as well, each by the text that tells it from
-    others; nothing of another aspect."""
+    """Return the elements of a list that people also add to, by a text that identifies each; empty
+    for any other aspect."""
     if aspect not in _SHARED or not value:
         return {}
     name, keys = _SHARED[aspect]
@@ -485,9 +489,9 @@ def _given(aspect: str, value: Any) -> dict[str, Any]:
 def _with_shared(
     aspect: str, held: Mapping[str, Any] | None, value: Any, before: Collection[str]
 ) -> Any:
-    """Return the value to write: of a list that people add to as well, what is there and is
-    missing. What was given `before` and is there no more, a person has taken off. None where
-    nothing is added."""
+    """Return the value to write. For a list that people also add to, this is the stored list with
+    the missing elements added; elements in `before` that are no longer stored were removed by a
+    person and stay removed. `None` if nothing is added."""
     if aspect not in _SHARED:
         return value
     name, _ = _SHARED[aspect]
@@ -501,12 +505,11 @@ def _with_shared(
 def run_source(
     catalog: Catalog, plan: RunPlan, progress: Progress, *, accept_removals: bool = False
 ) -> RunOutcome:
-    """Write what a plan says, and the source and the run.
+    """Write the changes of a plan, the source and the run.
 
-    A request for each one or two hundred changes. Raises `ManyRemovals`, having written nothing,
-    where four fifths of a source's datasets disappear and that is not accepted; and a
-    `CatalogError` where the catalog cannot be written, after which a second run writes what is
-    missing.
+    One request per one or two hundred changes. Raises `ManyRemovals`, before anything is written,
+    if four fifths of the source's datasets disappear and `accept_removals` is not set; and a
+    `CatalogError` if the catalog cannot be written, after which another run writes what is missing.
     """
     if not accept_removals:
         plan.check_removals()
@@ -563,8 +566,8 @@ def _merged_again(
     own: Mapping[tuple[Urn, str], Proposal],
     batch: Sequence[Proposal],
 ) -> list[Proposal]:
-    """Return changes with those of lists that people add to as well made anew of what the catalog
-    has now: since the plan was made somebody may have written."""
+    """Return the changes, with lists that people also add to and lineage merged again with the
+    catalog's current values, which may have changed since the plan was made."""
     merged = {(one.urn, one.aspect) for one in batch if one.change != "DELETE"} & own.keys()
     if not merged:
         return list(batch)
@@ -625,7 +628,7 @@ def _finish(
     except CatalogError:
         if status == "SUCCESS":
             raise
-        # The catalog went away, which is being told.
+        # The run has failed already, and its error is reported.
 
 
 def _record(catalog: Catalog, source: ConfiguredSource, run: SourceRun) -> None:
@@ -649,7 +652,7 @@ def _run_id(name: str, started_millis: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What goes when a source is removed. `entities` are those that no other source brought."""
+    """What is removed with a source. `entities` are those that no other source provides."""
 
     source: ConfiguredSource
     entities: tuple[Urn, ...]
@@ -657,13 +660,14 @@ class Removal:
 
 
 def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
-    """Return what goes with a source; with `is_hard` also what had disappeared before."""
+    """Return what is removed with a source; with `is_hard`, including entities that had disappeared
+    from it before."""
     brought = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
         brought |= dict.fromkeys(sorted(source.state.gone))
     others = claimed_by_others(read_sources(catalog), source.name, brought)
     mine = [Urn.parse(urn) for urn in brought if urn not in others]
-    # What is inside goes before what it is in.
+    # Contents are removed before their containers.
     mine.sort(key=lambda urn: urn.entity_type == "container")
     return Removal(source, tuple(mine), tuple(run_urns(catalog, source)))
 
@@ -671,11 +675,11 @@ def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -
 def remove_source(
     catalog: Catalog, removal: Removal, progress: Callable[[int, int], None], *, is_hard: bool
 ) -> int:
-    """Remove a source with all it brought, and return how many entities that were.
+    """Remove a source with all its entities, and return the number of entities removed.
 
-    They are soft-deleted, so that their documentation comes back when the source is added again;
-    with `is_hard` deleted for good, a request or three each. Raises a `CatalogError` where the
-    catalog cannot be written; what is left is removed the next time.
+    They are soft-deleted, so that their documentation is restored when the source is added again;
+    with `is_hard` they are deleted permanently, one to three requests each. Raises a `CatalogError`
+    if the catalog cannot be written; the next removal deletes the rest.
     """
     stored = catalog.entities(removal.entities, ["status"])
     there = [urn for urn in removal.entities if (one := stored.get(urn)) and one.exists]
@@ -688,7 +692,7 @@ def remove_source(
             done += 1
             progress(done, len(there))
     else:
-        # Where this is broken off, the next run shows again what it has hidden.
+        # If the removal is interrupted, the next run shows the hidden entities again.
         state = removal.source.state
         hidden = state.gone | {str(urn) for urn in there}
         _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())

@@ -1,5 +1,5 @@
-"""What every source gives: the tables it has found, or proposals of its own, and what it could not
-read."""
+"""What every source returns: the tables that it found or its own proposals, and the parts that
+could not be read."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ _SECRETS: Final = (
 
 
 def redacted(text: str) -> str:
-    """Return what a source or its driver says without passwords, and without rows and values."""
+    """Return a message of a source or its driver without passwords, rows and values."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
     return text
@@ -71,13 +71,13 @@ SECRET_NAME: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNO
 """What the names of settings have in them that are secrets."""
 
 _VARIABLE: Final = re.compile(r"\{?\$\{\w+\}\}?")
-# The settings in one of the values of an address: ODBC's `DRIVER={…};UID=…;PWD={…}`.
+# Settings within a parameter of a URL, as in ODBC's `DRIVER={…};UID=…;PWD={…}`.
 _SETTING: Final = re.compile(r"\s*([^=;]*)=\s*(\{(?:[^}]|\}\})*(?:\}|$)|[^;]*);?")
 
 
 def open_value(name: str, value: str) -> str | None:
-    """Return a parameter of an address without the secrets in it, None where it is one; the name of
-    a variable, `${NAME}`, is none."""
+    """Return a parameter of a connection URL without the secrets in it, or `None` if it is a secret
+    itself. The name of a variable, `${NAME}`, is not a secret."""
     if _VARIABLE.fullmatch(value):
         return value
     if SECRET_NAME.search(name):
@@ -93,13 +93,13 @@ def open_value(name: str, value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What may be said of a source beside where it is.
+    """The options of a source besides its location.
 
     `env` is the environment in the URNs of its datasets, `instance` the platform instance that
-    stands before their names; `schemas` are patterns with `*` of the schemas that are read, all
-    without one. `dialect` is that of a log of queries. `profile` asks for what columns hold;
-    `values` for values of those too that look personal. With `keyring` a database's password is
-    kept in this machine's keyring.
+    prefixes their names. `schemas` are patterns with `*` of the schemas to read; without any, all
+    are read. `dialect` is the SQL dialect of a query log. `profile` turns on column profiling; with
+    `values`, values that look personal are included. With `keyring`, a database's password is
+    stored in this machine's keyring.
     """
 
     env: str = "PROD"
@@ -113,8 +113,8 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPart:
-    """What a source has and could not be read, and why, without secrets. Where `prefix` is set,
-    datasets whose name begins so may still be there: they are not taken for dropped."""
+    """A part of a source that could not be read, and the reason, without secrets. If `prefix` is
+    set, datasets whose names begin with it may still exist and do not count as dropped."""
 
     subject: str
     reason: str
@@ -126,9 +126,9 @@ class SkippedPart:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
-    """A column. `kind` is the type in the catalog's model without its ending, `Number` or
-    `Record`; `native_type` is the source's own. One that `is_nested` is a field of a struct: its
-    path is dotted, and follows that of the struct."""
+    """A column. `kind` is its type in the catalog's model without the suffix, such as `Number` or
+    `Record`; `native_type` is the source's own. A column that `is_nested` is a field of a struct:
+    its path is dotted, and it follows the struct."""
 
     path: str
     native_type: str
@@ -141,7 +141,7 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKeyDefinition:
-    """Columns that refer to those of another table, given by its whole path."""
+    """A foreign key: columns that refer to those of another table, given by its full path."""
 
     name: str
     columns: tuple[str, ...]
@@ -151,11 +151,12 @@ class ForeignKeyDefinition:
 
 @dataclass(slots=True)
 class TableDefinition:
-    """A table or view as its source has it.
+    """A table or view as the source describes it.
 
-    `path` has the names from the outermost container to its own. `subtype` is what the platform
-    calls it. `columns` is None where they could not be read. `definition` is the SQL of a view.
-    `field_profiles` says what its columns hold, out of `sampled_rows` where not out of all.
+    `path` has the names from the outermost container to the table. `subtype` is the platform's term
+    for it. `columns` is `None` if they could not be read. `definition` is the SQL of a view.
+    `field_profiles` are the profiles of its columns, computed from `sampled_rows` rows or, if that
+    is `None`, from all.
     """
 
     path: tuple[str, ...]
@@ -174,18 +175,18 @@ class TableDefinition:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns as SQL has them, without fields of structs."""
+        """The names of the columns in SQL, without the fields of structs."""
         return [column.path for column in self.columns or () if not column.is_nested]
 
 
 @dataclass(slots=True)
 class Inventory:
-    """All that a source has at one moment.
+    """Everything that a source contains at one time.
 
-    The proposals of one entity stand together. `kinds` counts what a person would list, `table`
-    or `column`, by its noun. One that `is_supplement` says more of entities that other sources
-    brought: it adds to their lineage and hides nothing. `unread` are the aspects of an entity that
-    could not be read: what the catalog has of them stays.
+    The proposals of an entity are adjacent. `kinds` has counts for display by noun, such as `table`
+    or `column`. An inventory that `is_supplement` adds to entities of other sources: it extends
+    their lineage and hides nothing. `unread` has the aspects of an entity that could not be read;
+    the catalog keeps its own.
     """
 
     proposals: list[Proposal] = field(default_factory=list)
@@ -195,7 +196,7 @@ class Inventory:
     unread: dict[Urn, set[str]] = field(default_factory=dict)
 
     def count(self, noun: str, number: int = 1) -> None:
-        """Add to what is counted under a noun."""
+        """Add to the count of a noun."""
         if number:
             self.kinds[noun] = self.kinds.get(noun, 0) + number
 
@@ -203,31 +204,31 @@ class Inventory:
 class Source(Protocol):
     """A place that metadata is read from.
 
-    `kind` names the reader, `postgres` or `dbt`; `location` says where it is, without any secret,
-    so that the same source can be opened again; `default_name` is what it is called where nobody
-    gives it a name.
+    `kind` names the reader, such as `postgres` or `dbt`. `location` is where the source is, without
+    secrets; the same source can be opened again from it. `default_name` is the name used if none is
+    given.
     """
 
     @property
     def kind(self) -> str:
-        """The reader's name."""
+        """The name of the reader."""
 
     @property
     def location(self) -> str:
-        """Where it is, without secrets."""
+        """The location, without secrets."""
 
     @property
     def default_name(self) -> str:
-        """The name of the source where none is given."""
+        """The name used if none is given."""
 
     def read(self, progress: Progress) -> Inventory:
-        """Return everything that is there.
+        """Return everything in the source.
 
-        Raises a `CatalogError` where the source as a whole cannot be read; what cannot be read of
-        it is in the inventory.
+        Raises a `CatalogError` if the source as a whole cannot be read; parts that cannot be read
+        are listed in the inventory.
         """
 
 
 def read_text(value: Any) -> str | None:
-    """Return a text without white space around it; None where nothing is left."""
+    """Return a text without surrounding white space, or `None` if it is empty or not a string."""
     return (value.strip() or None) if isinstance(value, str) else None

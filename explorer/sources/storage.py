@@ -35,8 +35,8 @@ _SECONDS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file or a folder: its name, below the folder that was listed, and its bytes. A folder that
-    is reached through a link counts as neither, so that no circle is walked."""
+    """A file or folder: its name, relative to the listed folder, and its size in bytes. A link to a
+    folder is listed as neither, which avoids cycles."""
 
     name: str
     is_folder: bool = False
@@ -44,37 +44,37 @@ class StoredFile:
 
 
 class Storage(Protocol):
-    """Lists and reads files. Paths have `/` between their parts. Each method raises `OSError` where
-    something cannot be read."""
+    """Lists and reads files. The parts of a path are separated by `/`. Each method raises `OSError`
+    if something cannot be read."""
 
     @property
     def platform(self) -> str:
-        """DataHub's name of the platform."""
+        """DataHub's name for the platform."""
 
     def list(self, folder: str) -> list[StoredFile]:
-        """Return what is in a folder, by name."""
+        """Return the contents of a folder, sorted by name."""
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Yield the files below a folder by name, each with its path from there."""
+        """Yield the files below a folder, sorted by name, each with its path relative to it."""
 
     def read(self, path: str) -> bytes:
-        """Return what a file holds."""
+        """Return the content of a file."""
 
     def address(self, path: str) -> str:
-        """Return the path as DuckDB and other libraries take it."""
+        """Return the path in the form that DuckDB and other libraries accept."""
 
     def connect(self) -> "DuckDBPyConnection":
-        """Return a connection to DuckDB in memory that reads these files."""
+        """Return a connection to an in-memory DuckDB that can read these files."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:
-    """The files of this machine."""
+    """The local file system."""
 
     platform: str = "file"
 
     def list(self, folder: str) -> list[StoredFile]:
-        """Return what is in a folder, by name."""
+        """Return the contents of a folder, sorted by name."""
         found = []
         for one in os.scandir(folder):
             if one.is_dir(follow_symlinks=False):
@@ -84,7 +84,7 @@ class LocalFiles:
         return sorted(found, key=lambda one: one.name)
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Yield the files below a folder by name, each with its path from there."""
+        """Yield the files below a folder, each with its path relative to it."""
         for directory, folders, names in os.walk(folder):
             folders.sort()
             for name in sorted(names):
@@ -94,22 +94,22 @@ class LocalFiles:
                     yield StoredFile(below, size=path.stat().st_size)
 
     def read(self, path: str) -> bytes:
-        """Return what a file holds."""
+        """Return the content of a file."""
         return Path(path).read_bytes()
 
     def address(self, path: str) -> str:
-        """Return the path as it is."""
+        """Return the path unchanged."""
         return path
 
     def connect(self) -> "DuckDBPyConnection":
-        """Return a connection to DuckDB in memory."""
+        """Return a connection to an in-memory DuckDB."""
         connection: DuckDBPyConnection = import_duckdb("reading files").connect(":memory:")
         return connection
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket; a path begins with its name. `scheme` is `s3`, `gs` or `az`."""
+    """A bucket. Paths begin with its name; `scheme` is `s3`, `gs` or `az`."""
 
     scheme: str
     name: str
@@ -117,8 +117,9 @@ class Bucket:
 
     @classmethod
     def parse(cls, location: str) -> "tuple[Bucket, str]":
-        """Return the bucket at an address, and the path of what is meant there. Raises
-        `InvalidInput` where the address has keys in it, and `MissingExtra` without pyarrow."""
+        """Return the bucket in a URL, and the path in it, which begins with the bucket's name.
+        Raises `InvalidInput` if the URL is invalid or contains keys, and `MissingExtra` without
+        pyarrow."""
         found = BUCKET.fullmatch(location)
         if found is None or "@" in found[2]:
             scheme, names = location.partition("://")[0].lower(), ""
@@ -134,11 +135,11 @@ class Bucket:
 
     @property
     def platform(self) -> str:
-        """DataHub's name of the platform."""
+        """DataHub's name for the platform."""
         return _PLATFORMS[self.scheme][0]
 
     def list(self, folder: str) -> list[StoredFile]:
-        """Return what is in a folder, by name. One request for each thousand."""
+        """Return the contents of a folder, sorted by name. One request per thousand."""
         return list(self._listed(folder, is_deep=False))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
@@ -146,15 +147,15 @@ class Bucket:
         return (one for one in self._listed(folder, is_deep=True) if not one.is_folder)
 
     def read(self, path: str) -> bytes:
-        """Return what a file holds."""
+        """Return the content of a file."""
         with self._system().open_input_file(path) as file:
             return bytes(file.read())
 
     def size(self, path: str) -> int | None:
-        """Return the bytes of a file, None of a folder.
+        """Return the size of a file in bytes, or `None` for a folder.
 
-        Raises `InvalidInput` where neither is there, `Unreachable` where the provider does not
-        answer or refuses.
+        Raises `InvalidInput` if neither exists, `Unreachable` if the provider does not answer or
+        refuses.
         """
         from pyarrow.fs import FileType
 
@@ -167,13 +168,13 @@ class Bucket:
         return int(info.size) if info.type == FileType.File else None
 
     def address(self, path: str) -> str:
-        """Return the path as an address."""
+        """Return the path as a URL."""
         return f"{self.scheme}://{path}"
 
     def connect(self) -> "DuckDBPyConnection":
-        """Return a connection to DuckDB in memory that reads this bucket."""
+        """Return a connection to an in-memory DuckDB that can read this bucket."""
         connection: DuckDBPyConnection = import_duckdb("reading files").connect(":memory:")
-        # DuckDB's own extension for buckets has to be downloaded by DuckDB; this has not.
+        # Unlike DuckDB's own extension for buckets, this needs no download.
         connection.register_filesystem(_for_duckdb(self._system(), self.scheme))
         return connection
 
