@@ -1,8 +1,8 @@
-"""Configured sources and their runs, kept in the catalog as the entities that DataHub has for them.
+"""Configured sources and their runs, stored in the catalog as DataHub's entities for them.
 
-`dataHubIngestionSource` holds where a source is, as a recipe without secrets, and what it brought:
-the URNs of its last run, so that the next one knows what has disappeared. Each run is a
-`dataHubExecutionRequest` with its outcome and counts.
+`dataHubIngestionSource` holds the location of a source, as a recipe without secrets, and the URNs
+of its last run, from which the next run determines what has disappeared. Each run is a
+`dataHubExecutionRequest` with its result and counts.
 """
 
 import base64
@@ -122,7 +122,7 @@ class SeenState:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredSource:
-    """A source that was added to the catalog. `is_own` is false for those of DataHub's own
+    """A source that was added to the catalog. `is_own` is false for sources of DataHub's own
     ingestion, which can be listed but not run from here."""
 
     name: str
@@ -135,12 +135,12 @@ class ConfiguredSource:
 
     @property
     def is_supplement(self) -> bool:
-        """Whether it says more of what other sources brought, and brings nothing itself."""
+        """Whether the source only adds to entities of other sources."""
         return self.kind in _SUPPLEMENTS
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether it lay in a program's memory, and cannot be read again from elsewhere."""
+        """Whether the source was in a program's memory, so that it cannot be read again."""
         return self.location.startswith(IN_MEMORY)
 
     @property
@@ -150,11 +150,11 @@ class ConfiguredSource:
 
     @classmethod
     def of(cls, name: str, source: Source, options: SourceOptions) -> "ConfiguredSource":
-        """Return a source that was not run yet."""
+        """Return a source that has not been run yet."""
         return cls(name, source.kind, source.location, options)
 
     def proposal(self) -> Proposal:
-        """Return the change that keeps it in the catalog."""
+        """Return the proposal that stores the source in the catalog."""
         config: dict[str, Any] = {"location": self.location, "env": self.options.env}
         if self.options.instance:
             config["platform_instance"] = self.options.instance
@@ -206,14 +206,15 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
 
 
 def read_sources(catalog: Catalog) -> list[ConfiguredSource]:
-    """Return the sources of a catalog by name. One request for each 2,500, and one for each 150."""
+    """Return the sources of a catalog, sorted by name. One request per 2,500 sources, and one per
+    150."""
     found = catalog.entities(list(catalog.urns(_SOURCE)), [_INFO])
     sources = (_parse_source(entity) for entity in found.values())
     return sorted((one for one in sources if one), key=lambda one: (one.name.casefold(), one.name))
 
 
 def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
-    """Return the source that was added under a name, None where there is none. One request."""
+    """Return the source with a name, or `None`. One request."""
     check_name(name)
     urn = Urn.of(_SOURCE, name)
     entity = catalog.entities([urn], [_INFO]).get(urn)
@@ -221,7 +222,8 @@ def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
 
 
 def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
-    """Return the source that was added under a name; raises `UnknownName` naming the others."""
+    """Return the source with a name. Raises `UnknownName`, which names the others, if there is
+    none, and `InvalidInput` for a source of DataHub's own ingestion."""
     found = find_source(catalog, name)
     if found is None:
         names = (one.name for one in read_sources(catalog) if one.is_own)
@@ -233,9 +235,10 @@ def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """A run of a source. `counts` says how many entities it added, changed and so on, `report` why
-    it failed. `status` is one of DataHub's: RUNNING, SUCCESS, FAILURE, CANCELLED. `drift` is how
-    tables changed since the run before, the first thousand."""
+    """A run of a source. `counts` has how many entities were added, changed and so on; `report`
+    says why it failed or what was skipped or refused. `status` is one of DataHub's: RUNNING,
+    SUCCESS, FAILURE, CANCELLED. `drift` is how tables changed since the previous run; the first
+    thousand changes are stored."""
 
     id: str
     status: str
@@ -246,7 +249,7 @@ class SourceRun:
     drift: tuple[DriftEntry, ...] = ()
 
     def input_proposal(self, source: ConfiguredSource) -> Proposal:
-        """Return the change that says that the run was asked for."""
+        """Return the proposal that records the request for the run."""
         value = {
             "task": "RUN_INGEST",
             "args": {"pipeline_name": source.name, "location": source.location},
@@ -257,7 +260,7 @@ class SourceRun:
         return Proposal(Urn.of(_RUN, self.id), _INPUT, value)
 
     def result_proposal(self) -> Proposal:
-        """Return the change that says how the run stands."""
+        """Return the proposal that records the state of the run."""
         value: dict[str, Any] = {
             "status": self.status,
             "report": self.report[:_MOST_REPORT],
@@ -279,7 +282,7 @@ class SourceRun:
 
 
 def read_runs(catalog: Catalog, source: ConfiguredSource) -> list[SourceRun]:
-    """Return the runs of a source, newest first. One request, and one for each 150 runs."""
+    """Return the runs of a source, newest first. One request, and one per 150 runs."""
     runs = catalog.entities(run_urns(catalog, source), [_INPUT, _RESULT])
     return sorted(map(_parse_run, runs.values()), key=lambda one: (-one.started_millis, one.id))
 
@@ -313,7 +316,7 @@ def run_urns(catalog: Catalog, source: ConfiguredSource) -> list[Urn]:
 def claimed_by_others(
     sources: Iterable[ConfiguredSource], name: str, urns: Iterable[str]
 ) -> dict[str, str]:
-    """Return which of the URNs other sources brought, each with the name of one."""
+    """Return the URNs that other sources also provide, each with the name of one such source."""
     wanted = set(urns)
     return {
         urn: other.name

@@ -657,7 +657,7 @@ class _Details:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what was read."""
+        """Discard everything read so far."""
         self._columns: dict[str, Sequence[ReflectedColumn]] = {}
         self._primary: dict[str, Any] = {}
         self._foreign: dict[str, Any] = {}
@@ -665,7 +665,7 @@ class _Details:
         self.is_complete = False
 
     def read_all(self) -> None:
-        """Read all tables; raises as SQLAlchemy does where one cannot be read."""
+        """Read all tables. Raises SQLAlchemy's errors if one cannot be read."""
         from sqlalchemy.engine.reflection import ObjectKind
 
         inspector, schema = self._inspector, self._schema
@@ -678,7 +678,7 @@ class _Details:
         self.is_complete = True
 
     def read_one(self, name: str) -> None:
-        """Read one table; raises as SQLAlchemy does."""
+        """Read one table. Raises SQLAlchemy's errors."""
         inspector, schema = self._inspector, self._schema
         self._columns[name] = inspector.get_columns(name, schema)
         self._primary[name] = inspector.get_pk_constraint(name, schema)
@@ -687,7 +687,7 @@ class _Details:
             self._comments[name] = inspector.get_table_comment(name, schema)
 
     def columns(self, name: str) -> "Sequence[ReflectedColumn] | None":
-        """Return the columns of a table, None where they could not be read."""
+        """Return the columns of a table, or `None` if they could not be read."""
         return self._columns.get(name)
 
     def comment(self, name: str) -> str | None:
@@ -699,12 +699,12 @@ class _Details:
         return tuple((self._primary.get(name) or {}).get("constrained_columns") or ())
 
     def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKeyDefinition]:
-        """Yield the foreign keys of a table in the container of that path."""
+        """Yield the foreign keys of a table; `path` is that of its container."""
         for key in self._foreign.get(name) or ():
             own, other = tuple(key["constrained_columns"]), tuple(key["referred_columns"])
             schema = key.get("referred_schema") or path[-1]
             table = (*path[:-1], schema, key["referred_table"])
-            # SQLite leaves out the columns of a key that refers to a primary key.
+            # SQLite omits the referred columns if they are the primary key.
             other = other or self.primary_key(key["referred_table"])
             named = key.get("name") or f"{name}_{'_'.join(own)}_fkey"
             yield ForeignKeyDefinition(named, own, table, other)
@@ -726,7 +726,7 @@ def _native_type(kind: "TypeEngine[Any]", connection: "Connection") -> str:
 
 
 def _model_type(kind: "TypeEngine[Any]") -> str:
-    """Return the type in the catalog's model of one of SQLAlchemy's."""
+    """Return the catalog model's type for one of SQLAlchemy's types."""
     from sqlalchemy import types
 
     inner = getattr(kind, "data_type", None)

@@ -1,5 +1,5 @@
-"""How the tables of a source changed from one run to the next, and what people wrote of columns
-that were likely renamed."""
+"""Schema drift: how a source's tables changed between runs, and the descriptions of columns that
+were probably renamed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -19,8 +19,8 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DriftEntry:
-    """A change of a dataset. `before` and `after` are types; `likely` is the column that a dropped
-    one was likely renamed to, and of an added one the column that it likely was."""
+    """A change of a dataset. `before` and `after` are native types. `likely` is the probable new
+    name of a dropped column, or the probable old name of an added one."""
 
     urn: str
     kind: Kind
@@ -30,20 +30,20 @@ class DriftEntry:
     likely: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return it without what is empty."""
+        """Return the entry as an object without empty fields."""
         return {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> "DriftEntry":
-        """Return what `to_json` gave."""
+        """Parse the result of `to_json`."""
         return cls(**{name: value[name] for name in cls.__slots__ if name in value})
 
 
 def schema_changes(
     urn: Urn, before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> Iterator[DriftEntry]:
-    """Yield what became of columns from one aspect `schemaMetadata` to the next, the old ones in
-    their order before the added ones; nothing where there was none before."""
+    """Yield the column changes between two values of `schemaMetadata`: dropped and changed columns
+    in the old order, then added columns. Nothing if there was no schema before."""
     if before is None:
         return
     old, new = ({one["fieldPath"]: one for one in value["fields"]} for value in (before, after))
@@ -63,8 +63,8 @@ def schema_changes(
 
 
 def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
-    """Return what dropped columns were likely renamed to: those alike, then those of the same type
-    in the same place of a table with as many columns."""
+    """Return the probable new names of dropped columns: columns with similar names, then columns
+    with the same type and position if the table has as many columns as before."""
     found = likely_columns(old, new)
     if len(old) == len(new):
         for path, other in zip(old, new, strict=True):
@@ -77,8 +77,8 @@ def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CarriedText:
-    """What people wrote of a column that was likely renamed. `held` is what they wrote of the new
-    one, which stays."""
+    """The edited description of a column that was probably renamed. `held` is the new column's own
+    description, which is kept."""
 
     urn: Urn
     column: str
@@ -88,8 +88,8 @@ class CarriedText:
 
 
 def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedText]:
-    """Return the texts of dropped columns that others were likely renamed from, of each the newest
-    change; `changes` are newest first. One request for each 150 datasets."""
+    """Return the descriptions of dropped columns that were probably renamed, using the newest
+    change of each; `changes` are newest first. One request per 150 datasets."""
     pairs: dict[tuple[str, str], str] = {}
     for one in changes:
         if one.kind == "column dropped" and one.likely:
@@ -111,8 +111,8 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
 
 
 def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedText]:
-    """Write texts of old columns to the new ones, and return those that were written: one that has
-    a text by now keeps it. Three requests each."""
+    """Copy descriptions from old columns to new ones, and return those copied. A new column that
+    has a description by now keeps it. Three requests each."""
     taken = []
     for one in texts:
         if one.held:
