@@ -109,7 +109,7 @@ class Memory:
             self._known, self._bytes = {}, 0
             self.began += 1
         self._known[part] = made
-        # What is made of a part is some times as large.
+        # The result is several times as large as the part.
         self._bytes += 8 * len(part) + more
 
 
@@ -132,8 +132,7 @@ class Event:
     path_characters: int = 0
 
     def is_beside(self, other: Urn) -> bool:
-        """Return whether another job is of the same flow, which tells already that they belong
-        together."""
+        """Return whether another job is in the same flow, which already relates the two."""
         return self.job is not None and other.parts[0] == self.job.parts[0]
 
     def edge_from(self, other: Urn) -> AspectChange:
@@ -913,8 +912,8 @@ _LASTING: Final = frozenset(
 
 
 def _lasting(dataset: Json, *, is_written: bool) -> bytes | None:
-    """Return a dataset of an event as a part to be remembered; None for one whose facets tell of
-    a moment."""
+    """Return the cache key of a dataset, or `None` if its facets depend on the time of the
+    event."""
     if dataset.get("inputFacets") or dataset.get("outputFacets"):
         return None
     facets = dataset.get("facets") or {}
@@ -924,7 +923,7 @@ def _lasting(dataset: Json, *, is_written: bool) -> bytes | None:
 
 
 def _remembered(*parts: Any) -> bytes | None:
-    """Return parts of an event as one to be remembered; None where they are large."""
+    """Return the cache key of parts of an event, or `None` if they are too large."""
     try:
         part = orjson.dumps(parts)
     except orjson.JSONEncodeError:
@@ -934,7 +933,7 @@ def _remembered(*parts: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What an event says of a dataset, and the part of it that says so."""
+    """A dataset of an event with its changes, and the part of the event that they come from."""
 
     dataset: Urn
     changes: tuple[AspectChange, ...]
@@ -1585,8 +1584,8 @@ _LISTS: Final = frozenset(
 
 
 def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
-    """Return changes with one of each list where many add to it: each added by itself, the list
-    would be gone through as often."""
+    """Return the changes with those of each list combined where there are many, because every
+    single addition would scan the list again. Raises `InvalidInput` for too many edges."""
     apart: list[AspectChange] = []
     parts: dict[tuple[Urn, str], list[AspectChange]] = {}
     edges = 0
@@ -1703,7 +1702,7 @@ def without_taken_off(
 
 
 def _given(value: Json) -> Iterator[Any]:
-    """Yield what stands for each owner and tag, and for each column's tag."""
+    """Yield an identifier of each owner and tag, and of each column's tag."""
     for key in ("owners", "tags"):
         yield from (_identity(one, key) for one in value.get(key) or ())
     for column in value.get("editableSchemaFieldInfo") or ():

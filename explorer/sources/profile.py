@@ -46,7 +46,7 @@ _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 SCALARS: Final = frozenset(("Number", "String", "Boolean", "Date", "Time", "Enum", "Null"))
 """The types of columns whose values are looked at; of others it is counted how many there are."""
 
-# Words of names of columns that hold what is a person's, or opens a door.
+# Words in the names of columns that hold personal data or credentials.
 _PERSONAL_WORDS: Final = frozenset(
     (
         *("address", "addr", "age", "birth", "birthday", "birthdate", "born", "card", "cell"),
@@ -62,7 +62,7 @@ _PERSONAL_WORDS: Final = frozenset(
         *("gehalt", "lohn", "strasse", "straße", "plz", "telefon", "handy", "anschrift"),
     )
 )
-# The longer of them are looked for in words that are not set apart, as in `dateofbirth`.
+# The longer words are also searched within other words, as in `dateofbirth`.
 _LONG_WORDS: Final = tuple(one for one in _PERSONAL_WORDS if len(one) > 4 and one[1:] != "name")
 # Dates in columns with one of these words are of rows; others may be of persons.
 _EVENTS: Final = frozenset(
