@@ -1,7 +1,7 @@
-"""What the columns of a table hold, measured on a sample: counts, and values that are no person's.
+"""Profile the columns of tables on a sample: counts, and values that do not look personal.
 
-Of a table at most 50,000 rows and 64 MB of text are read, and a source is profiled for ten minutes
-at most. Values of columns that look personal, by name or by what is in them, are left out.
+At most 50,000 rows and about 64 MB of text are read per table, and a source is profiled for at most
+ten minutes. Values of columns that look personal, by their name or content, are left out.
 """
 
 import math
@@ -105,9 +105,11 @@ _FREE_TEXT: Final = 60
 
 
 def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
-    """Return whether a column looks as if it held what is a person's: by its name, by values of
-    which one in a hundred looks so, as text that is free or nearly always another, or as dates of
-    something that is not known to be of rows."""
+    """Return whether a column looks as if it held personal data.
+
+    This is so if its name says so, if more than one value in a hundred looks personal, if its texts
+    are long or mostly distinct, or if it holds dates that its name does not relate to an event.
+    """
     words = {word.lower() for word in _WORD.findall(column.path.rpartition(".")[2])}
     joined = "".join(_WORD.findall(column.path)).lower()
     if words & _PERSONAL_WORDS or any(word in joined for word in _LONG_WORDS):
@@ -120,7 +122,7 @@ def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
     ]
     if sum(map(_is_card, numbers)) > max(1, len(numbers) // 2):
         return True
-    # Addresses in a network, UUIDs and what else a driver has a type for, as they are shown.
+    # As text, also network addresses, UUIDs and other types of the driver.
     texts = [str(one) for one in known if not isinstance(one, _MEASURES)]
     looked_at = texts[:_MOST_LOOKED_AT]
     has_dates = any(isinstance(one, date) for one in known) or (
@@ -152,7 +154,7 @@ def _is_number(text: str) -> bool:
 
 
 def _is_card(digits: str) -> bool:
-    """Return whether digits are as many as a card's, with its check digit."""
+    """Return whether digits have the length and check digit of a card number."""
     if not digits.isdigit() or not 13 <= len(digits) <= 19:
         return False
     doubled = (int(one) * (1 + at % 2) for at, one in enumerate(reversed(digits)))
@@ -161,7 +163,7 @@ def _is_card(digits: str) -> bool:
 
 @contextmanager
 def interrupted_after(interrupt: Callable[[], Any]) -> Iterator[None]:
-    """Interrupt what runs within when it takes longer than a table may."""
+    """Call `interrupt` if the block runs longer than the time limit of a table."""
     timer = Timer(_TABLE_SECONDS, interrupt)
     timer.daemon = True
     timer.start()
@@ -173,15 +175,15 @@ def interrupted_after(interrupt: Callable[[], Any]) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Profiler:
-    """Profiles the tables of a source, one after another, while there is time."""
+    """Profiles the tables of a source, one after another, within the time limit."""
 
     options: SourceOptions
     inventory: Inventory
     _ends: float = field(default_factory=lambda: time.monotonic() + _SECONDS)
 
     def profile(self, table: TableDefinition, sample: Sample) -> None:
-        """Add to a table what was measured of its columns; unless that is not asked for. Views are
-        left out, and tables for which there is no time are told."""
+        """Add column profiles to a table, if the options ask for them. Views are skipped; tables
+        that come after the time limit are listed as skipped in the inventory."""
         listed = [one for one in table.columns or () if not one.is_nested][:_MOST_COLUMNS]
         is_kept = table.subtype in ("Table", "File", "Materialized View")
         if not self.options.profile or not listed or not is_kept:
@@ -193,7 +195,7 @@ class Profiler:
         try:
             self._measure(table, listed, sample)
         except (ArithmeticError, TypeError, ValueError) as error:
-            # A value that Python has no order, hash or number for.
+            # Python cannot compare, hash or convert one of the values.
             reason = f"not profiled: {type(error).__name__} at one of its values"
             self.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
 
@@ -232,7 +234,7 @@ class Profiler:
         profile: dict[str, Any] = {"fieldPath": column.path}
         if not values:
             return profile | ({} if is_sample else {"nullCount": 0})
-        # What a sample has so many of is no count of the table's.
+        # Counts in a sample are not counts of the table.
         if not is_sample:
             profile["nullCount"] = len(values) - len(known)
         profile["nullProportion"] = round(1 - len(known) / len(values), 6)
@@ -258,7 +260,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _values(known: list[Any], counted: Counter[Any], *, is_sample: bool) -> dict[str, Any]:
-    """Return what is measured of values that may be shown."""
+    """Return the statistics of values that may be shown."""
     found: dict[str, Any] = {}
     first = known[0]
     if isinstance(first, bool) or all(isinstance(one, bool) for one in counted):
@@ -280,8 +282,8 @@ def _values(known: list[Any], counted: Counter[Any], *, is_sample: bool) -> dict
 
 
 def _numbers(ordered: list[float]) -> dict[str, Any]:
-    """Return the moments, quantiles and histogram of numbers in their order; none of infinite
-    ones."""
+    """Return the mean, median, standard deviation, quantiles and histogram of sorted numbers; empty
+    if one is infinite."""
     if not math.isfinite(ordered[0]) or not math.isfinite(ordered[-1]):
         return {}
     number = len(ordered)
