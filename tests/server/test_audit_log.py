@@ -151,7 +151,8 @@ def test_who_changed_what_is_kept(office: Office) -> None:
     assert kept[-1].actor == "urn:li:corpuser:admin"
     told = str(kept)
     assert "secret" not in told
-    assert not any(token.rpartition("_")[2] in told for token in office.tokens.values())
+    # A secret may have underscores itself.
+    assert not any(token.split("_", 2)[2] in told for token in office.tokens.values())
 
 
 def test_refused_attempts_are_kept(office: Office) -> None:

@@ -96,7 +96,8 @@ def test_a_database_holds_no_token_but_its_hash(database: str, access: PostgresA
     with psycopg.connect(database) as raw:
         rows = raw.execute("SELECT t::text FROM tokens t").fetchall()
     assert made.sha256 in rows[0][0]
-    assert shown.rpartition("_")[2] not in str(rows)
+    # A secret may have underscores itself.
+    assert shown.split("_", 2)[2] not in str(rows)
 
 
 def test_names_are_used_again_once_their_token_opens_nothing(access: PostgresAccess) -> None:
