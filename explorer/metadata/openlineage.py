@@ -723,9 +723,9 @@ def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     listed = _list(holder, "fields", at)
     places = [_count(one, "ordinal_position", f"{at}.fields[{i}]") for i, one in enumerate(listed)]
-    order = range(len(listed))
+    order: Sequence[int] = range(len(listed))
     if all(place is not None for place in places):
-        order = sorted(order, key=lambda index: places[index] or 0)  # type: ignore[assignment]
+        order = sorted(order, key=lambda index: places[index] or 0)
     for index in order:
         one, place = listed[index], f"{at}.fields[{index}]"
         native = _text(one, "type", place) or ""

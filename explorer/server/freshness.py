@@ -1,9 +1,9 @@
-"""How old the search index may be for one request, and was.
+"""The age of the search index, as it counts for one request.
 
-Where several services share a store, each has an index of its own that follows the change log. One
-whose database is away, or that was paused, cannot know what others wrote meanwhile. What it still
-finds is told as old by the header `x-catalog-age-seconds`, and refused to a caller who knows of a
-later change.
+If several services share a store, each has its own index, which follows the change log. A service
+that cannot reach the database, or whose process was paused, does not know what others have written
+since. Its search results then carry their age in the header `x-catalog-age-seconds`; a caller who
+knows of a later change gets an error instead.
 """
 
 import math
@@ -17,17 +17,18 @@ from explorer.errors import Busy
 __all__ = ["AGE", "FRESH_SECONDS", "Behind", "Freshness"]
 
 AGE = b"x-catalog-age-seconds"
-"""How long ago the searches that an answer was made of are known to have lacked nothing."""
+"""The header with the age of the search results in an answer: the seconds since the index was last
+known to be complete."""
 
 FRESH_SECONDS = 5.0
-"""What others wrote is heard at once, and asked for every 2 seconds. An index that is known to have
-lacked nothing so long ago is taken as fresh."""
+"""An index that was known to be complete within this time counts as up to date. A service is
+notified of changes at once, and also polls every 2 seconds."""
 
 _RETRY_AFTER_SECONDS = 1.0
 
 
 class Behind(Busy):
-    """The search index lacks a change that the caller knows of; it will have it soon."""
+    """The search index lacks a change that the caller knows of; the caller should retry."""
 
 
 class Freshness:

@@ -38,6 +38,7 @@ __all__ = [
     "TimeseriesDocument",
     "Transaction",
     "TransactionChanges",
+    "Trimmed",
     "Write",
     "counted",
     "digest",

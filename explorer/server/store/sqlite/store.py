@@ -122,7 +122,8 @@ class _WritingConnection:
     def is_lost(self) -> bool:
         return not self._connection.in_transaction or self._damage.problem is not None
 
-    def may_repeat(self, error: Exception, attempts: int) -> bool:  # noqa: ARG002
+    def may_repeat(self, error: Exception, attempts: int) -> bool:
+        del error, attempts
         return False
 
     def fails_all(self, error: Exception) -> bool:
