@@ -4,10 +4,11 @@ Everything heavy is imported by the function that needs it.
 """
 
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from explorer import __version__
 from explorer.errors import Misconfigured
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Retention", "create_app", "serve", "serve_embedded"]
 
+T = TypeVar("T")
+
 _KEPT = Retention()
+# A database that starts together with its services, or again, is there within this.
+_DATABASE_SECONDS = 60.0
+_AGAIN_SECONDS = 0.5
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised here, bound only when asked for
 
 
@@ -75,14 +81,16 @@ def serve(
     this server or one of that issuer. `requests_per_minute` is how many each token may send. Who
     changed what, and who was refused, is kept for `keep_audit_days`, without end if None.
 
+    A database that does not answer yet is waited for, a minute at most.
+
     Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
-    damaged, open to others, or gone, for a service that would be open without being told to, and
-    for a port in use.
+    damaged, open to others, or gone, for a service that would be open without being told to, for a
+    port in use, and for a database that cannot be used.
     """
     from explorer.server.authentication import Gate, RateLimit, is_loopback
 
     with hold(data_dir) as held, ExitStack() as closed:
-        keyring = _keyring(data_dir, token_file, store)
+        keyring = _once_there(lambda: _keyring(data_dir, token_file, store))
         closed.callback(keyring.close)
         issuer = None if oidc is None else _issuer(oidc)
         limit = None if requests_per_minute is None else RateLimit(requests_per_minute)
@@ -108,12 +116,13 @@ def serve(
         listener = listen_on_tcp(host, port)
         with listener:
             source = IndexSource(index_from, index_token) if index_from and store else None
-            catalog = open_catalog(data_dir, load_registry(registry_file), store, source)
+            registry = load_registry(registry_file)
+            catalog = _once_there(lambda: open_catalog(data_dir, registry, store, source))
             journal = AccessLog(log_format) if log_format else None
             audit = closed.enter_context(_audit(data_dir, store, keep_audit_days))
             try:
                 if catalog.store.problem is None:
-                    catalog.seed(bootstrap_proposals)
+                    _once_there(lambda: catalog.seed(bootstrap_proposals))
                 catalog.keep(retention)
                 catalog.keep_use()
                 address = _address(host, listener.getsockname()[1], base_path)
@@ -221,6 +230,27 @@ def create_app(
     return Starlette(routes=[Mount("/", app=service)])
 
 
+def _once_there(use: Callable[[], T]) -> T:
+    """Return what `use` returns. While it finds the database away it is tried again, for a minute;
+    raises what it raised last."""
+    from explorer.server.store import StoreAway, StoreUnavailable
+
+    until = time.monotonic() + _DATABASE_SECONDS
+    is_told = False
+    while True:
+        try:
+            return use()
+        except (StoreAway, StoreUnavailable) as error:
+            if time.monotonic() > until:
+                raise
+            if not is_told:
+                is_told = True
+                logging.getLogger("explorer.server").warning(
+                    "%s; trying again for %.0f seconds", error, _DATABASE_SECONDS
+                )
+        time.sleep(_AGAIN_SECONDS)
+
+
 def _keyring(
     data_dir: Path, token_file: Path | None, store: str | None
 ) -> "Keyring | SharedKeyring":
@@ -276,7 +306,7 @@ def _audit(data_dir: Path, store: str | None, keep_days: int | None) -> "Iterato
         else:
             from explorer.server.data_directory import open_access
 
-            shared = closed.enter_context(closing(open_access(store)))
+            shared = closed.enter_context(closing(_once_there(lambda: open_access(store))))
             audit = AuditLog(shared, own, keep_days)
         closed.callback(audit.close)
         yield audit

@@ -194,8 +194,8 @@ def open_catalog(
         store.close()
         raise
     catalog = CatalogEngine(store, index, registry, data_dir / COUNTS, name)
-    catalog.ledger.open()
     try:
+        catalog.ledger.open()
         if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
             _log.warning("the search index is being made for %d entities", count)
             catalog.rebuild_index()

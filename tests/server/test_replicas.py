@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tarfile
 import threading
 import time
@@ -722,6 +724,52 @@ def paused(served: Served) -> Iterator[None]:
         yield
     finally:
         served.process.send_signal(signal.SIGCONT)
+
+
+def test_a_service_that_starts_before_its_database_waits_for_it(
+    postgres: Cluster, tmp_path: Path
+) -> None:
+    store = postgres.new_schema()
+    command = (sys.executable, "-m", "explorer.cli", "serve", "--port", "0", "--store", store)
+    said = tmp_path / "log"
+    postgres.stop()
+    try:
+        with said.open("wb") as log:
+            process = subprocess.Popen(
+                (*command, "--data-dir", str(tmp_path / "data"), "--log-format", "none"),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        eventually(lambda: "trying again for 60 seconds" in said.read_text())
+    finally:
+        postgres.start()
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert httpx.get(f"{address}/health/ready", timeout=60).status_code == 200
+        assert said.read_text().count("trying again") == 1
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_service_that_a_database_does_not_let_in_ends_and_says_why(
+    postgres: Cluster, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        (
+            *(sys.executable, "-m", "explorer.cli", "serve", "--port", "0"),
+            *("--store", postgres.address("nobody_made_it"), "--data-dir", str(tmp_path)),
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert 'database "nobody_made_it" does not exist' in done.stderr
+    assert "trying again" not in done.stderr
 
 
 @pytest.mark.timeout(180)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import orjson
 from msgspec import Struct, field
 
-from explorer.errors import Busy, CatalogError, ServerFault
+from explorer.errors import Busy, CatalogError, ServerFault, StorageFault
 
 __all__ = [
     "Direction",
@@ -29,6 +29,7 @@ __all__ = [
     "RunRow",
     "RunSummary",
     "Store",
+    "StoreAway",
     "StoreFault",
     "StoreUnavailable",
     "StoredAspect",
@@ -58,6 +59,10 @@ class StoreFault(ServerFault):
 class StoreUnavailable(Busy):
     """The engine cannot be reached at the moment. What was to be written is not, unless the message
     says that this is not known."""
+
+
+class StoreAway(StorageFault):
+    """The engine cannot be opened because nothing answers where it is; it may come back."""
 
 
 class StoredAspect(Struct, frozen=True):

@@ -18,7 +18,7 @@ from psycopg import pq
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 
 from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFault
-from explorer.server.store.interface import StoreFault, StoreUnavailable
+from explorer.server.store.interface import StoreAway, StoreFault, StoreUnavailable
 from explorer.server.store.sql.dialect import Given, SqlRows
 
 __all__ = [
@@ -364,12 +364,15 @@ def open_database(address: str) -> tuple[Raw, str]:
     """The writer's connection, and the id of the catalog, whose tables are made where there are
     none.
 
-    Raises `StorageFault` where the database cannot be reached or written to, `InvalidFile` where it
-    holds something else, or a catalog of a newer release.
+    Raises `StoreAway` where no database answers, `StorageFault` where it lets this user not in or
+    cannot be written to, `InvalidFile` where it holds something else, or a catalog of a newer
+    release.
     """
     place = place_of(address)
+    is_connected = False
     try:
         raw = connect(address, writing=True)
+        is_connected = True
         try:
             with raw.transaction():
                 raw.execute("SELECT pg_advisory_xact_lock(hashtext('catalog'))")
@@ -378,10 +381,27 @@ def open_database(address: str) -> tuple[Raw, str]:
             raw.close()
             raise
     except psycopg.Error as error:
-        raise StorageFault(
+        fault = StoreAway if _is_away(address, error, is_connected) else StorageFault
+        raise fault(
             f"{place} cannot be used as a catalog: {words_of(error)}; start the "
             "database, or give another address with --store"
         ) from error
+
+
+def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
+    """Whether opening a database failed because it does not answer, or is being switched over."""
+    match error:
+        case psycopg.errors.ReadOnlySqlTransaction():
+            return True
+        case psycopg.errors.DiskFull():
+            return False
+        case psycopg.OperationalError() if not is_connected:
+            # What is wrong with a connection that was not made has no code, only words.
+            given = psycopg.conninfo.conninfo_to_dict(address)
+            answers = pq.PGconn.ping(address.encode()) == pq.Ping.OK
+            return not answers or "target_session_attrs" in given
+        case _:
+            return isinstance(error, psycopg.OperationalError)
 
 
 def _make_tables(raw: Raw, place: str) -> str:
