@@ -276,6 +276,19 @@ def test_a_description_is_written_with_the_keys(show: Any) -> None:
     assert page.evaluate("document.activeElement.dataset.f") == "edit"
 
 
+def test_a_click_is_not_lost_to_results_that_arrive_while_it_is_pressed(show: Any) -> None:
+    widget = show()
+    button = widget.page.locator(".cx-hit").first.bounding_box()
+    widget.page.mouse.move(button["x"] + 10, button["y"] + 5)
+    widget.page.mouse.down()
+    widget.set(find=found(hits=[hit(0, "orders"), hit(2, "bare")]))
+    assert names(widget) == ["orders", "items", "bare"]
+    widget.page.mouse.up()
+    widget.page.wait_for_function("document.querySelectorAll('.cx-hit').length === 2")
+    assert asked(widget, "open") == [{"kind": "open", "urn": URNS[0]}]
+    assert names(widget) == ["orders", "bare"]
+
+
 def test_what_is_typed_is_not_lost_to_an_answer_on_its_way(show: Any) -> None:
     widget = show(page=head(), editor=editor(), typed=typed(revision=3))
     page = widget.page

@@ -69,9 +69,15 @@ function drawInTurn(isOpen, drawEditor, drawButtons) {
   if (isOpen) drawButtons();
 }
 
-// Draws a place anew; the focus and the place in a text stay.
+// Draws a place anew; the focus and the place in a text stay. While something in it is pressed it is
+// drawn once that is over: a click whose button was replaced between press and release is lost.
 function redrawing(root) {
-  return (place, ...children) => {
+  let pressed = null;
+  const waiting = new Map();
+  const watched = new WeakSet();
+
+  function draw(place, children) {
+    waiting.delete(place);
     const at = root().activeElement;
     const held = at && place.contains(at) ? at.dataset.f : undefined;
     const span = held && at.tagName === "INPUT" && at.type === "search" ? [at.selectionStart, at.selectionEnd] : null;
@@ -82,6 +88,28 @@ function redrawing(root) {
     const again = [...place.querySelectorAll("[data-f]")].find((one) => one.dataset.f === held);
     again?.focus({ preventScroll: true });
     if (again && span) again.setSelectionRange(...span);
+  }
+
+  function press(event) {
+    pressed = event.composedPath()[0];
+    const lets = () => { pressed = null; };
+    const draws = () => setTimeout(() => {
+      pressed = null;
+      window.removeEventListener("click", lets, true);
+      for (const [place, children] of [...waiting]) draw(place, children);
+    });
+    // What the click itself draws is drawn at once.
+    window.addEventListener("click", lets, { capture: true, once: true });
+    for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, draws, { capture: true, once: true });
+  }
+
+  return (place, ...children) => {
+    if (!watched.has(place)) {
+      watched.add(place);
+      place.addEventListener("pointerdown", press);
+    }
+    if (pressed && place.contains(pressed)) waiting.set(place, children);
+    else draw(place, children);
   };
 }
 
