@@ -1,7 +1,7 @@
-"""The interface between the catalog and the engine that keeps it.
+"""The interface between the catalog and the storage engine.
 
-An engine knows nothing of the model: what a value means, which edges it declares and where an
-entity is browsed is worked out above and handed in.
+An engine knows nothing about the metadata model. The caller works out what a value means, which
+edges it declares and where an entity is browsed, and passes the result to the engine.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,17 +52,21 @@ __all__ = [
 
 
 class StoreFault(ServerFault):
-    """The engine failed at something that was not the caller's doing; the message says at what.
-    What was to be written is not; it may be tried again."""
+    """The engine failed, and not because of the caller's input.
+
+    The message names the operation. Nothing was written; the operation may be retried.
+    """
 
 
 class StoreUnavailable(Busy):
-    """The engine cannot be reached at the moment. What was to be written is not, unless the message
-    says that this is not known."""
+    """The engine cannot be reached at the moment.
+
+    Nothing was written, unless the message says that this is not known.
+    """
 
 
 class StoreAway(StorageFault):
-    """The engine cannot be opened because nothing answers where it is; it may come back."""
+    """The engine cannot be opened because nothing answers at its address; it may come back."""
 
 
 class StoredAspect(Struct, frozen=True):
@@ -82,8 +86,8 @@ class StoredAspect(Struct, frozen=True):
 class StoredEdge(Struct, frozen=True):
     """An edge that an aspect declares, from its entity to `target`.
 
-    `flow` tells how lineage runs along it: 0 none, 1 from the target to the entity, 2 from the
-    entity to the target.
+    `flow` is the direction of lineage along the edge: 0 for no lineage, 1 from the target to the
+    entity, 2 from the entity to the target.
     """
 
     relationship: str
@@ -92,8 +96,10 @@ class StoredEdge(Struct, frozen=True):
 
 
 class Neighbour(Struct, frozen=True):
-    """What an entity has edges of a relationship to or from, and the aspects that declare them,
-    sorted."""
+    """A URN that is connected with an entity by edges of one relationship.
+
+    `aspects` are the names of the aspects that declare these edges, sorted.
+    """
 
     urn: str
     relationship: str
@@ -101,8 +107,11 @@ class Neighbour(Struct, frozen=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """A run of ingestion: how many versions and documents are left of it, and when it last wrote
-    one of them (milliseconds since 1970)."""
+    """An ingestion run.
+
+    `rows` counts the versions and documents of the run that are still stored; `time_millis` is when
+    the run wrote the last of them, in milliseconds since 1970.
+    """
 
     run: str
     rows: int
@@ -112,8 +121,8 @@ class RunSummary(Struct, frozen=True):
 class RunRow(Struct, frozen=True):
     """A version of an aspect, or a document of a timeseries aspect, that a run wrote.
 
-    `at_millis` is the moment of a document and None for a version; `time_millis` is when the run
-    wrote it, both in milliseconds since 1970. The version of a document is 0.
+    `time_millis` is when the run wrote it; `at_millis` is the timestamp of a document and `None`
+    for a version. Both are in milliseconds since 1970. The `version` of a document is 0.
     """
 
     urn: str
@@ -126,8 +135,11 @@ class RunRow(Struct, frozen=True):
 
 
 class Write(Struct, frozen=True):
-    """A versioned aspect to be written. `run` is the run id, nothing when no run was named;
-    `content` is what the JSON of `value` holds, None where that is not at hand."""
+    """A versioned aspect to be written.
+
+    `run` is the run id, `None` if no run was named. `content` is the parsed JSON of `value`, `None`
+    if the caller does not have it.
+    """
 
     urn: str
     entity_type: str
@@ -142,8 +154,11 @@ class Write(Struct, frozen=True):
 
 
 class TimeseriesDocument(Struct, frozen=True):
-    """One document of a timeseries aspect. A second one with the same `at_millis` and `series`
-    (partition, granularity, message) takes the place of the first."""
+    """A document of a timeseries aspect to be written.
+
+    `series` is made of partition, granularity and message. A document replaces an earlier one of
+    the same aspect with the same `at_millis` and `series`.
+    """
 
     urn: str
     entity_type: str
@@ -166,8 +181,10 @@ class StoredDocument(Struct, frozen=True):
 
 
 class DocumentRange(Struct, frozen=True):
-    """The documents of a timeseries aspect from one moment, which is included, to another, which is
-    not; milliseconds since 1970."""
+    """The documents of a timeseries aspect in a range of time.
+
+    `start_millis` is inclusive and `end_millis` exclusive, in milliseconds since 1970.
+    """
 
     aspect: str
     start_millis: int
@@ -175,9 +192,9 @@ class DocumentRange(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """One row of the change log: what was written or removed, and what stood there before.
+    """An entry of the change log: what was written or removed, and the previous value.
 
-    `digest` is that of the value as it was written, where it is known apart from the value.
+    `digest` is the digest of the written value if the log stores one, otherwise `None`.
     """
 
     offset: int
@@ -193,16 +210,21 @@ class LogEntry(Struct, frozen=True):
 
 
 class LogBounds(Struct, frozen=True):
-    """The offset of the last row of the change log, 0 when nothing was ever written, and the one
-    after which the log is whole, 0 unless rows were dropped."""
+    """The range of the change log.
+
+    `head` is the offset of the last entry, 0 if nothing was ever written. The log is complete after
+    the offset `floor`, which is 0 unless entries were dropped.
+    """
 
     floor: int
     head: int
 
 
 class LogReader(Struct, frozen=True):
-    """A service that derives something from the change log: what comes `after` an offset it still
-    needs, as it said `silent_seconds` ago."""
+    """A service that derives data from the change log.
+
+    It still needs the entries after the offset `after`, as it reported `silent_seconds` ago.
+    """
 
     name: str
     after: int
@@ -210,10 +232,11 @@ class LogReader(Struct, frozen=True):
 
 
 class Trimmed(Struct, frozen=True):
-    """How much of the past of some entities went.
+    """The result of `trim_versions` or `trim_documents`.
 
-    `after` is where to go on, None at the end. Of aspects that lost versions `since` has the latest
-    moment at which one of those was superseded, in milliseconds since 1970.
+    `gone` is the number of versions or documents that were removed, and `after` the argument for
+    the next call, `None` at the end. `since` has the names of the aspects that lost versions, with
+    the latest time at which one of those versions was superseded, in milliseconds since 1970.
     """
 
     gone: int
@@ -222,9 +245,9 @@ class Trimmed(Struct, frozen=True):
 
 
 class Placement(Struct, frozen=True):
-    """Where an entity is found when browsing: its folder, from the root.
+    """A place of an entity in the browse tree: its folder, as names from the root.
 
-    `leaf` is the entity's own last component, when the path that put it here ended in one.
+    `leaf` is the last component of the entity's browse path if that component is the entity itself.
     """
 
     folder: tuple[str, ...]
@@ -232,8 +255,11 @@ class Placement(Struct, frozen=True):
 
 
 class StoredFolderPage(Struct, frozen=True):
-    """What is found at a path: `groups` (name, entities below) come before `entities`
-    (name, URN), and both are cut to the page asked for; the totals are of everything."""
+    """A page of the contents of a folder in the browse tree.
+
+    `groups` are subfolders (name, number of entities below) and come before `entities` (name, URN);
+    both are cut to the requested page. The totals count everything.
+    """
 
     groups: tuple[tuple[str, int], ...]
     entities: tuple[tuple[str, str], ...]
@@ -243,10 +269,14 @@ class StoredFolderPage(Struct, frozen=True):
 
 
 class TransactionChanges(Struct):
-    """What a transaction changed: the URNs whose versioned aspects did (`touched`), those that got
-    or lost documents of a timeseries aspect, with its name (`measured`), those whose own aspects
-    stay while what is derived from them is to be made anew (`stale`), and whether edges of lineage
-    did (`rewired`)."""
+    """What a transaction changed.
+
+    - `touched`: URNs whose versioned aspects changed.
+    - `measured`: URNs that got or lost documents of a timeseries aspect, each with the aspect's
+      name.
+    - `stale`: URNs whose aspects are unchanged, but whose derived data must be computed again.
+    - `rewired`: whether lineage edges changed.
+    """
 
     touched: set[str] = field(default_factory=set)
     measured: set[tuple[str, str]] = field(default_factory=set)
@@ -257,7 +287,7 @@ class TransactionChanges(Struct):
         return bool(self.touched or self.measured or self.stale)
 
     def add(self, other: "TransactionChanges") -> None:
-        """Count what another job changed too."""
+        """Add the changes of another job."""
         self.touched |= other.touched
         self.measured |= other.measured
         self.stale |= other.stale
@@ -265,7 +295,7 @@ class TransactionChanges(Struct):
 
 
 def same_value(stored: bytes, given: bytes) -> bool:
-    """Whether two values are the same JSON, whatever the order of their keys."""
+    """Return whether two values are the same JSON, whatever the order of their keys."""
     if stored == given:
         return True
     if abs(len(stored) - len(given)) > max(len(stored), len(given)) // 2:
@@ -274,12 +304,15 @@ def same_value(stored: bytes, given: bytes) -> bool:
 
 
 def digest(value: bytes) -> bytes:
-    """Return 8 bytes that stand for a value; values are taken to be equal when theirs are."""
+    """Return the 8-byte digest of a value; values with equal digests are taken to be equal."""
     return blake2b(value, digest_size=8).digest()
 
 
 def seen_again(stored: bytes, given: bytes) -> bytes:
-    """The stored system metadata with the time and the run at which the value was seen again."""
+    """Return the stored system metadata with the time and run of the latest observation.
+
+    `given` is the system metadata of the write that repeated the stored value.
+    """
     system, now = orjson.loads(stored), orjson.loads(given)
     system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
     system["lastRunId"] = now.get("runId", system.get("lastRunId"))
@@ -287,7 +320,7 @@ def seen_again(stored: bytes, given: bytes) -> bytes:
 
 
 def is_removed(aspects: Iterable[StoredAspect]) -> bool:
-    """Whether the `status` among the latest aspects of an entity is a soft deletion."""
+    """Return whether the latest aspects of an entity contain a `status` that soft-deletes it."""
     return any(
         one.name == "status"
         and b"true" in one.value
@@ -297,14 +330,16 @@ def is_removed(aspects: Iterable[StoredAspect]) -> bool:
 
 
 def version_of(system: bytes, superseded: int = 0) -> int:
-    """The version that system metadata names, from 1 up; where it names none, one more than the
-    number of values that were superseded."""
+    """Return the version number in system metadata, 1 or higher.
+
+    Without such a number, return `superseded`, the number of superseded values, plus one.
+    """
     named: Any = orjson.loads(system).get("version")
     return int(named) if isinstance(named, str) and named.isdecimal() else superseded + 1
 
 
 def counted(system: bytes, version: int) -> bytes:
-    """System metadata that names this version."""
+    """Return system metadata with its version number set to `version`."""
     if b'"version"' not in system and system.startswith(b'{"') and system.endswith(b"}"):
         return b'%b,"version":"%d"}' % (system[:-1], version)
     return orjson.dumps(orjson.loads(system) | {"version": str(version)})
@@ -319,39 +354,49 @@ Direction = Literal["INCOMING", "OUTGOING"]
 
 
 class Reader(Protocol):
-    """What is read of a catalog, as it is at one moment.
+    """The methods that read a catalog.
 
-    Texts are sorted by their code points. Bounds and offsets of pages are 0 and up; a limit of -1
-    stands for no limit. Raises `Unusable` where the kept data is found to be damaged, and
-    `StoreFault` where the engine fails otherwise, `StoreUnavailable` where that passes by itself.
+    Text is sorted by code point. Offsets of pages are 0 or higher; a limit of -1 means no limit.
+    Raises `Unusable` if the stored data turns out to be damaged, `StoreUnavailable` if the engine
+    fails temporarily, and `StoreFault` if it fails otherwise.
     """
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
-        """One version of an aspect: 0 is the latest, 1 the oldest; negative ones count back from
-        the newest superseded one, which is -1."""
+        """Return a version of an aspect, `None` if there is none.
+
+        `version` 0 is the latest and 1 the oldest; negative numbers count back from the newest
+        superseded version, which is -1.
+        """
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
-        """The latest aspects of many entities by URN, all or those of some names, in no particular
-        order. One query for some hundred; an entity that has none is left out."""
+        """Return the latest aspects of many entities by URN, in no particular order.
+
+        `names` restricts the aspects; `None` returns all. An entity without any is left out. Costs
+        one query for several hundred URNs.
+        """
 
     def versions(
         self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
     ) -> tuple[int, list[StoredAspect]] | None:
-        """How many versions of an aspect there are between two numbers, both inclusive and in any
-        order, and a page of them, newest first. 0 is the latest, 1 the oldest, negative numbers
-        count back from the latest; numbers beyond the versions there are do no harm. None when
-        there is no such aspect."""
+        """Return the number of versions of an aspect in a range, and a page of them, newest first.
+
+        `ends` are two version numbers, both inclusive and in any order: 0 is the latest, 1 the
+        oldest, and negative numbers count back from the latest. They may lie outside the existing
+        versions. Returns `None` if the aspect does not exist.
+        """
 
     def histories(
         self, urns: Sequence[str], names: Collection[str]
     ) -> dict[str, list[StoredAspect]]:
-        """Every version of some aspects of many entities by URN, in no particular order. Two
-        queries for some hundred; an entity that has none is left out."""
+        """Return all versions of some aspects of many entities by URN, in no particular order.
+
+        An entity without any is left out. Costs two queries for several hundred URNs.
+        """
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        """Which of the URNs are stored entities: those that have any aspect."""
+        """Return those of the URNs that are stored entities, which have at least one aspect."""
 
     def urns(
         self,
@@ -364,11 +409,14 @@ class Reader(Protocol):
         start: int = 0,
         limit: int = -1,
     ) -> list[str]:
-        """The URNs of stored entities that meet every condition given, sorted.
+        """Return the URNs of the stored entities that meet all given conditions, sorted.
 
-        They are of a type, begin with a prefix, come after a URN; a run wrote a version or a
-        document of theirs that is left; they have a document in a range, for which all documents'
-        places are looked at, about 0.2 s a million.
+        - `entity_type`: the entity is of this type.
+        - `prefix`: the URN begins with this text.
+        - `run`: a version or document of the entity that this run wrote is still stored.
+        - `measured`: the entity has a document in this range. This scans the keys of all documents,
+          which takes about 0.2 s per million.
+        - `after`: the URN sorts after this one.
         """
 
     def count(
@@ -378,13 +426,19 @@ class Reader(Protocol):
         aspect: str | None = None,
         urn_like: str | None = None,
     ) -> int:
-        """How many entities are stored, of a type, and with an aspect; of a timeseries aspect, how
-        many documents there are. `urn_like` is a pattern of their URNs: % stands for any text, _
-        for any character, and letters of ASCII match without regard to case."""
+        """Return the number of stored entities, optionally of a type and with an aspect.
+
+        For a timeseries aspect, return the number of its documents instead. `urn_like` is a pattern
+        for the URNs: % stands for any text, _ for any character; ASCII letters match in either
+        case.
+        """
 
     def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
-        """The runs that something is left of, newest first. What belongs to soft-deleted entities
-        counts only `with_removed`. Looks at all that runs wrote."""
+        """Return the runs of which anything is still stored, newest first.
+
+        Versions and documents of soft-deleted entities count only `with_removed`. Reads the rows of
+        all runs.
+        """
 
     def run_rows(
         self,
@@ -395,7 +449,10 @@ class Reader(Protocol):
         urn: str | None = None,
         with_removed: bool = True,
     ) -> list[RunRow]:
-        """What is left of a run, of one entity or all: by URN, then aspect, the latest first."""
+        """Return what is still stored of a run, of one entity or of all.
+
+        Ordered by URN, then by aspect, then the latest first.
+        """
 
     def documents(
         self,
@@ -405,8 +462,11 @@ class Reader(Protocol):
         end_millis: int | None = None,
         limit: int = -1,
     ) -> Iterator[StoredDocument]:
-        """Documents of one timeseries aspect of an entity, or of all by aspect, newest first; both
-        ends are inclusive."""
+        """Yield the documents of a timeseries aspect of an entity, newest first.
+
+        Without `aspect`, yield those of all timeseries aspects, ordered by aspect first. Both ends
+        of the range are inclusive.
+        """
 
     def edges(
         self,
@@ -416,28 +476,37 @@ class Reader(Protocol):
         start: int = 0,
         limit: int = -1,
     ) -> tuple[int, list[Neighbour]]:
-        """How many neighbours the URNs have by edges of some relationships (all, where none is
-        named), and a page of them, each once for a relationship. Ordered by relationship, then by
-        when the neighbour was first seen. INCOMING edges are those that others declare."""
+        """Return the number of neighbours of some URNs, and a page of them.
+
+        `types` are the names of relationships; none means all. A neighbour is listed once for each
+        relationship. Ordered by relationship, then by when the store first saw the neighbour.
+        INCOMING edges are those that other entities declare.
+        """
 
     def handles(self, urns: Sequence[str]) -> dict[str, int]:
-        """The numbers by which the store knows URNs, good for as long as it is open; a URN that
-        is neither stored nor pointed at has none."""
+        """Return the handles of URNs: the store's internal numbers, valid while it is open.
+
+        A URN that is neither stored nor the target of an edge is left out.
+        """
 
     def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
-        """The URNs behind handles, in the order of the handles, and for each 1 when an entity
-        stands behind it, 0 when it is only pointed at. One query."""
+        """Return the URNs of handles, in the order of the handles, and whether each is stored.
+
+        The second list has 1 for an entity, 0 for a URN that is only the target of edges. Costs one
+        query.
+        """
 
     def lineage(
         self, frontier: Sequence[int], *, upstream: bool, limit: int = -1
     ) -> tuple[list[int], list[int], list[str]]:
-        """The lineage edges that lead on from a frontier of handles: towards what data is made of,
-        or what is made of it. Three columns, of where an edge leads from, where to, and its
-        relationship; an edge that both sides declare comes twice. One query."""
+        """Return the lineage edges that lead upstream or downstream from a frontier of handles.
+
+        The result is three columns: the handle in the frontier, the handle at the other end, and
+        the relationship. An edge that both sides declare is listed twice. Costs one query.
+        """
 
     def lineage_pairs(self) -> tuple[list[int], list[int]]:
-        """Every lineage edge there is, as two columns of handles: what data is made of, and what is
-        made of it."""
+        """Return all lineage edges, as two columns of handles: upstream and downstream."""
 
     def browse(
         self,
@@ -447,25 +516,27 @@ class Reader(Protocol):
         limit: int,
         among: Collection[str] | None = None,
     ) -> StoredFolderPage:
-        """What is found at a path of folders, whose names compare without regard to case. With
-        `among`, as if there were no other entities than those of these URNs; that looks at all
-        below the path."""
+        """Return a page of the contents of a folder; names of folders are case-insensitive.
+
+        With `among`, only the entities of these URNs are listed and counted; this reads everything
+        below the path.
+        """
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
-        """Rows of the change log after an offset, in order."""
+        """Return at most `limit` entries of the change log after an offset, in order."""
 
     def log_bounds(self) -> LogBounds:
-        """From where to where the change log goes."""
+        """Return the range of the change log."""
 
     def changed_urns(self, after: int) -> list[str]:
-        """The URNs that the change log names after an offset, each once, in no particular order."""
+        """Return the URNs in the change log after an offset, each once, in no particular order."""
 
     def note(self, key: str) -> str | None:
-        """A note kept about the catalog as a whole."""
+        """Return a note about the catalog as a whole, `None` if there is none."""
 
 
 class Transaction(Reader, Protocol):
-    """What a job of the writer may do. It reads what it wrote itself.
+    """The operations available to a job of the writer, which reads its own writes.
 
     `time_millis` (milliseconds since 1970) and `actor` say when something is removed, and by whom.
     """
@@ -473,28 +544,35 @@ class Transaction(Reader, Protocol):
     changes: TransactionChanges
 
     def put(self, write: Write) -> bool:
-        """Write an aspect, its version, edges and log row; whether the value changed.
+        """Write an aspect with its version, edges and log entry; return whether the value changed.
 
-        An identical value makes no version and no log row; only when it was seen, and by which
-        run, is noted. The version that the system metadata names counts up by one with every value
-        an aspect ever had, also over its removal and that of its entity.
+        An identical value adds no version and no log entry; only the time and the run of its latest
+        observation are stored. The version number in the system metadata increases by one with
+        every value of the aspect, and continues after the aspect or its entity was removed.
         """
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
-        """What the aspects of an entity hold by their names, where this transaction made it and
-        has all of them at hand; None otherwise. Nobody may change them."""
+        """Return the parsed values of an entity's aspects by name; they must not be modified.
+
+        Returns `None` unless this transaction created the entity and all parsed values are in
+        memory.
+        """
 
     def append(self, document: TimeseriesDocument) -> bool:
-        """Write a document of a timeseries aspect and its log row; whether anything changed."""
+        """Write a document of a timeseries aspect and its log entry; return whether anything
+        changed."""
 
     def remove_entity(
         self, urn: str, key_aspect: str, time_millis: int, actor: str
     ) -> tuple[int, int]:
-        """Remove an entity with all it has, as one row of the log that names its key aspect; how
-        many versions and how many documents went. What points at it stays."""
+        """Remove an entity with all its data; return how many versions and documents were removed.
+
+        One log entry is written, for the key aspect. Edges of other entities that point to it
+        remain.
+        """
 
     def remove_aspect(self, urn: str, aspect: str, time_millis: int, actor: str) -> int:
-        """Remove a versioned aspect with all its versions; how many of them went."""
+        """Remove a versioned aspect with all its versions; return how many were removed."""
 
     def remove_version(
         self,
@@ -505,10 +583,10 @@ class Transaction(Reader, Protocol):
         time_millis: int,
         actor: str,
     ) -> None:
-        """Remove one version of an aspect that has it.
+        """Remove one version of an aspect; the version must exist.
 
-        In place of the latest (0) comes the newest superseded one, with `edges`, as a row of the
-        log; where there is none the aspect is removed.
+        If it is the latest (0), the newest superseded version takes its place with `edges`, and a
+        log entry is written. If there is no superseded version, the aspect is removed.
         """
 
     def remove_documents(
@@ -520,58 +598,79 @@ class Transaction(Reader, Protocol):
         actor: str,
         run: str | None = None,
     ) -> int:
-        """Remove documents of a timeseries aspect, all or those that a run wrote, as one row of the
-        log; how many went. `bounds` are milliseconds, both inclusive, an open end being None."""
+        """Remove documents of a timeseries aspect; return how many were removed.
+
+        One log entry is written. `bounds` are the first and the last timestamp in milliseconds,
+        both inclusive, `None` for an open end. With `run`, only documents that this run wrote are
+        removed.
+        """
 
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
     ) -> None:
-        """Make a stored entity found at these places when browsing, and at no other."""
+        """Set the places of a stored entity in the browse tree, instead of its present ones."""
 
     def set_note(self, key: str, value: str | None) -> None:
-        """Keep a note, or drop it when there is no value."""
+        """Store a note about the catalog, or remove it if `value` is `None`."""
 
     def trim_log(self, before_millis: int, through: int, most: int) -> int:
-        """Drop rows from the beginning of the change log that are older than `before_millis`, none
-        after the offset `through` and never the last, `most` at most; how many went."""
+        """Remove entries from the beginning of the change log; return how many were removed.
+
+        They are older than `before_millis` and not after the offset `through`; at most `most` are
+        removed, and never the last one.
+        """
 
     def trim_versions(self, keep: int, after: int, most: int) -> Trimmed:
-        """Drop the older versions but the newest `keep`, 1 or more, of each aspect of the next
-        `most` entities that have any. None goes that a row of the log tells of. `after` is 0 for
-        the first entities, and then what the call before gave."""
+        """Remove all but the newest `keep` (1 or more) of the superseded versions of each aspect.
+
+        Processes the next `most` entities that have superseded versions. A version that an entry of
+        the change log refers to is kept. `after` is 0 for the first call, then the `after` of the
+        previous result.
+        """
 
     def trim_documents(self, before_millis: int, after: int, most: int) -> Trimmed:
-        """Drop the documents of timeseries aspects that tell of a time before `before_millis`, of
-        the next `most` entities that have any; otherwise as `trim_versions`. Of each aspect of an
-        entity the newest stays, and the newest of those whose series has no name."""
+        """Remove the documents of timeseries aspects with a timestamp before `before_millis`.
+
+        Processes the next `most` entities that have documents; otherwise like `trim_versions`. Of
+        each aspect of an entity, the newest document is kept, and the newest whose series is empty.
+        """
 
 
 Job = Callable[[Transaction], T]
 
 
 class Observer(Protocol):
-    """Who derives something from the truth: browse places, the search index."""
+    """The observer of a store, which derives data from it: browse places, the search index."""
 
     def prepare(self, transaction: Transaction) -> None:
-        """Called inside the transaction, after its jobs and before the commit, when they changed
-        anything. The jobs fail with what it raises."""
+        """Called inside a transaction that changed anything, after its jobs, before the commit.
+
+        An error that it raises makes the jobs fail.
+        """
 
     def follow(self, offset: int) -> None:
-        """Called where others write to the store too: derive what they changed up to an offset of
-        the log. Called again where it raises."""
+        """Derive what other services changed, up to an offset of the change log.
+
+        Called only if the store is shared. Called again if it raises.
+        """
 
     def publish(self, offset: int) -> None:
-        """Called after such a commit, before the jobs' futures are resolved; `offset` is that of
-        the log's last row. The commit stands whatever it raises."""
+        """Called after the commit of such a transaction, before the jobs' futures are resolved.
+
+        `offset` is that of the last entry of the change log. The commit stands whatever this
+        raises.
+        """
 
 
 class Store(Reader, Protocol):
-    """A catalog's truth. Each reading method sees one moment, and every write that was answered;
-    writers and readers never wait for each other. Any thread may call.
+    """The primary storage of a catalog.
 
-    Once a method has found the kept data damaged, `problem` is a sentence that says so, every write
-    raises it, and what can be read is read. `has_died` once the writer ended by an error that
-    nobody foresaw; the process has to be started again.
+    Each reading method sees one moment, including every write that was acknowledged. Readers and
+    writers never wait for each other. All methods are thread-safe.
+
+    When a method finds the stored data damaged, `problem` becomes a sentence that says so, every
+    write raises it, and reads return what is still readable. `has_died` is true once an unexpected
+    error ended the writer; the process must then be restarted.
     """
 
     @property
@@ -585,67 +684,81 @@ class Store(Reader, Protocol):
         """Whether other services may write to the same store."""
 
     def catalog_id(self) -> str:
-        """The random id of this catalog, by which an index knows that it was made from it."""
+        """Return the random id of this catalog; a search index stores the id of its catalog."""
 
     def size_bytes(self) -> int:
-        """How much room the store takes where it is kept."""
+        """Return the size of the stored data in bytes."""
 
     def observe(self, observer: Observer) -> None:
-        """Name the one observer; before the first write. Raises `Misuse` where there is one."""
+        """Set the observer, before the first write. Raises `Misuse` if there is one already."""
 
     def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
-        """Have the observer follow what others write to the same store after an offset of the log,
-        until the store is closed. It follows all that was before a transaction before its jobs
-        begin. Nothing happens where nobody else writes.
+        """Have the observer follow the writes of other services, until the store is closed.
 
-        The others are told by a `name` after which offset the log is still `needed` here, now and
-        every 10 seconds.
+        It starts after the offset `after`, and has followed all earlier transactions before the
+        jobs of a transaction begin. Does nothing if the store is not shared.
+
+        Now and every 10 seconds, the other services are told under `name` after which offset this
+        service still needs the log, as returned by `needed`.
         """
 
     def log_readers(self) -> list[LogReader]:
-        """Every service that follows the log of this store, or did in the last days; none where
-        nobody else writes."""
+        """Return the services that follow the log of this store, or did in the last days.
+
+        Empty if the store is not shared.
+        """
 
     @property
     def can_write(self) -> bool:
-        """Whether a transaction that writes could be begun when that was last tried."""
+        """Whether the last attempt to begin a write transaction succeeded."""
 
     def now_millis(self) -> int:
-        """The time by the clock that all who write to the store share, in milliseconds since
-        1970."""
+        """Return the time in milliseconds since 1970, by the clock that all writers share."""
 
     def lag_seconds(self) -> float:
-        """How long ago the observer is known to have followed all that there was; 0 where nobody
-        else writes, and infinite until that is known for the first time."""
+        """Return how long ago the observer is known to have been up to date.
+
+        0 if the store is not shared; infinite until the observer was up to date for the first time.
+        """
 
     @property
     def is_reachable(self) -> bool:
-        """Whether what others write was heard when that was last tried."""
+        """Whether the last attempt to learn of other services' writes succeeded."""
 
     def write(self, job: Job[T]) -> Future[T]:
-        """Queue a job for the writer. Its future is resolved after the commit that made it
-        durable, with what the job gave or the error it raised; a job that raised changed nothing.
+        """Queue a job for the writer; return a future of its result.
 
-        Jobs run one after another in the order in which they were queued. A job may be run again
-        when another's failure took its transaction along. Raises `Unusable` when the kept data is
-        damaged, `ServerFault` when the writer has died or the store is closed.
+        The future is resolved after the commit that made the job durable, with the job's result or
+        with the error it raised; a job that raised changed nothing. Jobs run one after another, in
+        the order in which they were queued. A job may run again if the failure of another one ended
+        their transaction.
+
+        Raises `Unusable` if the stored data is damaged, and `ServerFault` if the writer has died or
+        the store is closed.
         """
 
     def pause_writes(self) -> AbstractContextManager[None]:
-        """Within, nobody writes to the store, whichever process they are in: they wait 10 seconds,
-        and are told to try again. Raises `StoreUnavailable` where somebody writes for long."""
+        """Block all writes to the store within a context, from every process.
+
+        Writers wait for 10 seconds and then fail with the advice to retry. Raises
+        `StoreUnavailable` if another writer does not finish in time.
+        """
 
     def snapshot(self) -> AbstractContextManager[Reader]:
-        """The store as it is at one moment, for several reads; writers go on meanwhile."""
+        """Return a reader of the store at one moment; writes continue meanwhile."""
 
     def close(self) -> None:
-        """Finish what is queued, refuse what comes, and let go of what is open. What is read
-        afterwards opens it again for that time."""
+        """Finish the queued jobs, reject new ones and close all connections.
+
+        A read after that opens a connection of its own and closes it again.
+        """
 
 
 def log_mark(store: Reader, offset: int) -> str | None:
-    """Return a digest of a row of the change log, by which what was derived from the log up to
-    there is known to be of this catalog. None when there is no such row or it cannot be read."""
+    """Return a digest of an entry of the change log, `None` if it does not exist or is unreadable.
+
+    With it, data derived from the log up to that offset can be verified to belong to this catalog.
+    """
     try:
         rows = store.log(offset - 1, 1)
     except CatalogError:
