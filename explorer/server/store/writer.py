@@ -1,6 +1,7 @@
-"""The thread that writes: jobs that are queued while a commit is under way share the next.
+"""The writer thread of a store, which groups the jobs of concurrent callers into one commit.
 
-A commit costs one flush to disk however many jobs it carries.
+Jobs that are queued during a commit share the next one, so a commit costs one flush to disk however
+many jobs it contains.
 """
 
 import logging
@@ -22,45 +23,48 @@ _log = logging.getLogger("explorer.server")
 
 
 class WritingConnection(Protocol):
-    """An engine's connection for the writer, which alone uses it."""
+    """An engine's connection for writing, used only by the writer."""
 
     def check(self) -> None:
-        """Raise what every write is refused with, where nothing can be written."""
+        """Raise the error with which every write is refused, if nothing can be written."""
 
     def begin(self) -> SqlTransaction:
-        """Begin a transaction that sees every write before it."""
+        """Begin a transaction that sees all earlier writes."""
 
     def mark(self) -> None:
-        """Begin a job of the transaction."""
+        """Begin a job of the transaction, with a savepoint."""
 
     def undo(self) -> None:
-        """Undo the job."""
+        """Roll back to the savepoint of the job."""
 
     def keep(self) -> None:
-        """End the job, undone or not."""
+        """Release the savepoint of the job, whether it was rolled back or not."""
 
     def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
-        """Commit, and once that is on disk publish the offset at which the log ends, if it grew;
-        `publish` tells whether the observer took it."""
+        """Commit, then publish the offset of the last log entry.
+
+        `offset` is `None` if there is nothing to publish. `publish` is called once the commit is on
+        disk and returns whether the observer took the changes.
+        """
 
     def roll_back(self) -> None:
-        """Undo the transaction if there is one. Raises nothing that the engine raises."""
+        """Roll back the transaction, if there is one; errors of the engine are not raised."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether the transaction ended by itself, and with it what its jobs did."""
+        """Whether the engine has ended the transaction, which undid its jobs."""
 
     def may_repeat(self, error: Exception, attempts: int) -> bool:
-        """Whether all of the group is to be done again after so many attempts; may wait before."""
+        """Return whether to run the whole group again after this many attempts; may wait first."""
 
     def fails_all(self, error: Exception) -> bool:
-        """Whether no job can be done now, whichever it is."""
+        """Return whether this error means that no job can be written at present."""
 
     def as_fault(self, error: Exception) -> Exception:
-        """What an error, of a job or of the engine, is to whoever queued the job."""
+        """Return the error to raise for an error of a job or of the engine."""
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
 
 
 class _Queued:
@@ -82,15 +86,17 @@ class _Queued:
 
 
 class _Lost(Exception):
-    """The transaction is gone, and with it what its jobs did."""
+    """The transaction ended, which undid its jobs."""
 
 
 class Writer:
-    """Owns the writing connection. Jobs of one group run in the order they were queued, each in
-    a savepoint of its own, so that one that fails takes no other along.
+    """The thread that owns the writing connection.
 
-    `has_died` once the thread ended by an error that nobody foresaw: then every waiting caller got
-    one, and nothing can be written until the process is started again.
+    The jobs of a group run in the order in which they were queued, each in its own savepoint, so
+    that a job that fails does not undo the others.
+
+    `has_died` is true once an unexpected error ended the thread. Every waiting caller has then got
+    an error, and nothing can be written until the process is restarted.
     """
 
     def __init__(self, connection: WritingConnection) -> None:
@@ -105,17 +111,23 @@ class Writer:
         self._thread.start()
 
     def observe(self, observer: Observer) -> None:
-        """Name who prepares and publishes what is derived from each commit."""
+        """Set the observer, which prepares and publishes what is derived from each commit.
+
+        Raises `Misuse` if there is one already.
+        """
         if self.observer is not None:
             raise Misuse("another application serves this store already; open one for each of them")
         self.observer = observer
 
     def queue(self, job: Job[T]) -> Future[T]:
-        """Queue a job. Raises `Unusable` when the database is damaged, and `ServerFault` when the
-        writer has died or the store is closing."""
+        """Queue a job; return a future of its result.
+
+        Raises `Unusable` if the database is damaged, and `ServerFault` if the writer has died or
+        the store is closing.
+        """
         self._connection.check()
         future: Future[T] = Future()
-        # A queued change is made whether its caller waits or not, so it cannot be cancelled.
+        # A queued job runs whether its caller waits or not, so it cannot be cancelled.
         future.set_running_or_notify_cancel()
         with self._gate:
             if self.has_died:
@@ -126,7 +138,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Commit what is queued, then let the connection go."""
+        """Commit the queued jobs, then close the connection."""
         with self._gate:
             if not self._closing:
                 self._closing = True
@@ -137,7 +149,7 @@ class Writer:
     def _serve(self) -> None:
         try:
             self._serve_queue()
-        except BaseException:  # noqa: BLE001 - the edge of this thread; the process ends
+        except BaseException:  # noqa: BLE001 - the outermost frame of this thread; all waiting jobs fail
             _log.critical("the writer failed; the service has to be started again", exc_info=True)
             self._die()
 
@@ -176,7 +188,7 @@ class Writer:
         try:
             connection.check()
             self._transact(group)
-        except Exception as error:  # noqa: BLE001 - whatever a job did, the writer must live on
+        except Exception as error:  # noqa: BLE001 - the writer must survive any job
             connection.roll_back()
             cause = error.__cause__ if isinstance(error, _Lost) else error
             reason = cause if isinstance(cause, Exception) else error
@@ -185,7 +197,7 @@ class Writer:
                 return
             fault = connection.as_fault(reason)
             if len(group) > 1 and not connection.fails_all(reason):
-                # One job may be to blame; alone, each gets its own commit and its own error.
+                # One job may be the cause. Run alone, each gets its own commit and its own error.
                 for queued in group:
                     self._commit([queued])
                 return
@@ -195,7 +207,7 @@ class Writer:
             queued.settle()
 
     def _transact(self, group: list[_Queued]) -> None:
-        """Run, commit and publish the jobs."""
+        """Run the jobs of a group, commit and publish."""
         connection = self._connection
         transaction = connection.begin()
         changes = TransactionChanges()
@@ -207,7 +219,7 @@ class Writer:
                 queued.result = queued.job(transaction)
                 transaction.finish()
             except Exception as error:
-                # It belongs to whoever queued the job, unless the transaction went with it.
+                # The caller of this job gets the error, unless the whole transaction has ended.
                 queued.error = connection.as_fault(error)
                 if connection.is_lost:
                     raise _Lost from error
@@ -223,11 +235,11 @@ class Writer:
         connection.commit(transaction.log_bounds().head if changes else None, self._publish)
 
     def _publish(self, offset: int) -> bool:
-        """Have the observer publish a commit; whether it did."""
+        """Have the observer publish a commit; return whether it succeeded."""
         if self.observer is not None:
             try:
                 self.observer.publish(offset)
-            except BaseException:  # noqa: BLE001 - the truth is on disk; the rest is tried again
+            except BaseException:  # noqa: BLE001 - the commit is on disk; publishing is retried
                 _log.exception("the search index did not take a change; it is tried again")
                 return False
         return True
