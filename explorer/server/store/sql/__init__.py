@@ -1,1 +1,1 @@
-"""What the engines that speak SQL share: the statements that read and change the tables."""
+"""The statements that read and change the tables, shared by the SQL engines."""

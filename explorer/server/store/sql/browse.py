@@ -1,4 +1,4 @@
-"""The browse tree: folders with counts, and the entities placed in them."""
+"""The browse tree: folders with their numbers of entities, and the entities placed in them."""
 
 from collections.abc import Collection
 
@@ -16,8 +16,7 @@ _MOST_FOLDERS = 10_000
 
 
 class FolderCache:
-    """The rows of folders by their type and path, and the rows of their parents; from one
-    transaction to the next."""
+    """The ids of folders by type and path, and of their parents, kept between transactions."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, _Keys], int] = {}
@@ -28,14 +27,16 @@ class FolderCache:
         self.parents.clear()
 
     def trim(self) -> None:
-        """Let go of what became too large."""
+        """Empty the cache if it has become too large."""
         if len(self.parents) > _MOST_FOLDERS:
             self.clear()
 
 
 class BrowseFolders:
-    """Changes to the tree within one transaction. Paths compare without regard to case; a folder
-    keeps the case it was first seen in. `finish` before the commit."""
+    """Changes to the browse tree within one transaction; call `finish` before the commit.
+
+    Paths are case-insensitive; a folder keeps the case of the name with which it was created.
+    """
 
     def __init__(self, connection: SqlConnection, cache: FolderCache) -> None:
         self._run = connection.execute
@@ -44,7 +45,7 @@ class BrowseFolders:
         self._deltas: dict[int, int] = {}
         self._placement_rows: list[tuple[object, ...]] = []
         self._leaf_rows: list[tuple[object, ...]] = []
-        # The new entities that have places by now, written or not.
+        # New entities that have been placed; their rows may still be buffered.
         self._placed: set[int] = set()
 
     def place(
@@ -57,8 +58,10 @@ class BrowseFolders:
         *,
         is_new: bool,
     ) -> None:
-        """Make the entity found at these places and at no other. One that `is_new` was placed
-        nowhere before this transaction."""
+        """Place an entity in these folders and in no others.
+
+        An entity that `is_new` had no places before this transaction.
+        """
         sort = natural_key(name)
         leaves_by_folder: dict[int, set[str]] = {}
         for placement in placements:
@@ -96,7 +99,7 @@ class BrowseFolders:
             self.write_rows()
 
     def write_rows(self) -> None:
-        """Write the rows of the entities that were placed."""
+        """Write the buffered rows of placements."""
         if self._placement_rows:
             self._run_many(
                 "INSERT INTO placements (folder, sort, urn, entity, name) VALUES (?, ?, ?, ?, ?)",
@@ -110,7 +113,7 @@ class BrowseFolders:
             self._leaf_rows.clear()
 
     def finish(self) -> None:
-        """Write the rows and the counts that changed and drop the folders that became empty."""
+        """Write the buffered rows and the changed counts, and delete folders that became empty."""
         self.write_rows()
         changed = [(delta, folder) for folder, delta in self._deltas.items() if delta]
         if changed:
@@ -122,7 +125,7 @@ class BrowseFolders:
         self._deltas.clear()
 
     def forget(self) -> None:
-        """Know nothing of what was changed: it was undone."""
+        """Discard buffers and caches after the changes were rolled back."""
         self._deltas.clear()
         self._cache.clear()
         self._placement_rows.clear()
@@ -150,7 +153,7 @@ class BrowseFolders:
         found: int = row[0]
         self._cache.rows[entity_type, keys] = found
         self._cache.parents[found] = parent
-        # A folder made for nothing must go again, so every folder looked at is settled at the end.
+        # Noted even if nothing is placed in it, so that `finish` deletes the folder if it is empty.
         self._deltas.setdefault(found, 0)
         return found
 
@@ -201,7 +204,7 @@ def browse(
     limit: int,
     among: Collection[str] | None = None,
 ) -> StoredFolderPage:
-    """A page of what is found at a path; call it inside a read transaction."""
+    """Return a page of the contents of a folder; call this inside a read transaction."""
     run = connection.execute
     parent, folder, below = 0, 0, 0
     for at, key in enumerate(("", *(name.casefold() for name in path))):
@@ -249,7 +252,7 @@ def _groups(connection: SqlConnection, entity_type: str, folder: int) -> list[tu
 
 
 def _is_below(connection: SqlConnection, urn: str, folder: int) -> bool:
-    """Whether an entity is also found in or below the folder, and so counted already."""
+    """Return whether an entity is also in or below the folder, and so already counted."""
     row = connection.execute(
         """
         WITH RECURSIVE up (id) AS (

@@ -1,6 +1,6 @@
-"""What the statements ask of a connection, and where the engines' SQL differs.
+"""The connection that the shared statements need, and the differences between the engines' SQL.
 
-Statements are written with the marks `?` and `:name`, with collations and types left to the tables.
+Statements use the placeholders `?` and `:name`; collations and types are defined by the tables.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from msgspec import Struct
 __all__ = ["Dialect", "Given", "SqlConnection", "SqlRows", "TableLayout"]
 
 Given = Sequence[Any] | Mapping[str, Any]
-"""The values for the marks of a statement."""
+"""The values for the placeholders of a statement."""
 
 
 class SqlRows(Protocol):
-    """What a statement gave."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
@@ -30,7 +30,7 @@ class SqlRows(Protocol):
 
 
 class SqlConnection(Protocol):
-    """A connection to a database, which one thread uses at a time."""
+    """A connection to a database, used by one thread at a time."""
 
     def execute(self, statement: str, given: Given = (), /) -> SqlRows: ...
 
@@ -38,8 +38,11 @@ class SqlConnection(Protocol):
 
 
 class TableLayout(Struct, frozen=True):
-    """A table whose rows are copied as they are, in the order of its first columns, `keys` of them;
-    those that meet a condition. No two rows have the same values in the columns `unique`."""
+    """A table whose rows are copied unchanged, in the order of its key.
+
+    The key is the first `keys` columns. Only rows that meet the condition `where` are copied. No
+    two rows have the same values in the columns `unique`.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -51,12 +54,15 @@ class TableLayout(Struct, frozen=True):
 class Dialect(Struct, frozen=True):
     """The differences between engines.
 
-    `texts` and `numbers` are relations `f` of one column `value`, made of a mark that stands for a
-    JSON array; `gathered` is the JSON array of a column. `whole` is a condition that keeps an index
-    from being chosen by it, where the engine has to be told. `seen` and `removed` read the moment
-    of an observation and the soft deletion out of a row's JSON. `lineage`, `lineage_pairs`
-    and `known_urns` are statements as `SqlReads` uses them, `after_copy` those that make the tables
-    ready for use once rows were copied into them.
+    - `compress` turns a value into its stored form.
+    - `no_limit` is the value for LIMIT that means no limit.
+    - `texts` is a relation `f` with one column `value`; its placeholder takes a JSON array.
+    - `gathered` is an aggregate that returns a column as a JSON array.
+    - `whole` is a format string for a column that keeps the engine from using an index on it.
+    - `like` is the condition that a URN matches a pattern.
+    - `seen` and `removed` read the time of observation and the soft deletion from a row's JSON.
+    - `lineage`, `lineage_pairs` and `known_urns` are statements for `SqlReads`.
+    - `after_copy` are statements that make the tables ready for use after rows were copied to them.
     """
 
     compress: Callable[[bytes], bytes]
@@ -73,5 +79,5 @@ class Dialect(Struct, frozen=True):
     after_copy: tuple[str, ...] = ()
 
     def limit(self, count: int) -> int | None:
-        """Return what stands for a limit of so many rows; -1 is for no limit."""
+        """Return the value for LIMIT; a count below 0 means no limit."""
         return self.no_limit if count < 0 else count

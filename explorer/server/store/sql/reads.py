@@ -1,4 +1,4 @@
-"""What is read of the tables, by the store over connections of its own and inside a transaction."""
+"""The statements that read the tables, shared by stores, snapshots and transactions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, coalesce(a.seen, 
 _OLDER = "v.name, v.version, expand(v.value), v.time_millis, v.actor, v.system"
 _NOT_REMOVED = " AND t.entity NOT IN (SELECT id FROM removed)"
 _RUN = "(SELECT id FROM runs WHERE name = :run)"
-# Together with a run: the index of the entity, not that of the run, which may be all there is.
+# Combined with a run, this must use the index by entity: one run may have written all rows.
 _OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
 _AT_ONCE = 500
 _LOG = """
@@ -46,7 +46,7 @@ WHERE l."offset" > ? ORDER BY l."offset" LIMIT ?
 
 
 class SqlReads(ABC):
-    """The reading half of the interface. See `interface.Reader`."""
+    """The read operations in SQL. See `interface.Reader`."""
 
     _dialect: Dialect
 
@@ -56,7 +56,7 @@ class SqlReads(ABC):
 
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[SqlConnection]:
-        """Return a connection whose statements see the same moment."""
+        """Return a connection whose statements all see the same moment."""
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         of = "u.urn = ? AND v.name = ?"
@@ -172,8 +172,8 @@ class SqlReads(ABC):
     ) -> list[str]:
         if entity_type is not None:
             prefix = prefix or f"urn:li:{entity_type}:"
-        # The unary plus keeps the engine on an index that finds what is asked for: that of the
-        # URNs, which also has their order, or that of the entities of a run.
+        # `whole` (a unary plus in SQLite) keeps the engine from using an index on `live` or `type`,
+        # so that it uses that of the URNs, which also has their order, or that of a run's entities.
         whole = self._dialect.whole.format
         where = f"urn > :after AND {whole('live')}"
         if prefix:
@@ -190,7 +190,7 @@ class SqlReads(ABC):
                 + ")"
             )
         if measured is not None:
-            # Through the index that has all three, so that no document is read.
+            # One index has all three columns, so that no document is read.
             where += (
                 " AND id IN (SELECT entity FROM points WHERE aspect = :aspect "
                 "AND at_millis >= :from_millis AND at_millis < :to_millis)"
@@ -321,7 +321,7 @@ class SqlReads(ABC):
                 f"WHERE {where} ORDER BY {order} LIMIT ?",
                 (*given, self._dialect.limit(limit)),
             )
-            # Ended before somebody else has the connection: an open statement holds its moment.
+            # Closed before the connection is reused: an open statement holds its snapshot.
             with closing(rows):
                 for row in rows:
                     yield StoredDocument(*row)
@@ -336,7 +336,7 @@ class SqlReads(ABC):
     ) -> tuple[int, list[Neighbour]]:
         here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
         if len(urns) == 1:
-            # Then the index has the order in which the rows are grouped.
+            # For one URN, the index has the order in which the rows are grouped.
             where = f"e.{here} = (SELECT id FROM urns WHERE urn = ?)"
             given = (urns[0], *types)
         else:
@@ -381,7 +381,7 @@ class SqlReads(ABC):
     def lineage(
         self, frontier: Sequence[int], *, upstream: bool, limit: int = -1
     ) -> tuple[list[int], list[int], list[str]]:
-        # Flow 1 runs from the target to the entity that declares the edge, flow 2 the other way.
+        # Flow 1 leads from the target to the entity that declares the edge, flow 2 the other way.
         pointing_in, pointing_out = (2, 1) if upstream else (1, 2)
         with self._reading() as connection:
             near, far, types = connection.execute(
@@ -418,7 +418,7 @@ class SqlReads(ABC):
 
     def log_bounds(self) -> LogBounds:
         with self._reading() as connection:
-            # Each from its end of the table; asked for together they would read all of it.
+            # Two subqueries, each of one end of the table; one for both would scan all of it.
             row = connection.execute(
                 'SELECT coalesce((SELECT min("offset") FROM log), 1) - 1, '
                 'coalesce((SELECT max("offset") FROM log), 0)'
@@ -451,5 +451,5 @@ def _array(values: Sequence[str] | Sequence[int]) -> str:
 
 
 def _marks(values: Collection[object]) -> str:
-    # Not every engine knows a list of nothing.
+    # Not every engine accepts an empty list.
     return ",".join("?" * len(values)) or "NULL"

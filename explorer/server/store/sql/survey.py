@@ -1,4 +1,4 @@
-"""A catalog read row by row, table beside table."""
+"""A catalog read row by row, all tables side by side."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
@@ -39,7 +39,7 @@ FROM points ORDER BY entity, aspect, at_millis, series
 
 
 class SqlSurvey(SqlSnapshot):
-    """What one connection sees, table by table. See `survey.Survey`."""
+    """A survey of the state that one connection sees. See `survey.Survey`."""
 
     def damage(self) -> list[str]:
         return []
@@ -61,7 +61,7 @@ class SqlSurvey(SqlSnapshot):
 
 
 class _RowsByEntity(Generic[_T]):
-    """The rows of a table by entity, read along with the entities."""
+    """The rows of a table in the order of their entities, read along with the entities."""
 
     def __init__(self, rows: SqlRows, kind: Callable[..., _T]) -> None:
         self._rows = rows
@@ -70,11 +70,11 @@ class _RowsByEntity(Generic[_T]):
 
     @property
     def entity(self) -> int | None:
-        """The entity of the next row."""
+        """The entity of the next row, `None` at the end."""
         return self._next[0] if self._next else None
 
     def take(self, entity: int) -> list[_T]:
-        """The rows of an entity that is next, or none."""
+        """Return the rows of an entity; empty if the next row belongs to another one."""
         found: list[_T] = []
         while self._next is not None and self._next[0] == entity:
             found.append(self._kind(*self._next[1:]))
@@ -83,7 +83,7 @@ class _RowsByEntity(Generic[_T]):
 
 
 class _Tables:
-    """Every table that is kept by entity, in the order of `Holding`'s fields, read side by side."""
+    """All tables with rows by entity, in the order of `Holding`'s fields, read side by side."""
 
     def __init__(self, run: Callable[[str], SqlRows]) -> None:
         self._tables: list[_RowsByEntity[Any]] = [
@@ -96,10 +96,10 @@ class _Tables:
         ]
 
     def ahead(self) -> int | None:
-        """The entity that comes next in any table."""
+        """Return the entity that comes next in any table, `None` at the end."""
         found = (table.entity for table in self._tables)
         return min((entity for entity in found if entity is not None), default=None)
 
     def holding(self, entity: int, urn: str | None, entity_type: str, *, live: bool) -> Holding:
-        """What the tables have of an entity."""
+        """Return what the tables have of an entity."""
         return Holding(urn, entity_type, live, *(table.take(entity) for table in self._tables))

@@ -1,4 +1,4 @@
-"""What the writer's jobs do to the tables: versions, edges, points, removal, the change log."""
+"""The statements that change the tables: aspects, edges, documents, removal, the change log."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -61,15 +61,15 @@ _ADD_LOG = (
 
 
 class WriterCache:
-    """What the writer knows of rows, from one transaction to the next: nobody else writes.
+    """Rows that the writer remembers between transactions, valid while nobody else writes.
 
-    Cleared when a transaction or a job of one is undone. Of aspects only small ones are kept, those
-    of some entities.
+    Cleared when a transaction or one of its jobs is rolled back. Only small aspects are kept, and
+    only those of a limited number of entities.
     """
 
     def __init__(self) -> None:
-        # The row, -1 when there is none; whether an entity stands behind it; whether something is
-        # kept of one that did before.
+        # The id of the row, -1 if there is none; whether the entity exists; whether rows of a
+        # removed entity with this URN remain.
         self.urns: dict[str, tuple[int, bool, bool]] = {}
         self.runs: dict[str, int] = {}
         self.notes: dict[str, str | None] = {}
@@ -82,7 +82,7 @@ class WriterCache:
         self.folders.clear()
 
     def trim(self) -> None:
-        """Let go of what became too large."""
+        """Empty the parts that have become too large."""
         if len(self.urns) > _MOST_URNS:
             self.urns.clear()
         for known in (self.runs, self.notes, self.aspects):
@@ -92,7 +92,7 @@ class WriterCache:
 
 
 class SqlSnapshot(SqlReads):
-    """What one connection sees."""
+    """A reader of the state that one connection sees."""
 
     def __init__(self, connection: SqlConnection, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -112,8 +112,10 @@ class SqlSnapshot(SqlReads):
         limit: int,
         through: Sequence[Any] | None = None,
     ) -> list[tuple[Any, ...]]:
-        """The next rows of a table after a key, up to another, in order; values as they were
-        written."""
+        """Return the rows of a table after one key and up to another, in the order of the keys.
+
+        Values are returned uncompressed.
+        """
         keys, where, given = _between(table, after, through)
         columns = ", ".join(
             f'expand("{one}")' if one in _PRESSED else f'"{one}"' for one in table.columns
@@ -125,7 +127,10 @@ class SqlSnapshot(SqlReads):
 def _between(
     table: TableLayout, after: Sequence[Any] | None, through: Sequence[Any] | None
 ) -> tuple[str, str, tuple[Any, ...]]:
-    """The columns of a table's key, and a condition with its values for the rows between two."""
+    """Return the key columns of a table, and a condition for rows between two keys with its values.
+
+    The key `after` is exclusive, `through` inclusive; `None` leaves the end open.
+    """
     keys = ", ".join(f'"{one}"' for one in table.columns[: table.keys])
     marks = ", ".join("?" * table.keys)
     where = table.where
@@ -135,17 +140,21 @@ def _between(
     return keys, where, (*(after or ()), *(through or ()))
 
 
-# The columns that are kept as `compress` has them.
+# The columns whose values are stored compressed.
 _PRESSED = ("value", "previous")
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
-# No row of the log tells of a row `v`: its id is the offset at which it was written.
+# The log no longer has the entry that wrote a row `v`: the id of the row is the entry's offset.
 _NOT_IN_LOG = 'v.id < (SELECT coalesce(min("offset"), 4611686018427387904) FROM log)'
 
 
 class NewEntity:
-    """An entity that this transaction made: its aspects with their contents, None where only the
-    stored form is at hand, and the last versions of aspects that it had in an earlier life."""
+    """An entity that this transaction created.
+
+    `contents` has the parsed values of its aspects, `None` for those of which only the
+    stored form is at hand. `last_versions` has the last version numbers of aspects from before an earlier
+    removal of the entity.
+    """
 
     __slots__ = ("aspects", "contents", "last_versions")
 
@@ -156,11 +165,10 @@ class NewEntity:
 
 
 class SqlTransaction(SqlSnapshot):
-    """One transaction of the writer's connection. See `interface.Transaction`.
+    """A transaction of the writer's connection. See `interface.Transaction`.
 
-    Rows of new aspects, of their edges, of documents and of the log are gathered and written many
-    at a time: before anything of the database is read, and when a job ends. What is known to be new
-    is not looked up.
+    New rows of aspects, their edges, documents and the log are buffered and written in batches:
+    before the database is read, and when a job ends. Data that is known to be new is not looked up.
     """
 
     def __init__(self, connection: SqlConnection, dialect: Dialect, cache: WriterCache) -> None:
@@ -173,20 +181,20 @@ class SqlTransaction(SqlSnapshot):
         self._urn_rows: list[tuple[object, ...]] = []
         self._live_rows: list[tuple[object, ...]] = []
         self._aspect_rows: list[tuple[object, ...]] = []
-        # With the URN that an edge leads to.
+        # With the URN of the target; its id is determined when the rows are written.
         self._edge_rows: list[tuple[int, str, str, str, int]] = []
         self._log_rows: list[tuple[object, ...]] = []
         self._point_rows: list[tuple[object, ...]] = []
-        # The places of documents that this transaction wrote, and between which moments there were
-        # any before, by entity and aspect; what was removed meanwhile may still count.
+        # The keys of the documents that this transaction wrote; and, by entity and aspect, the
+        # first and last timestamp of those that existed before, some of which may be removed now.
         self._points_written: set[tuple[int, str, int, str]] = set()
         self._points_before: dict[tuple[int, str], tuple[int, int]] = {}
-        # System metadata of values that were seen again, with their rows.
+        # System metadata of values that were written again unchanged, with the ids of their rows.
         self._seen_rows: list[tuple[bytes, int]] = []
-        # The aspects, by entity and name, of which something is gathered.
+        # The aspects, by entity and name, that have buffered rows.
         self._gathered: set[tuple[int, str]] = set()
         self._new: dict[int, NewEntity] = {}
-        # Entities that this transaction removed, which are listed until it ends.
+        # Entities that this transaction removed. Not cleared before it ends.
         self._removed: set[int] = set()
         self._last_offset: int | None = None
         self._last_urn: int | None = None
@@ -229,7 +237,7 @@ class SqlTransaction(SqlSnapshot):
         end_millis: int | None = None,
         limit: int = -1,
     ) -> Iterator[StoredDocument]:
-        # What begins to exist has none, and what gets one is looked up from then on.
+        # A new entity has no documents; `append` takes it out of `_new`.
         if self._id(urn) in self._new:
             return iter(())
         return super().documents(urn, aspect, start_millis, end_millis, limit)
@@ -252,7 +260,7 @@ class SqlTransaction(SqlSnapshot):
         return notes[key]
 
     def forget(self) -> None:
-        """Look everything up again: a job was undone, and with it rows that it made."""
+        """Discard buffers and caches after a job was rolled back, and with it rows that it made."""
         self._urn_rows.clear()
         self._live_rows.clear()
         self._aspect_rows.clear()
@@ -267,7 +275,7 @@ class SqlTransaction(SqlSnapshot):
         self._cache.clear()
         self._last_urn = None
         self._last_offset = None
-        # An entity that is only said to be removed is looked up; that does no harm.
+        # `_removed` stays: an entity that is listed there wrongly is only looked up needlessly.
         self._folders.forget()
 
     def put(self, write: Write) -> bool:
@@ -297,7 +305,7 @@ class SqlTransaction(SqlSnapshot):
         run = self._run_id(write.run)
         system = counted(write.system, version_of(now, superseded) + 1)
         if seen is not None:
-            # The log tells what it was when it was written.
+            # The log row keeps the system metadata as it was when the value was first written.
             self._write_rows()
             self._run(
                 'UPDATE log SET system = ? WHERE "offset" = ? AND system IS NULL', (written, row)
@@ -331,7 +339,7 @@ class SqlTransaction(SqlSnapshot):
     def _put_first(
         self, entity: int, write: Write, last_version: int, new: NewEntity | None
     ) -> None:
-        """Write an aspect that is not there, with its edges and log row."""
+        """Write an aspect that does not exist yet, with its edges and log entry."""
         system = counted(write.system, last_version + 1)
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
@@ -380,7 +388,10 @@ class SqlTransaction(SqlSnapshot):
         return True
 
     def _may_have_point(self, place: tuple[int, str, int, str]) -> bool:
-        """Whether there may be a document at a place; then all that is gathered is written."""
+        """Return whether a document may exist at a place.
+
+        If this transaction wrote one there, the buffered rows are written first.
+        """
         entity, aspect, at_millis, _ = place
         before = self._points_before.get((entity, aspect))
         if before is None:
@@ -456,7 +467,7 @@ class SqlTransaction(SqlSnapshot):
         if latest is None or earlier is None:
             self.remove_aspect(urn, aspect, time_millis, actor)
             return
-        # A version that somebody may have read never comes to stand for another value.
+        # A version number that a client may have read must never refer to another value.
         last = max(version_of(latest.system), version_of(earlier.system))
         system = counted(earlier.system, last + 1)
         (run,) = self._run(
@@ -573,7 +584,7 @@ class SqlTransaction(SqlSnapshot):
         return Trimmed(gone, end)
 
     def _next_entities(self, table: str, after: int, most: int) -> tuple[int, int | None]:
-        """Return the last of the next `most` entities that a table has, and where to go on."""
+        """Return the last of the next `most` entities in a table, and `Trimmed.after`."""
         self._write_rows()
         found = self._run(
             f"SELECT DISTINCT entity FROM {table} WHERE entity > ? ORDER BY entity LIMIT ?",
@@ -594,7 +605,7 @@ class SqlTransaction(SqlSnapshot):
             )
 
     def empty(self, table: TableLayout) -> None:
-        """Remove the rows of a table."""
+        """Delete the rows of a table."""
         self._run(f"DELETE FROM {table.name} WHERE {table.where}")
 
     def replace_rows(
@@ -604,8 +615,10 @@ class SqlTransaction(SqlSnapshot):
         after: Sequence[Any] | None,
         through: Sequence[Any] | None,
     ) -> None:
-        """Put rows in the place of those between two keys, and of those elsewhere that are as
-        unique as they are."""
+        """Replace the rows between two keys.
+
+        Rows elsewhere that equal a new row in the table's unique columns are deleted too.
+        """
         _, where, given = _between(table, after, through)
         self._run(f"DELETE FROM {table.name} WHERE {where}", given)
         if table.unique:
@@ -618,7 +631,7 @@ class SqlTransaction(SqlSnapshot):
         self.add_rows(table, rows)
 
     def add_rows(self, table: TableLayout, rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows as `rows_of` gave them."""
+        """Insert rows as returned by `rows_of`."""
         columns = ", ".join(f'"{one}"' for one in table.columns)
         marks = ", ".join("?" * len(table.columns))
         pressed = [at for at, one in enumerate(table.columns) if one in _PRESSED]
@@ -632,12 +645,12 @@ class SqlTransaction(SqlSnapshot):
         self._run_many(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", given)
 
     def finish_copy(self) -> None:
-        """Have what is written next go on after what was copied."""
+        """Make the ids of new rows continue after those of the copied rows."""
         for statement in self._dialect.after_copy:
             self._run(statement)
 
     def finish(self) -> None:
-        """Write what is gathered until the end of a job, or of the transaction."""
+        """Write the buffered rows, at the end of a job or of the transaction."""
         self._write_rows()
         self._folders.finish()
 
@@ -670,13 +683,13 @@ class SqlTransaction(SqlSnapshot):
                 rows.clear()
 
     def _touch(self, entity: int, urn: str) -> None:
-        """Have everything of an entity in the database, and look it up from now on."""
+        """Write the buffered rows, and look the entity up in the database from now on."""
         self._write_rows()
         self._new.pop(entity, None)
         self._cache.aspects.pop(urn, None)
 
     def _known(self, urn: str) -> tuple[int, bool, bool]:
-        """What is known of a URN; see `WriterCache`."""
+        """Return the entry of a URN in `WriterCache.urns`, looking it up if necessary."""
         known = self._cache.urns.get(urn)
         if known is None:
             self.existing([urn])
@@ -703,7 +716,7 @@ class SqlTransaction(SqlSnapshot):
             rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (found,))
             last_versions = dict(rows.fetchall())
             stored = self._run("SELECT 1 FROM aspects WHERE entity = ?", (found,)).fetchone()
-            # There is none, unless another program changed the file.
+            # No aspect remains, unless another program changed the file.
             if stored is not None:
                 return found
         self._new[found] = NewEntity(last_versions)
@@ -735,14 +748,14 @@ class SqlTransaction(SqlSnapshot):
         return known
 
     def _last_version(self, entity: int, aspect: str) -> int:
-        """The last version that an aspect which is not stored had; 0 where it never had one."""
+        """Return the last version number of an aspect that is not stored; 0 if it never was."""
         row = self._run(
             "SELECT version FROM last_versions WHERE entity = ? AND name = ?", (entity, aspect)
         ).fetchone()
         return row[0] if row else 0
 
     def _keep_last_versions(self, entity: int, aspect: str | None = None) -> None:
-        """Remember which version an aspect, or every aspect of an entity, has; before it goes."""
+        """Store the version numbers of an aspect, or of all of an entity, before their removal."""
         rows = self._run(
             "SELECT name, system, superseded FROM aspects "
             "WHERE entity = ? AND name = coalesce(?, name)",
@@ -786,8 +799,10 @@ class SqlTransaction(SqlSnapshot):
         )
 
     def _keep_logged(self, table: str, where: str, given: Sequence[object]) -> None:
-        """Copy the values of rows `t` of a table, which are about to go, to the rows of the log
-        that tell of them."""
+        """Copy the values of rows that are about to be deleted to the log rows that refer to them.
+
+        `where` names the rows of the table as `t`.
+        """
         stamps = ("system",) if table == "points" else ("time_millis", "actor", "system")
         copied = ", ".join(f"{one} = coalesce(log.{one}, t.{one})" for one in stamps)
         self._run(
@@ -821,10 +836,10 @@ class SqlTransaction(SqlSnapshot):
         previous: bytes | None = None,
         stamp: tuple[int | None, str | None, bytes | None] = (None, None, None),
     ) -> int:
-        """Log that a value was written, and return the offset, which is to be the id of its row.
+        """Log that a value was written; return the offset, which becomes the id of the value's row.
 
-        The value before is in the row `before` of the older versions, or `previous`. The stamp is
-        that of the value's row where it names none.
+        The previous value is given as `before`, the id of its row in `versions`, or as `previous`.
+        `stamp` is time, actor and system metadata; `None` means that of the value's row.
         """
         offset = self._next_offset()
         was = None if previous is None else self._compress(previous)
