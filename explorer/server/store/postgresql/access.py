@@ -1,5 +1,4 @@
-"""Who may come in, and who did what, in the database: the access tokens that all services of it
-know, and their audit log."""
+"""The access tokens and the audit log of a catalog in a database, shared by all its services."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +31,13 @@ SET revoked_millis = excluded.revoked_millis, change = nextval('token_changes')
 
 
 class PostgresAccess:
-    """The tokens and the audit log of a catalog in a database, over a connection of its own, which
-    is made again where it was lost. See `authentication.SharedTokens` and `audit_log.AuditSink`.
+    """The tokens and the audit log of a catalog in a database.
 
-    Opening makes the tables where there are none, and raises `Unusable` where the database cannot
-    be used; everything else raises `StoreUnavailable` while it cannot be reached.
+    See `authentication.SharedTokens` and `audit_log.AuditSink`. It has a connection of its own,
+    which is opened again if it was lost.
+
+    Opening creates the tables if there are none, and raises `Unusable` if the database cannot be
+    used. All other methods raise `StoreUnavailable` while it cannot be reached.
     """
 
     def __init__(self, address: str) -> None:
@@ -66,7 +67,7 @@ class PostgresAccess:
             raw.transaction(),
             raw.cursor() as cursor,
         ):
-            # One change at a time, so that numbers of changes become visible in their order.
+            # One change at a time, so that the numbers in `change` become visible in order.
             cursor.execute("LOCK TABLE tokens IN SHARE ROW EXCLUSIVE MODE")
             before = tuple(Token(*row) for row in cursor.execute(_TOKENS))
             after = change(before)

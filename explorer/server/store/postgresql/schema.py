@@ -1,10 +1,10 @@
 """The tables of the PostgreSQL engine, and connections to a database that has them.
 
-They lie in the schema that a connection comes to first, see `search_path`. Services of the release
-before may still be at work when they change, so they are expanded in one release and contracted in
-the next. To expand them, append a step to `_EXPANSIONS`, which leaves all that older statements use
-as it is. To contract them once no release in use needs what goes, raise `FORMAT`: services that
-know only the format before refuse the database then.
+The tables are in the first schema of the connection's `search_path`. Services of the previous
+release may still be running when the tables change, so the tables are expanded in one release and
+contracted in the next. To expand them, append a step to `_EXPANSIONS`; it must not change anything
+that older statements use. To contract them, once no release in use needs the parts to be removed,
+raise `FORMAT`: services that know only the previous format then refuse the database.
 """
 
 import re
@@ -42,8 +42,8 @@ FORMAT = 1
 CHANNEL = "catalog_log"
 _RETRY_SECONDS = 2.0
 
-# Texts are compared by their bytes, which is the order of their code points. A text of any length
-# is looked up by a hash index, for an entry of a B-tree takes 2.7 kB at most.
+# The collation "C" compares bytes, which is the order of code points. Text of any length is looked
+# up with a hash index, because an entry of a B-tree is limited to 2.7 kB.
 _TABLES = """
 CREATE TABLE meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
 -- One row, which a writer locks for the length of its transaction. `count` is that of the
@@ -123,17 +123,17 @@ CREATE INDEX leaves_of ON leaves (entity);
 CREATE INDEX leaves_by_text ON leaves USING hash (leaf);
 """
 
-# Each is made once, by the first service that knows it; `layout` in `meta` counts them.
+# Each is applied once, by the first service that knows it; `layout` in `meta` counts those applied.
 _EXPANSIONS = (
-    # Who follows the log, and what of it they need.
+    # The services that follow the log, and the offset after which each still needs it.
     """
     CREATE TABLE readers (
         name text COLLATE "C" PRIMARY KEY, after bigint NOT NULL,
         at timestamptz NOT NULL DEFAULT now()
     )
     """,
-    # Access tokens: `change` is another number after each change of any token. The audit log is
-    # written in batches, each once.
+    # Access tokens; `change` gets a new number whenever a token changes. The audit log is written
+    # in batches, each of them once.
     """
     CREATE SEQUENCE token_changes;
     CREATE TABLE tokens (
@@ -151,15 +151,15 @@ _EXPANSIONS = (
     """,
 )
 
-# What a session is told first: a statement that takes longer is ended.
+# The first statements of a session. PostgreSQL cancels a statement that takes longer.
 _SETTINGS = "SET client_encoding = 'UTF8'; SET statement_timeout = '{statement}s'"
 _WRITING = (
     "; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'"
     "; SET default_transaction_isolation = 'read committed'"
 )
 _STATEMENT_SECONDS = 60
-# A network that goes silent is noticed in 10 seconds. A standby lacks what was just written, and
-# takes nothing.
+# A silent network is detected within 10 seconds. A standby is not used: it lacks the latest writes
+# and rejects new ones.
 _NETWORK = {
     "target_session_attrs": "read-write",
     "connect_timeout": 3,
@@ -172,15 +172,17 @@ _NETWORK = {
 
 
 class _TextDumper(StrDumperUnknown):
-    """PostgreSQL keeps no NUL in a text, and has the symbol for one in its place; values are bytes
-    and keep theirs."""
+    """A dumper that replaces NUL in text by its symbol: PostgreSQL text cannot contain NUL.
+
+    Values are stored as bytes and keep theirs.
+    """
 
     def dump(self, obj: str) -> Any:
         return super().dump(_without_nul(obj))
 
 
 class _CopiedTextDumper(StrBinaryDumper):
-    """The same for rows that are copied."""
+    """The same in binary format, for rows that are copied."""
 
     def dump(self, obj: str) -> Any:
         return super().dump(_without_nul(obj))
@@ -195,8 +197,10 @@ _NAMED = re.compile(r"(?<!:):([a-z_]+)")
 
 @lru_cache(1024)
 def _translated(statement: str, *, named: bool) -> bytes:
-    """Return a statement with the marks of psycopg. Values are kept as they are, and PostgreSQL
-    compresses long ones."""
+    """Return a statement with psycopg's placeholders and PostgreSQL's types.
+
+    Calls of `expand` are removed: PostgreSQL compresses long values itself.
+    """
     text = statement.replace("%", "%%").replace(" AS BLOB)", " AS bytea)").replace("expand(", "(")
     return (_NAMED.sub(r"%(\1)s", text) if named else text.replace("?", "%s")).encode()
 
@@ -204,11 +208,11 @@ def _translated(statement: str, *, named: bool) -> bytes:
 _INSERT = re.compile(
     r"INSERT INTO (\w+) \(([\w\s,\"]+)\) VALUES \([?, ]+\)(?: (ON CONFLICT .*))?", re.DOTALL
 )
-# Fewer rows than these are written as fast one after another.
+# Fewer rows than this are inserted as fast without COPY.
 COPY_FROM = 20
 
 
-# The types of columns, in whichever table; a binary COPY has to name them.
+# The types of columns, the same in all tables. A binary COPY has to declare them.
 _COLUMN_TYPES = {
     **dict.fromkeys(("value", "previous", "digest", "system", "seen"), "bytea"),
     **dict.fromkeys(
@@ -221,13 +225,16 @@ _COLUMN_TYPES = {
 
 
 def _types_of(columns: str) -> list[str]:
-    """The types of some columns; all that is not listed is a number of 8 bytes."""
+    """Return the types of columns; one that is not listed is an integer of 8 bytes."""
     names = (one.strip().strip('"') for one in columns.split(","))
     return [_COLUMN_TYPES.get(name, "int8") for name in names]
 
 
 class PostgresConnection:
-    """A connection of psycopg as the statements use it. `has_written` once one changed a row."""
+    """A psycopg connection with the interface of `SqlConnection`.
+
+    `has_written` is true once it ran a statement that changes rows.
+    """
 
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
@@ -241,8 +248,10 @@ class PostgresConnection:
         return self.raw.execute(query, given, binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """Run a statement that changes rows for each of these. Many rows that are to be inserted
-        are copied."""
+        """Run a statement that changes rows, once for each row given.
+
+        `COPY_FROM` or more rows to be inserted are sent with COPY.
+        """
         self.has_written = True
         given = list(rows)
         inserted = _INSERT.fullmatch(statement) if len(given) >= COPY_FROM else None
@@ -256,8 +265,11 @@ class PostgresConnection:
     def _copy(
         self, table: str, columns: str, conflict: str | None, rows: Sequence[Sequence[Any]]
     ) -> None:
-        """Insert rows by COPY. Those that may be there already go by way of a table of the session,
-        and of those that are alike the last one counts."""
+        """Insert rows with COPY.
+
+        If the statement has an ON CONFLICT clause, the rows go through a temporary table, and of
+        several rows with the same key the last one is used.
+        """
         types = _types_of(columns)
         with self.raw.cursor() as cursor:
             into, given = f"{table} ({columns})", rows
@@ -283,14 +295,14 @@ class PostgresConnection:
 
 
 def configure(raw: Raw) -> None:
-    """Set a session up for reading."""
+    """Configure a session for reading."""
     raw.adapters.register_dumper(str, _CopiedTextDumper)
     raw.adapters.register_dumper(str, _TextDumper)
     raw.execute(_SETTINGS.format(statement=_STATEMENT_SECONDS).encode())
 
 
 def connect(address: str, *, writing: bool = False) -> Raw:
-    """A connection in which every statement is by itself. Raises `psycopg.Error`."""
+    """Open a connection in autocommit mode. Raises `psycopg.Error`."""
     raw = psycopg.connect(address, autocommit=True, **network_settings(address))
     try:
         configure(raw)
@@ -303,18 +315,20 @@ def connect(address: str, *, writing: bool = False) -> Raw:
 
 
 def network_settings(address: str) -> dict[str, Any]:
-    """The settings of the network, where the address names none of its own."""
+    """Return the default network settings, except those that the address sets itself."""
     given = psycopg.conninfo.conninfo_to_dict(address)
     return {name: value for name, value in _NETWORK.items() if name not in given}
 
 
 def place_of(address: str) -> str:
-    """Where a database is, for people: without a password. Raises `Misconfigured` for an address
-    that cannot be read."""
+    """Return where a database is, without a password, to be shown to people.
+
+    Raises `Misconfigured` if the address cannot be parsed.
+    """
     try:
         given = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        # What psycopg says holds parts of the address, and so maybe of a password.
+        # psycopg's message quotes parts of the address, possibly of a password.
         raise Misconfigured(
             "the address of the database cannot be read; give it as "
             "postgresql://user@host:5432/database, and a password in PGPASSWORD or ~/.pgpass"
@@ -325,19 +339,24 @@ def place_of(address: str) -> str:
 
 
 def is_lost(raw: Raw | None) -> bool:
-    """Whether a connection can be used no more."""
+    """Return whether a connection can no longer be used."""
     return raw is None or raw.closed or raw.info.status != pq.ConnStatus.OK
 
 
 def words_of(error: BaseException) -> str:
-    """Return what psycopg says of an error, in one line: for the log, and for who gave the address
-    of the database."""
+    """Return psycopg's message for an error in one line.
+
+    It is for the log, and for the operator who gave the address of the database.
+    """
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def as_fault(error: BaseException, what: str) -> CatalogError:
-    """Return what an error of psycopg is to callers: what could not be done, and why. Not in its
-    own words, which name hosts, users and values; those are for the log, see `words_of`."""
+    """Return the error to raise to callers for an error of psycopg: what failed, and why.
+
+    It does not contain psycopg's message, which names hosts, users and values; `words_of` returns
+    that for the log.
+    """
     match error:
         case psycopg.errors.QueryCanceled():
             return StoreFault(f"{what}: the database took longer than {_STATEMENT_SECONDS} seconds")
@@ -361,12 +380,11 @@ def as_fault(error: BaseException, what: str) -> CatalogError:
 
 
 def open_database(address: str) -> tuple[Raw, str]:
-    """The writer's connection, and the id of the catalog, whose tables are made where there are
-    none.
+    """Connect for writing, and create the tables if there are none.
 
-    Raises `StoreAway` where no database answers, `StorageFault` where it lets this user not in or
-    cannot be written to, `InvalidFile` where it holds something else, or a catalog of a newer
-    release.
+    Returns the connection and the id of the catalog. Raises `Misconfigured` if the address cannot
+    be parsed, `StoreAway` if no database answers, `StorageFault` if it rejects the user or cannot
+    be written to, and `InvalidFile` if it contains something else or a catalog of a newer release.
     """
     place = place_of(address)
     is_connected = False
@@ -389,14 +407,14 @@ def open_database(address: str) -> tuple[Raw, str]:
 
 
 def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
-    """Whether opening a database failed because it does not answer, or is being switched over."""
+    """Return whether opening failed because the database does not answer or is switching over."""
     match error:
         case psycopg.errors.ReadOnlySqlTransaction():
             return True
         case psycopg.errors.DiskFull():
             return False
         case psycopg.OperationalError() if not is_connected:
-            # What is wrong with a connection that was not made has no code, only words.
+            # The error of a connection that could not be made has no code, only a message.
             given = psycopg.conninfo.conninfo_to_dict(address)
             answers = pq.PGconn.ping(address.encode()) == pq.Ping.OK
             return not answers or "target_session_attrs" in given
@@ -438,7 +456,7 @@ def _make_tables(raw: Raw, place: str) -> str:
 
 
 def _expand(raw: Raw, layout: int) -> None:
-    """Make the expansions that the tables lack; there may be more than this release knows."""
+    """Apply the expansions that the tables lack; a newer release may have applied more."""
     for statement in _EXPANSIONS[layout:]:
         raw.execute(statement.encode())
     if layout < len(_EXPANSIONS):

@@ -1,9 +1,9 @@
-"""The store on PostgreSQL: a writer that takes turns with those of other services, readers, and a
-thread that hears what others wrote.
+"""The store on PostgreSQL: a catalog that several services share.
 
-A writer locks one row for the length of its transaction. So transactions that write run one after
-another whatever service they are of: what one reads stays true until it commits, and rows of the
-log become visible in the order of their offsets, without a gap.
+A writer locks one row for the duration of its transaction, so the write transactions of all
+services run one after another: what a transaction has read stays true until it commits, and rows of
+the log become visible in the order of their offsets, without a gap. A thread of each service
+listens for the writes of the others.
 """
 
 import logging
@@ -61,10 +61,10 @@ _CLOCK_SECONDS = 10.0
 _REPORT_SECONDS = 10.0
 _FORGOTTEN_DAYS = 7
 _MOST_ATTEMPTS = 8
-# More rows than these are followed before the turn to write is taken, so that others have it.
+# To follow more log entries than this, a writer releases the lock, so that others can write.
 _FOLLOWED_AT_ONCE = 50
 _log = logging.getLogger("explorer.server")
-# It tells of every attempt to connect; those who asked are told, and the listener tells of it once.
+# The pool would log every failed attempt. Callers get an error, and the listener logs the first.
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 
 _LINEAGE = """
@@ -89,7 +89,7 @@ SELECT coalesce(json_agg(u.urn ORDER BY f.place), '[]')::text,
 FROM json_array_elements_text(CAST(? AS json)) WITH ORDINALITY f (value, place)
 JOIN urns u ON u.id = f.value::bigint
 """
-# No text of PostgreSQL holds a NUL, not even one that is read out of a JSON.
+# PostgreSQL text cannot contain NUL, not even one that is read from an escape in JSON.
 _JSON = r"replace(convert_from({0}, 'UTF8'), '\u0000', '\u2400')::json"
 _REMOVED = f"""
 WITH removed (id) AS MATERIALIZED (
@@ -142,11 +142,11 @@ _UNREAD = "the catalog cannot be read"
 
 
 class _Follower:
-    """Tells the observer what others wrote, in the order of the log, in between what this service
-    publishes itself: by a thread that PostgreSQL wakes, and before each transaction.
+    """The follower of the log, which tells the observer in order what other services wrote.
 
-    `caught_up` is when it last knew all of the log, as `time.monotonic` has it. `is_cut_off` while
-    its thread cannot ask the database.
+    It works in a thread that PostgreSQL wakes, and before each transaction of this service, whose
+    own commits are published by the writer. `caught_up` is when the observer last knew the whole
+    log, as `time.monotonic` time. `is_cut_off` is true while the thread cannot query the database.
     """
 
     def __init__(self, address: str, head: Callable[[], int]) -> None:
@@ -166,7 +166,7 @@ class _Follower:
         self._woken, self._wake = os.pipe()
 
     def begin(self, after: int, name: str, needed: Callable[[], int]) -> None:
-        """Tell from now on what comes after an offset; see `Store.follow`."""
+        """Follow the log after an offset from now on; see `Store.follow`."""
         with self.lock:
             self._name, self._needed = name, needed
             self.told = max(after, self.told or 0)
@@ -177,8 +177,11 @@ class _Follower:
                 self._thread.start()
 
     def tell(self, head: int, asked: float) -> None:
-        """Have the observer know all up to an offset, at which the log ended when that was asked.
-        Raises what the observer raises."""
+        """Have the observer follow the log up to the offset `head`.
+
+        `asked` is the `time.monotonic` time at which that was the end of the log. Raises what the
+        observer raises.
+        """
         with self.lock:
             if self.told is None or self.observer is None:
                 return
@@ -197,17 +200,17 @@ class _Follower:
         os.close(self._woken)
 
     def _report(self, raw: Raw) -> None:
-        """Note in the database what of the log is still needed here, where that is due."""
+        """Store in the database which part of the log is still needed here, every 10 seconds."""
         now = time.monotonic()
         if self._needed is not None and now >= self._reported_at + _REPORT_SECONDS:
-            # While it is being switched over nobody trims the log either.
+            # During a switchover the database is read-only, so nobody trims the log either.
             with suppress(psycopg.errors.ReadOnlySqlTransaction):
                 raw.execute(_REPORT, (self._name, self._needed()))
                 raw.execute(_FORGET)
             self._reported_at = now
 
     def _compare_clocks(self, raw: Raw) -> None:
-        """Log once that the clock of this machine is wrong, where it is."""
+        """Log a warning, once, if this machine's clock differs from the database's by over 10 s."""
         (now,) = raw.execute(_NOW.encode()).fetchone() or (0,)
         ahead = time.time() - now / 1000
         if abs(ahead) > _CLOCK_SECONDS and not self._has_told_clock:
@@ -238,27 +241,27 @@ class _Follower:
                 if not self.is_cut_off:
                     _log.warning("what others write is not heard: %s; trying again", error)
                 self.is_cut_off = True
-            except Exception:  # noqa: BLE001 - the edge of this thread; it is tried again
+            except Exception:  # noqa: BLE001 - the outermost frame of this thread; it retries
                 _log.exception("what others wrote could not be followed; trying again")
             if not self._is_closing:
                 select.select([self._woken], [], [], _AGAIN_SECONDS)
 
 
 class _WritingConnection:
-    """See `writer.WritingConnection`. Lost, it is made again with the next transaction."""
+    """See `writer.WritingConnection`. The next transaction replaces a lost connection."""
 
     def __init__(self, address: str, raw: Raw, follower: _Follower) -> None:
         self._address = address
         self._raw: Raw | None = raw
         self._follower = follower
         self._cache = WriterCache()
-        # That of the last transaction by whoever it was, when the cache was right.
+        # The number of write transactions of all services when the cache was last valid.
         self._count = -1
         self._is_aborted = False
         self.can_write = True
 
     def check(self) -> None:
-        """Whether the database can be written to shows when it is."""
+        """Do nothing: only a write shows whether the database can be written to."""
 
     def begin(self) -> SqlTransaction:
         told, asked = self._follower.told, time.monotonic()
@@ -268,7 +271,7 @@ class _WritingConnection:
             self._follower.tell(head, asked)
             asked = time.monotonic()
             count, head = self._take_turn()
-        # What is derived of a transaction begins with all that was before it.
+        # The observer derives data from a transaction only after all transactions before it.
         self._follower.tell(head, asked)
         if count != self._count:
             self._cache.clear()
@@ -291,7 +294,7 @@ class _WritingConnection:
         written = uuid4() if self._connection.has_written else None
         if written is not None:
             self._own.execute(_COUNT, (written,))
-        # Held meanwhile, so that the listener does not take this for what others wrote.
+        # Locked, so that the listener does not take this commit for one of another service.
         with self._follower.lock:
             try:
                 self._own.execute(b"COMMIT")
@@ -319,14 +322,14 @@ class _WritingConnection:
         if attempts >= _MOST_ATTEMPTS:
             return False
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-            # It became a standby, or leads to one; the next connection finds who takes writes.
+            # The server is a standby now. The next connection is made to one that accepts writes.
             self.can_write = False
             self.close()
             return attempts == 1
         if _is_conflict(error):
             time.sleep(random.uniform(0, 0.01) * attempts)  # noqa: S311 - not a secret
             return True
-        # The connection was lost before the commit: nothing went in.
+        # The connection was lost before the commit, so nothing was written.
         return (
             isinstance(error, psycopg.OperationalError)
             and self._raw is not None
@@ -355,8 +358,11 @@ class _WritingConnection:
         return self._raw
 
     def _take_turn(self) -> tuple[int, int]:
-        """Begin a transaction once no other writer has one under way; the number of those that
-        wrote, and the last offset of the log."""
+        """Begin a transaction once no other writer has one open.
+
+        Returns the number of write transactions so far, and the last offset of the log. Opens a new
+        connection if the present one is lost.
+        """
         if is_lost(self._raw):
             self.close()
             self._raw, self.can_write = None, False
@@ -367,10 +373,12 @@ class _WritingConnection:
         return count, head
 
     def _was_committed(self, written: UUID, error: psycopg.OperationalError) -> bool:
-        """Whether a transaction went in of whose commit nothing was heard. Raises
-        `StoreUnavailable` where the database does not say."""
+        """Return whether a transaction was committed whose commit got no answer.
+
+        Raises `StoreUnavailable` if the database does not tell.
+        """
         try:
-            # Nobody has the turn to write while the lost connection's transaction goes on.
+            # This waits for the lock, which the lost connection's transaction holds until it ends.
             self._take_turn()
             (found,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
             self._own.execute(b"ROLLBACK")
@@ -390,11 +398,10 @@ def _is_conflict(error: BaseException) -> bool:
 
 
 class PostgresStore(SqlReads):
-    """A catalog in a PostgreSQL database, in the first schema of its `search_path`. See
-    `interface.Store`; opening raises `Unusable`.
+    """A catalog in a PostgreSQL database, in the first schema of its `search_path`.
 
-    While the database cannot be reached everything raises `StoreUnavailable`, and goes on by itself
-    when it can be.
+    See `interface.Store`; opening raises `Unusable`. While the database cannot be reached, all
+    methods raise `StoreUnavailable`; they work again as soon as it can.
     """
 
     _dialect = _DIALECT
@@ -489,7 +496,7 @@ class PostgresStore(SqlReads):
 
     @contextmanager
     def survey(self) -> Iterator[SqlSurvey]:
-        """One moment of the store, row by row. See `survey.SurveyedStore`."""
+        """Return a survey of the store at one moment. See `survey.SurveyedStore`."""
         with self._snapshot() as connection:
             yield SqlSurvey(connection, _DIALECT)
 
@@ -513,7 +520,7 @@ class PostgresStore(SqlReads):
     @contextmanager
     def _reading(self) -> Iterator[SqlConnection]:
         if self._failure is not None and time.monotonic() < self._failed_until:
-            # One waits for the database, not each who asks.
+            # After a timeout, callers fail at once for a moment instead of each waiting as well.
             raise as_fault(self._failure, _UNREAD) from self._failure
         try:
             with self._connected() as raw:
@@ -532,8 +539,10 @@ class PostgresStore(SqlReads):
 
 
 def _check_socket(raw: Raw) -> None:
-    """Raise `psycopg.OperationalError` for a connection that the database ended while nobody used
-    it; a round trip would cost as much as most statements."""
+    """Raise `psycopg.OperationalError` if the database ended an idle connection.
+
+    Only the socket is checked, because a round trip would cost as much as most statements.
+    """
     ready, _, _ = select.select([raw.fileno()], [], [], 0)
     if ready:
         raw.execute(b"")

@@ -151,8 +151,8 @@ _NOT_IN_LOG = 'v.id < (SELECT coalesce(min("offset"), 4611686018427387904) FROM 
 class NewEntity:
     """An entity that this transaction created.
 
-    `contents` has the parsed values of its aspects, `None` for those of which only the
-    stored form is at hand. `last_versions` has the last version numbers of aspects from before an earlier
+    `contents` has the parsed values of its aspects, `None` for those of which only the stored form
+    is at hand. `last_versions` has the last version numbers of aspects from before an earlier
     removal of the entity.
     """
 
