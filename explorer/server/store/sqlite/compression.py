@@ -1,8 +1,9 @@
-"""Values as they are kept: a long one compressed, with a dictionary of what aspects are made of.
+"""The stored form of values: long ones are compressed, with a dictionary of typical aspects.
 
-A kept value that begins with the byte 1 is compressed (raw deflate); any other is the JSON itself,
-which begins with a bracket. The dictionary is part of the format: a value can only be read with the
-one it was written with, so it is never changed. Another one takes another first byte.
+A stored value that begins with the byte 1 is compressed (raw deflate); any other one is the JSON
+itself, which begins with a bracket. The dictionary is part of the format and is never changed: a
+value can only be read with the dictionary with which it was written. A new dictionary needs another
+first byte.
 """
 
 import zlib
@@ -11,12 +12,11 @@ from typing import Any
 __all__ = ["compress", "expand"]
 
 _MARK = b"\1"
-# Shorter ones, most of what people write, stay readable to whoever opens the file with another
-# program.
+# Shorter values, which are most of those that people write, stay readable with other programs.
 _LEAST_BYTES = 256
 _RAW = -15
-# Written within 8 kB, of which a state to compress with takes a fifth of the memory of the usual
-# 32 kB: half the time for a schema. Level 3 makes it 6 % smaller than level 1 in 5 % more time.
+# A window of 8 kB needs a fifth of the memory of the usual 32 kB, which halves the time for a
+# schema. Level 3 compresses it 6 % smaller than level 1 in 5 % more time.
 _WRITTEN = (3, zlib.DEFLATED, -13, 6)
 
 _DICTIONARY = (
@@ -55,7 +55,7 @@ _DICTIONARY = (
 
 
 def compress(value: bytes) -> bytes:
-    """Return a value as it is to be kept: a schema of 15 columns, 2.3 kB, becomes 0.5 kB."""
+    """Return the stored form of a value; a schema of 15 columns shrinks from 2.3 kB to 0.5 kB."""
     if len(value) < _LEAST_BYTES:
         return value
     pressing = zlib.compressobj(*_WRITTEN, zdict=_DICTIONARY)
@@ -64,7 +64,7 @@ def compress(value: bytes) -> bytes:
 
 
 def expand(kept: Any) -> Any:
-    """Return the value that is kept so; what is damaged comes back as it is, and is no JSON."""
+    """Return the value of a stored form; a damaged one is returned unchanged, and is not JSON."""
     if not isinstance(kept, bytes) or not kept.startswith(_MARK):
         return kept
     expanding = zlib.decompressobj(_RAW, _DICTIONARY)

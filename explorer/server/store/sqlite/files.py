@@ -1,4 +1,4 @@
-"""A catalog's file as a whole: checked, copied while others write, put in the place of another."""
+"""Operations on a catalog's file as a whole: check, copy while others write, compact, replace."""
 
 import os
 import shutil
@@ -33,9 +33,10 @@ __all__ = [
 
 
 def find_file_damage(path: Path) -> list[str]:
-    """Return what SQLite finds wrong with a file, 10 lines at most; seconds for a large one.
+    """Return what SQLite finds wrong with a file, at most 10 lines; takes seconds for a large one.
 
-    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it.
+    Raises `Unusable` if a file on read-only media has its latest writes in a write-ahead log beside
+    it.
     """
     try:
         with closing(connect_read_only(path)) as connection:
@@ -45,8 +46,10 @@ def find_file_damage(path: Path) -> list[str]:
 
 
 def back_up_file(source: Path, target: Path) -> None:
-    """Copy a catalog as it is at one moment, while others write to it; the copy is on disk and
-    checked when this returns. Raises `StoreFault`, `Unusable` and `OSError`."""
+    """Copy a catalog at one moment, while others write to it.
+
+    On return, the copy is on disk and verified. Raises `StoreFault`, `Unusable` and `OSError`.
+    """
     with _faults():
         with closing(connect_read_only(source)) as connection:
             copy_database(connection, target)
@@ -54,11 +57,14 @@ def back_up_file(source: Path, target: Path) -> None:
 
 
 def compact_file(path: Path) -> tuple[int, int]:
-    """Write a catalog anew without the room that removed rows left; how many bytes it took, and
-    takes now. The caller holds the directory, and it needs as much room again meanwhile. Ended at
-    any moment, the catalog is whole. Raises `StoreFault` and `Unusable`."""
+    """Rewrite a catalog without the space of removed rows; return its size before and after.
+
+    Sizes are in bytes. The caller must have locked the directory. Meanwhile the same amount of disk
+    space is needed once more. If the process ends at any moment, the catalog stays intact. Raises
+    `StoreFault` and `Unusable`.
+    """
     with _faults(), closing(open_file(path)) as connection:
-        # The log beside it counts too: first into the file with it.
+        # Move the write-ahead log into the file first, so that its content is counted.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         before = path.stat().st_size
         connection.execute("VACUUM")
@@ -67,11 +73,11 @@ def compact_file(path: Path) -> tuple[int, int]:
 
 
 def draft_restored_file(backup: Path, draft: Path) -> int:
-    """Make of a backup the file that is to be the catalog, and return how many entities it holds.
+    """Create from a backup the file that will become the catalog; return its number of entities.
 
-    It has an id of its own, so that no search index made of another state of this catalog is taken
-    for one of it. Raises `InvalidFile` for a backup that is none or is damaged, `StoreFault` and
-    `OSError`; nothing is left under the draft's name then.
+    The new file gets its own id, so that no search index of another state of this catalog is taken
+    to be its own. Raises `InvalidFile` if the backup is not a catalog or is damaged, `StoreFault`
+    and `OSError`; the draft is then removed.
     """
     for suffix in ("", "-wal", "-shm"):
         draft.with_name(f"{draft.name}{suffix}").unlink(missing_ok=True)
@@ -97,11 +103,10 @@ def _require_sound(source: sqlite3.Connection, backup: Path) -> None:
 
 
 def replace_file(draft: Path, present: Path) -> Path | None:
-    """Put a draft in the place of the present catalog, and return where that is kept beside it
-    under a dated name; None where there was none.
+    """Replace the present catalog by a draft, and keep the old file beside it under a dated name.
 
-    Killed at any moment, this leaves one of the two under the catalog's name, whole. Raises
-    `OSError`.
+    Returns the path of the old file, `None` if there was none. If the process is killed at any
+    moment, one of the two files has the catalog's name, complete. Raises `OSError`.
     """
     kept = _set_aside(present)
     draft.replace(present)
@@ -110,16 +115,16 @@ def replace_file(draft: Path, present: Path) -> Path | None:
 
 
 def _set_aside(present: Path) -> Path | None:
-    """Give the present catalog a second, dated name."""
+    """Give the present catalog a second, dated name; return its path, `None` if there is none."""
     if not present.exists():
         return None
     try:
         with closing(connect(present)) as connection:
-            # From the log into the file. The log must not be there any more when another file
-            # takes this one's name: SQLite would apply it to that one.
+            # Move the write-ahead log into the file. The log must be gone before another file gets
+            # this name: SQLite would apply it to that file.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except SQLITE_ERRORS:
-        # It is damaged; then the log is kept with it.
+        # The file is damaged; the log is kept with it.
         pass
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
     kept = present.with_name(f"{present.name}.replaced-{stamp}")
@@ -129,7 +134,7 @@ def _set_aside(present: Path) -> Path | None:
     try:
         os.link(present, kept)
     except OSError:
-        # A file system without links.
+        # The file system has no hard links.
         copy_whole(present, kept)
     flush_directory(present.parent)
     log.unlink(missing_ok=True)
@@ -138,7 +143,7 @@ def _set_aside(present: Path) -> Path | None:
 
 
 def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that it is there whole or not at all."""
+    """Copy a file so that the target is either complete or absent."""
     draft = target.with_name(f"{target.name}.partial")
     shutil.copyfile(source, draft)
     draft.chmod(0o600)

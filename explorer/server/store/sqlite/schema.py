@@ -1,8 +1,8 @@
 """The tables of the SQLite engine: opening a file, migrating an older one, finding damage.
 
-To change the tables: raise `FORMAT`, change the tables here, and add, under the number of the
-format before, the function that turns such a file into the new one. A file is brought up to date as
-a whole or not at all.
+To change the tables, raise `FORMAT`, change the tables here, and add to `MIGRATIONS`, under the
+number of the previous format, the function that converts such a file to the new one. A file is
+migrated completely or not at all.
 """
 
 import logging
@@ -38,7 +38,10 @@ __all__ = [
 ]
 
 Migration = Callable[[sqlite3.Connection], None]
-"""Changes the tables, by single `execute`s: it runs inside a transaction that it must not end."""
+"""A function that changes the tables, with calls of `execute` only.
+
+It runs inside a transaction, which it must not end.
+"""
 
 LAST_VERSIONS = """
 -- The number of the last version of an aspect that was removed. It goes on from there when the
@@ -53,7 +56,7 @@ CREATE TABLE last_versions (
 
 
 def _keep_last_versions(connection: sqlite3.Connection) -> None:
-    """Make the table, with the aspects that are gone as far as the change log knows of them."""
+    """Create the table `last_versions`, with the removed aspects that the change log knows."""
     connection.execute(LAST_VERSIONS)
     connection.execute(
         "INSERT INTO last_versions "
@@ -67,7 +70,7 @@ def _keep_last_versions(connection: sqlite3.Connection) -> None:
 
 
 def _sort_placements(connection: sqlite3.Connection) -> None:
-    """Have the entities of a folder in the order in which people expect names."""
+    """Sort the entities of each folder in the natural order of their names."""
     connection.create_function("natural_key", 1, natural_key, deterministic=True)
     connection.execute("UPDATE placements SET sort = natural_key(name)")
 
@@ -95,13 +98,15 @@ CREATE TABLE log (
     "CREATE INDEX log_before ON log (before) WHERE before IS NOT NULL",
 )
 
-# Subtracted from the ids of rows that no row of the log stands for, so that none is an offset.
+# Subtracted from the ids of rows that the log does not refer to, so that none equals an offset.
 _UNLOGGED = 1 << 40
 
 
 def _refer_log(connection: sqlite3.Connection) -> None:
-    """Give the rows of aspects, versions and documents the offsets at which the log wrote them, and
-    leave the values out of the log that are kept there."""
+    """Replace the values in the log by references to the rows that hold them.
+
+    The rows of aspects, versions and documents get the offsets at which the log wrote them as ids.
+    """
     run = connection.execute
     for name, work in (("compress", compress), ("digest", digest)):
         connection.create_function(name, 1, partial(_of_bytes, work), deterministic=True)
@@ -124,12 +129,12 @@ def _refer_log(connection: sqlite3.Connection) -> None:
     run("ALTER TABLE log RENAME TO old_log")
     for statement in LOG:
         run(statement)
-    # A URN of the log has no row where the file was changed by another program.
+    # A URN in the log may lack a row if another program changed the file.
     run(
         "INSERT OR IGNORE INTO urns (urn, type) SELECT DISTINCT l.urn, "
         "substr(l.urn, 8, instr(substr(l.urn, 8), ':') - 1) FROM old_log l"
     )
-    # What a row says of the value that it wrote is left out where the value's row says the same.
+    # Time, actor and system metadata are NULL in the log where the value's row has the same.
     kept = "coalesce(a.id, v.id, p.id)"
     stamped = (
         "l.time_millis IS coalesce(a.time_millis, v.time_millis) "
@@ -157,17 +162,16 @@ _VALUES = {
     "versions": "entity, name, version, value, time_millis, actor, system, run",
     "points": "entity, aspect, at_millis, series, value, system, run",
 }
-"""The tables that hold values, with their columns beside the id."""
+"""The tables that contain values, with their columns other than the id."""
 
 
 def _of_bytes(work: Callable[[bytes], Any], value: Any) -> Any:
-    """What work makes of bytes; anything else as it is."""
+    """Return `work(value)` for bytes, and any other value unchanged."""
     return work(value) if isinstance(value, bytes) else value
 
 
 def _find_versions(connection: sqlite3.Connection) -> None:
-    """Find the offsets at which the log wrote older versions, newest first, and the rows that
-    superseded them."""
+    """Find the offsets at which the log wrote older versions, and the rows that superseded them."""
     run = connection.execute
     histories = "SELECT DISTINCT v.entity, u.urn, v.name FROM versions v JOIN urns u"
     for entity, urn, name in run(f"{histories} ON u.id = v.entity").fetchall():
@@ -220,7 +224,7 @@ def _find_points(connection: sqlite3.Connection) -> None:
 
 
 def _renumber(connection: sqlite3.Connection, table: str, columns: str) -> None:
-    """Make a table anew with the offsets that were found as ids."""
+    """Create a table anew, with the offsets that were found as ids."""
     run = connection.execute
     made = run(
         "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL "
@@ -247,7 +251,7 @@ def _renumber(connection: sqlite3.Connection, table: str, columns: str) -> None:
 MIGRATIONS: Mapping[int, Migration] = MappingProxyType(
     {1: _keep_last_versions, 2: _sort_placements, 3: _refer_log}
 )
-"""By the format that each starts from, to the next one."""
+"""The migrations, by the format from which each leads to the next one."""
 
 _log = logging.getLogger("explorer.server")
 
@@ -259,10 +263,10 @@ def migrate(
     target: int,
     migrations: Mapping[int, Migration],
 ) -> None:
-    """Take every step from the format found to `target`, in one transaction.
+    """Apply all migrations from the format `found` to `target`, in one transaction.
 
-    A copy of the file as it was is made first, beside it. Nothing is done when the formats are
-    the same. Raises `Unusable`, with the file as it was, when a step fails.
+    First, a copy of the file is written beside it. Nothing is done if the formats are the same.
+    Raises `Unusable` if a migration fails; the file is then unchanged.
     """
     if found == target:
         return
@@ -293,17 +297,17 @@ def migrate(
 
 
 def copy_database(source: sqlite3.Connection, target: Path) -> None:
-    """A copy of one moment of a database, on disk when this returns; in place of what was there.
+    """Copy a database at one moment, replacing the target; the copy is on disk on return.
 
-    Writers of the source go on meanwhile. Raises `sqlite3.Error` and `OSError`, and leaves nothing
-    half done under the target's name.
+    Writes to the source continue meanwhile. Raises `sqlite3.Error` and `OSError`; no incomplete
+    copy is left under the target's name.
     """
     draft = target.with_name(f"{target.name}.partial")
     draft.unlink(missing_ok=True)
     try:
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with closing(sqlite3.connect(draft)) as copy:
-            # In one step: in several, a write in between would begin it anew each time.
+            # In one step: with several, a write in between would restart the copy each time.
             source.backup(copy, pages=-1)
         descriptor = os.open(draft, os.O_RDWR)
         try:
@@ -318,7 +322,7 @@ def copy_database(source: sqlite3.Connection, target: Path) -> None:
 
 
 def flush_directory(directory: Path) -> None:
-    """Make the names in a directory durable, where the system can."""
+    """Make the names in a directory durable, if the system supports that."""
     if os.name != "posix":
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -328,13 +332,13 @@ def flush_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-# The module decodes SQLite's messages, and those about a damaged file may quote any bytes of it.
+# `sqlite3` decodes SQLite's messages, and one about a damaged file may quote any bytes of it.
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""What calls of sqlite3 raise."""
+"""The errors that calls of `sqlite3` raise."""
 
 _PRIMARY = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-# Not what a full disk or a limit gives: such a write is taken back and may be tried again. After a
-# flush that failed nobody knows what is on the disk.
+# Without the errors for a full disk or a limit: such a write is rolled back and may be retried.
+# After a failed flush, it is unknown what is on the disk.
 _EXTENDED = {
     sqlite3.SQLITE_IOERR_READ,
     sqlite3.SQLITE_IOERR_SHORT_READ,
@@ -346,20 +350,22 @@ _EXTENDED = {
 
 
 class Damage:
-    """Whether a database file was found to be damaged. From then on nothing is written to it, and
-    what can be read is read. Any thread may call."""
+    """The damage found in a database file, if any; thread-safe.
+
+    Once damage is found, nothing is written to the file, and reads return what is still readable.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.problem: str | None = None
 
     def check(self) -> None:
-        """Raise `InvalidFile` when the file is known to be damaged."""
+        """Raise `InvalidFile` if the file is known to be damaged."""
         if self.problem is not None:
             raise InvalidFile(self.problem)
 
     def note(self, error: BaseException) -> CatalogError | None:
-        """Note an error that means damage; what to raise for it, nothing for any other error."""
+        """Record an error that means damage; return the error to raise, `None` for another one."""
         if not is_damage(error):
             return None
         if self.problem is None:
@@ -375,22 +381,22 @@ class Damage:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error, raised by sqlite3, means that the file does not hold what was written."""
+    """Return whether an error of `sqlite3` means that the file does not hold what was written."""
     if isinstance(error, UnicodeDecodeError):
         return True
     if not isinstance(error, sqlite3.Error):
         return False
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        # Raised by the Python module, for a text that SQLite gave.
+        # Raised by the Python module for text from SQLite that it cannot decode.
         return "Could not decode to UTF-8" in str(error)
     return code & 0xFF in _PRIMARY or code in _EXTENDED
 
 
 def find_damage(connection: sqlite3.Connection, *, quick: bool = False) -> list[str]:
-    """Return what SQLite finds wrong with a file, 10 lines at most; seconds for a large one.
+    """Return what SQLite finds wrong with a file, at most 10 lines; takes seconds for a large one.
 
-    `quick` does not compare the indexes of the tables with their rows.
+    `quick` skips the comparison of the indexes with the rows of their tables.
     """
     check = "quick_check" if quick else "integrity_check"
     try:
@@ -517,7 +523,7 @@ _MMAP = f"mmap_size = {1 << 30}"
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
-    """A connection of our own settings; any thread may use it, one at a time."""
+    """Open a connection with the settings of this engine; one thread may use it at a time."""
     connection = sqlite3.connect(
         path, timeout=10.0, isolation_level=None, check_same_thread=False, cached_statements=256
     )
@@ -533,15 +539,15 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether a catalog file lies where we may not write, as on read-only media."""
+    """Return whether a catalog file or its directory cannot be written, as on read-only media."""
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing, also to a file on read-only media.
+    """Open a connection that writes nothing; the file may be on read-only media.
 
-    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it, and
-    `sqlite3.Error`.
+    Raises `sqlite3.Error`, and `Unusable` if a file on read-only media has its latest writes in a
+    write-ahead log beside it.
     """
     if not is_read_only(path):
         return connect(path, reading=True)
@@ -551,7 +557,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
             f"{path} cannot be written, and its latest changes are in {log.name} beside it: copy "
             "both to a directory that can be written"
         )
-    # Nobody writes to it, so that it needs neither a lock nor the log.
+    # Nobody writes to the file, so neither locks nor the write-ahead log are needed.
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro&immutable=1",
         uri=True,
@@ -568,7 +574,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def check_readable(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise `InvalidFile` when a file is no catalog, or one of a newer release."""
+    """Raise `InvalidFile` if a file is not a catalog, or one of a newer release."""
     with _sentences(path):
         found = _find_format(connection, path)
     if found is None:
@@ -579,14 +585,14 @@ def check_readable(connection: sqlite3.Connection, path: Path) -> None:
 def open_file(
     path: Path, *, target: int = FORMAT, migrations: Mapping[int, Migration] = MIGRATIONS
 ) -> sqlite3.Connection:
-    """The writer's connection to a catalog file, which is made when it is not there.
+    """Open the writer's connection to a catalog file, creating the file if it does not exist.
 
-    One of an older format is first brought up to the format `target`; a copy of it as it was
-    stays beside it, as `catalog.db.format-1`. The caller holds the directory. Raises `Unusable`
-    when the file is no catalog, of a newer format, or cannot be written.
+    A file of an older format is first migrated to the format `target`; a copy of the old one stays
+    beside it, as `catalog.db.format-1`. The caller must have locked the directory. Raises
+    `Unusable` if the file is not a catalog, has a newer format, or cannot be written.
     """
     with _sentences(path):
-        # What SQLite would make anybody on the machine could read.
+        # A file created by SQLite would be readable by everybody on the machine.
         path.touch(mode=0o600, exist_ok=True)
         connection = connect(path)
         try:
@@ -608,8 +614,10 @@ def open_file(
 
 
 def add_lineage_indexes(connection: sqlite3.Connection) -> None:
-    """Make the indexes that cover what a hop of lineage reads where they are missing, so that the
-    other edges of an entity (owners, tags, children) cost it nothing; two seconds a million edges.
+    """Create the indexes that cover the query for a hop of lineage, if they are missing.
+
+    With them, the query does not read an entity's other edges (owners, tags, children). Creating
+    them takes two seconds per million edges.
     """
     for name, columns in (("lineage_in", "target, source"), ("lineage_out", "source, target")):
         connection.execute(
@@ -618,13 +626,13 @@ def add_lineage_indexes(connection: sqlite3.Connection) -> None:
 
 
 def read_id(connection: sqlite3.Connection) -> str:
-    """The random id of a catalog, which is made when it has none. Raises `sqlite3.Error`."""
+    """Return the random id of a catalog, creating it if there is none. Raises `sqlite3.Error`."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'id'").fetchone()
     return str(row[0]) if row else renew_id(connection)
 
 
 def renew_id(connection: sqlite3.Connection) -> str:
-    """Give a catalog a new random id, so that no index made before belongs to it."""
+    """Give a catalog a new random id, so that no existing index belongs to it; return the id."""
     found = secrets.token_hex(16)
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (found,))
     return found
@@ -647,7 +655,7 @@ def _sentences(path: Path) -> Iterator[None]:
 
 
 def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The format of the catalog in a file; None when the file is empty."""
+    """Return the format of the catalog in a file; `None` if the file is empty."""
     tables = {
         name
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

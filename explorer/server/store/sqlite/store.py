@@ -42,7 +42,7 @@ T = TypeVar("T")
 _RETRY_SECONDS = 5.0
 
 
-# A row becomes a tuple of numbers in 1 µs and more; as JSON a whole column takes a tenth of that.
+# Fetching a row as a tuple takes 1 µs or more; whole columns as JSON take a tenth of that per row.
 _LINEAGE = """
 SELECT json_group_array(near), json_group_array(far), json_group_array(type) FROM (
 SELECT f.value AS near, e.source AS far, e.type AS type
@@ -130,7 +130,7 @@ class _WritingConnection:
         return isinstance(self.as_fault(error), StoreUnavailable)
 
     def as_fault(self, error: Exception) -> Exception:
-        # Of a job's own errors only those of SQLite speak of the file.
+        # Only errors of SQLite concern the file; others are the job's own.
         if not isinstance(error, sqlite3.Error):
             return error
         return self._damage.note(error) or _fault(error)
@@ -155,7 +155,7 @@ class _Survey(SqlSurvey):
 class SqliteStore(SqlReads):
     """A catalog in one file. See `interface.Store`; opening raises `Unusable`.
 
-    With `read_only` the file may lie on read-only media; nothing can be written.
+    With `read_only`, the file may be on read-only media, and nothing can be written.
     """
 
     _dialect = _DIALECT
@@ -184,7 +184,7 @@ class SqliteStore(SqlReads):
             self._id = read_id(connection)
             add_lineage_indexes(connection)
         except SQLITE_ERRORS as error:
-            # What can be read is read all the same.
+            # Damage does not prevent reading what is still readable.
             if self._damage.note(error) is None:
                 connection.close()
                 raise
@@ -209,7 +209,7 @@ class SqliteStore(SqlReads):
         self._writer.observe(observer)
 
     def follow(self, after: int, name: str, needed: Callable[[], int]) -> None:
-        """Nobody else writes to the file."""
+        """Do nothing: no other service writes to the file."""
 
     def log_readers(self) -> list[LogReader]:
         return []
@@ -252,7 +252,7 @@ class SqliteStore(SqlReads):
 
     @contextmanager
     def survey(self) -> Iterator[SqlSurvey]:
-        """One moment of the store, row by row. See `survey.SurveyedStore`."""
+        """Return a survey of the store at one moment. See `survey.SurveyedStore`."""
         with self._snapshot() as connection:
             yield _Survey(connection, _DIALECT)
 
