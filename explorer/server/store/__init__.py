@@ -1,6 +1,6 @@
-"""Where the catalog's truth is kept: one narrow interface, and the engines that stand behind it.
+"""The primary storage of a catalog: one narrow interface, and its engines.
 
-An engine is a package of its own below this one, and is imported where it is chosen:
+Each engine is a subpackage and is imported where it is selected, in
 `explorer.server.data_directory`.
 """
 

@@ -1,11 +1,12 @@
-"""A catalog copied from the store of one engine to that of another, table by table.
+"""Migration: copying a catalog from the store of one engine to that of another, by tables.
 
-What goes over is every row as it is kept: versions, stamps, documents, the change log with its
-offsets. How far it came is noted in the target with each part, so that one that was interrupted
-goes on there. The source stays in use meanwhile. What was changed in parts that were copied already
-is found by comparing the two, part by part, until little is left; the rest is copied while nobody
-may write to the source. The change log alone would not do: that a value was seen again, or that
-something old was dropped, is in no row of it.
+Every row is copied as it is stored: versions, stamps, documents, the change log with its offsets.
+The position is stored in the target with each part, so that an interrupted copy continues there.
+
+The source stays in use meanwhile. Changes in parts that were already copied are found by comparing
+source and target, part by part, until few differences are left; the rest is copied while writes to
+the source are blocked. The change log alone would not suffice: it has no entry when a value is
+written again unchanged, or when old data is trimmed.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["NOTE", "CopiedTable", "copy_catalog"]
 
 NOTE = "migration"
-"""The note of a store that is being filled."""
+"""The key of the note in a store that is being filled."""
 
 _PART_ROWS = 2_000
-# So many rows that differ are left to the time in which nobody may write; and the two are compared
-# so often before at most.
+# The comparison is repeated until at most this many rows differ, which are left for the pause, or
+# until this many passes.
 _FEW_ROWS = 2_000
 _MOST_PASSES = 4
 _STAMP = ("time_millis", "actor", "system")
@@ -67,13 +68,13 @@ _TABLES = (
         "log",
         ("offset", "entity", "aspect", "change", "value", "previous", "before", "digest", *_STAMP),
     ),
-    # What the service noted; the format and the id of a catalog are its own.
+    # Notes only: each catalog has its own format and id.
     TableLayout("meta", ("key", "value"), 1, f"key LIKE 'note.%' AND key <> 'note.{NOTE}'"),
 )
 
 
 class CopiedTable(Struct, frozen=True):
-    """How many rows of a table there are, and a checksum of them in the order of their keys."""
+    """The number of rows of a table, and a checksum of them in the order of their keys."""
 
     name: str
     rows: int
@@ -87,12 +88,14 @@ def copy_catalog(
     pause: AbstractContextManager[object],
     switch: Callable[[], object],
 ) -> list[CopiedTable]:
-    """Copy all that a store holds into an empty one, or go on with that; what is there now.
+    """Copy a store into an empty one, or continue an interrupted copy; return the copied tables.
 
-    Others may write to the source meanwhile, until `pause` is entered, which has to keep them from
-    it; nobody may write to the target. `advance` is called with the number of rows of each part,
-    `switch` at the end, before the pause is over: then the two are the same. Raises `InvalidInput`
-    where the target holds another catalog, and `StorageFault` where the two differ in the end.
+    Others may write to the source until the context `pause` is entered, which must block those
+    writes; nobody may write to the target. `advance` is called with the number of rows of each
+    part. `switch` is called at the end, before the pause is over, when both stores are equal.
+
+    Raises `InvalidInput` if the target holds another catalog, and `StorageFault` if the stores
+    differ in the end.
     """
     begun = {"from": source.catalog_id()}
     noted = orjson.loads(target.note(NOTE) or "null")
@@ -109,7 +112,7 @@ def copy_catalog(
             _copy(target, table, rows, after, orjson.dumps(noted).decode())
             advance(len(rows))
             if len(rows) < _PART_ROWS:
-                # The end, which others may move on and on.
+                # The end of the table, which other writers may keep moving.
                 break
         noted |= {"table": noted["table"] + 1, "after": None}
     for _ in range(_MOST_PASSES):
@@ -143,7 +146,7 @@ def _copy(
     after: Sequence[Any] | None,
     noted: str,
 ) -> None:
-    """Write the first rows of a table, or those after a key."""
+    """Write the rows of a table that follow a key, or its first ones."""
 
     def add(transaction: Transaction) -> None:
         tables = cast("SqlTransaction", transaction)
@@ -158,13 +161,16 @@ def _copy(
     try:
         target.write(add).result()
     except StoreFault:
-        # What was changed since its part was copied has another key now.
+        # A row that changed after its part was copied has another key now, and conflicts with its
+        # old copy.
         target.write(replace).result()
 
 
 def _follow(source: Store, target: Store, table: TableLayout) -> tuple[int, CopiedTable]:
-    """Have a table of the target be as that of the source, part by part; how many rows were
-    written, and what the source has."""
+    """Make a table of the target equal to that of the source, part by part.
+
+    Returns how many rows were written, and the number and checksum of the rows in the source.
+    """
     after: Sequence[Any] | None = None
     written, summed = 0, _Sum(table.name)
     while True:
@@ -203,7 +209,7 @@ def _end(transaction: Transaction) -> None:
 
 
 class _Sum:
-    """The number of rows of a table and their checksum, part by part."""
+    """The number of rows of a table and their checksum, computed part by part."""
 
     def __init__(self, name: str) -> None:
         self._name, self._rows, self._sum = name, 0, blake2b(digest_size=16)
@@ -228,7 +234,7 @@ def _sum(store: Store, table: TableLayout) -> CopiedTable:
 
 
 def _comparable(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
-    """What is the same of rows in every engine: PostgreSQL has a sign in the place of NUL."""
+    """Return rows in a form that is equal in all engines: PostgreSQL replaces NUL by its symbol."""
     return [
         [
             value.replace("\0", "\u2400")

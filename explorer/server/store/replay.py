@@ -1,4 +1,4 @@
-"""The change log played again, for whoever proves that what a store keeps follows from it."""
+"""A replay of the change log, to prove that the contents of a store follow from it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -27,16 +27,20 @@ BEGIN;
 
 
 class ReplayedAspect(Struct, frozen=True):
-    """The digest of an aspect's last value; `by_run` when any version named a run, which may have
-    been taken back."""
+    """The digest of an aspect's last value.
+
+    `by_run` is true if any of its versions named a run, which may have been rolled back.
+    """
 
     value: bytes
     by_run: bool
 
 
 class ReplayedPoint(Struct, frozen=True):
-    """The digest of a document. It is not `sure` to be there when a removal followed, for the log
-    does not say which documents went."""
+    """The digest of a document of a timeseries aspect.
+
+    `sure` is false if documents of the aspect were removed later: the log does not say which ones.
+    """
 
     aspect: str
     value: bytes
@@ -44,18 +48,19 @@ class ReplayedPoint(Struct, frozen=True):
 
 
 class Replay:
-    """Plays a log into a scratch file that is gone with it, so that memory holds none of it.
+    """A replay of a change log into a temporary file, so that it need not fit in memory.
 
-    Of a log whose oldest rows were dropped (`whole` false) what they were about is not known.
+    If the oldest entries of the log were dropped (`whole` is false), values that they wrote are
+    unknown.
     """
 
     def __init__(self, registry: Registry, no_run: str) -> None:
-        """`no_run` is the run id of writes that belong to no run."""
+        """`no_run` is the run id of writes that do not belong to a run."""
         self.whole = True
         self._no_run = no_run
         self._keys = {entity.key for entity in registry.entities.values()}
         self._timeseries = {name for name, aspect in registry.aspects.items() if aspect.timeseries}
-        # An empty name is a file of its own that SQLite removes.
+        # For an empty name SQLite creates a temporary file, which it removes.
         self._scratch = sqlite3.connect("", isolation_level=None)
         self._scratch.executescript(_TABLES)
         self._run = self._scratch.execute
@@ -72,7 +77,7 @@ class Replay:
         self._scratch.close()
 
     def play(self, entry: LogEntry) -> str | None:
-        """Take a row in; what is wrong with it, if anything."""
+        """Apply an entry of the log; return what is wrong with it, `None` if nothing is."""
         if entry.aspect in self._timeseries:
             return self._play_point(entry)
         row = self._run(
@@ -99,22 +104,22 @@ class Replay:
         return problem
 
     def aspects(self, urn: str) -> dict[str, ReplayedAspect]:
-        """The aspects that an entity must have."""
+        """Return the aspects that an entity must have."""
         rows = self._run("SELECT aspect, value, by_run FROM aspects WHERE urn = ?", (urn,))
         return {aspect: ReplayedAspect(value, bool(by_run)) for aspect, value, by_run in rows}
 
     def points(self, urn: str) -> list[ReplayedPoint]:
-        """The documents that an entity must have, or may."""
+        """Return the documents that an entity must or may have."""
         rows = self._run("SELECT aspect, value, sure FROM points WHERE urn = ?", (urn,))
         return [ReplayedPoint(aspect, value, bool(sure)) for aspect, value, sure in rows]
 
     def settle(self, urn: str) -> None:
-        """Note that an entity was compared."""
+        """Note that an entity has been compared."""
         for table in ("aspects", "points"):
             self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
 
     def left(self) -> Iterator[str]:
-        """The URNs of what must be there and was never compared."""
+        """Yield the URNs of entities that must exist but were not compared, sorted."""
         rows = self._run(
             "SELECT urn FROM aspects UNION SELECT urn FROM points WHERE sure ORDER BY urn"
         )
@@ -125,7 +130,7 @@ class Replay:
         try:
             run = orjson.loads(system).get("runId")
         except (orjson.JSONDecodeError, AttributeError):
-            # Damaged; the comparison of the aspects reports it.
+            # Damaged; comparing the aspects reports it.
             return False
         return isinstance(run, str) and run != self._no_run
 
@@ -158,5 +163,5 @@ def _digest(value: bytes | None) -> bytes | None:
 
 
 def _written(entry: LogEntry) -> bytes | None:
-    """The digest of what a row wrote."""
+    """Return the digest of the value that an entry wrote."""
     return entry.digest or _digest(entry.value)

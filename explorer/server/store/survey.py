@@ -1,7 +1,6 @@
-"""An optional capability of an engine: everything that it keeps, row by row and as it stands, for
-whoever proves that its parts agree.
+"""An optional capability of an engine: reading all that it stores, row by row, to check it.
 
-What an engine keeps twice for speed is given as it is kept; nothing is worked out here.
+Redundant data, which an engine stores for speed, is returned as it is stored and never recomputed.
 """
 
 from collections.abc import Iterator
@@ -27,8 +26,11 @@ __all__ = [
 
 
 class KeptAspect(Struct, frozen=True):
-    """The latest value of an aspect; `superseded` is the number of its newest older version, 0
-    when there is none, `run` the run it is filed under."""
+    """The latest value of an aspect.
+
+    `superseded` is the number of its newest older version, 0 if there is none; `run` is the run
+    that it is stored under.
+    """
 
     name: str
     value: bytes
@@ -38,14 +40,14 @@ class KeptAspect(Struct, frozen=True):
 
 
 class KeptVersion(Struct, frozen=True):
-    """That an older version is kept."""
+    """The number of an older version that is stored."""
 
     aspect: str
     version: int
 
 
 class KeptEdge(Struct, frozen=True):
-    """An edge; `target` is None when the row it leads to is missing."""
+    """An edge; `target` is `None` if the row that it leads to is missing."""
 
     relationship: str
     target: str | None
@@ -54,7 +56,7 @@ class KeptEdge(Struct, frozen=True):
 
 
 class KeptPlacement(Struct, frozen=True):
-    """A folder that lists the entity, under a name."""
+    """A folder that lists the entity, and the name under which it does."""
 
     folder: int
     sort: str
@@ -63,7 +65,7 @@ class KeptPlacement(Struct, frozen=True):
 
 
 class KeptLeaf(Struct, frozen=True):
-    """The last component of a path that ended in the entity."""
+    """The last component of a browse path that ended in the entity."""
 
     folder: int
     leaf: str
@@ -78,7 +80,7 @@ class KeptPoint(Struct, frozen=True):
 
 
 class Holding(Struct):
-    """Everything kept about one URN. `urn` is None for rows whose entity has no row."""
+    """Everything that is stored about a URN; `urn` is `None` for rows whose entity has no row."""
 
     urn: str | None
     entity_type: str
@@ -92,7 +94,7 @@ class Holding(Struct):
 
 
 class KeptFolder(Struct, frozen=True):
-    """A folder of the browse tree; `parent` 0 is above the root of a type."""
+    """A folder of the browse tree; the root of an entity type has the `parent` 0."""
 
     id: int
     type: str
@@ -102,20 +104,20 @@ class KeptFolder(Struct, frozen=True):
 
 
 class Survey(Reader, Protocol):
-    """One moment of a store. What is iterated is read on the way, and none of it is kept."""
+    """A survey of a store at one moment. Iterators read as they go and keep nothing in memory."""
 
     def damage(self) -> list[str]:
-        """What the engine itself finds wrong with what it keeps; seconds for a large catalog."""
+        """Return what the engine finds wrong with its data; takes seconds for a large catalog."""
 
     def holdings(self) -> Iterator[Holding]:
-        """Every URN with all that is kept about it, in the order in which they were first seen."""
+        """Yield every URN with all that is stored about it, in the order they were first stored."""
 
     def folders(self) -> Iterator[KeptFolder]:
-        """Every folder, parents not always first."""
+        """Yield every folder; a parent may come after its children."""
 
 
 class SurveyedStore(Store, Protocol):
     """A store that can also be read row by row."""
 
     def survey(self) -> AbstractContextManager[Survey]:
-        """One moment of the store; writers go on meanwhile."""
+        """Return a survey of the store at one moment; writes continue meanwhile."""
