@@ -194,7 +194,8 @@ class DocumentRange(Struct, frozen=True):
 class LogEntry(Struct, frozen=True):
     """An entry of the change log: what was written or removed, and the previous value.
 
-    `digest` is the digest of the written value if the log stores one, otherwise `None`.
+    `change` is `UPSERT` or `DELETE`. `digest` is the digest of the written value if the log stores
+    one, otherwise `None`.
     """
 
     offset: int

@@ -149,7 +149,7 @@ class Writer:
     def _serve(self) -> None:
         try:
             self._serve_queue()
-        except BaseException:  # noqa: BLE001 - the outermost frame of this thread; all waiting jobs fail
+        except BaseException:  # noqa: BLE001 - outermost frame; all waiting jobs fail
             _log.critical("the writer failed; the service has to be started again", exc_info=True)
             self._die()
 

@@ -241,7 +241,7 @@ class _Follower:
                 if not self.is_cut_off:
                     _log.warning("what others write is not heard: %s; trying again", error)
                 self.is_cut_off = True
-            except Exception:  # noqa: BLE001 - the outermost frame of this thread; it retries
+            except Exception:  # noqa: BLE001 - outermost frame; the thread retries
                 _log.exception("what others wrote could not be followed; trying again")
             if not self._is_closing:
                 select.select([self._woken], [], [], _AGAIN_SECONDS)
@@ -322,7 +322,8 @@ class _WritingConnection:
         if attempts >= _MOST_ATTEMPTS:
             return False
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-            # The server is a standby now. The next connection is made to one that accepts writes.
+            # The server became a standby, or the connection leads to one. The next connection is
+            # made to a server that accepts writes.
             self.can_write = False
             self.close()
             return attempts == 1

@@ -260,7 +260,8 @@ class SqlTransaction(SqlSnapshot):
         return notes[key]
 
     def forget(self) -> None:
-        """Discard buffers and caches after a job was rolled back, and with it rows that it made."""
+        """Discard buffers and caches after a job was rolled back; rows that it made no longer
+        exist."""
         self._urn_rows.clear()
         self._live_rows.clear()
         self._aspect_rows.clear()

@@ -59,8 +59,8 @@ def back_up_file(source: Path, target: Path) -> None:
 def compact_file(path: Path) -> tuple[int, int]:
     """Rewrite a catalog without the space of removed rows; return its size before and after.
 
-    Sizes are in bytes. The caller must have locked the directory. Meanwhile the same amount of disk
-    space is needed once more. If the process ends at any moment, the catalog stays intact. Raises
+    Sizes are in bytes. The caller must have locked the directory. While it runs, as much disk space
+    is needed again. If the process ends at any moment, the catalog stays intact. Raises
     `StoreFault` and `Unusable`.
     """
     with _faults(), closing(open_file(path)) as connection:

@@ -171,7 +171,10 @@ def _of_bytes(work: Callable[[bytes], Any], value: Any) -> Any:
 
 
 def _find_versions(connection: sqlite3.Connection) -> None:
-    """Find the offsets at which the log wrote older versions, and the rows that superseded them."""
+    """Find the offsets at which the log wrote older versions, and the rows that superseded them.
+
+    The versions of an aspect are matched from the newest to the oldest.
+    """
     run = connection.execute
     histories = "SELECT DISTINCT v.entity, u.urn, v.name FROM versions v JOIN urns u"
     for entity, urn, name in run(f"{histories} ON u.id = v.entity").fetchall():
