@@ -1,6 +1,6 @@
-"""Migration: copying a catalog from the store of one engine to that of another, by tables.
+"""The migration of a catalog from the store of one engine to that of another.
 
-Every row is copied as it is stored: versions, stamps, documents, the change log with its offsets.
+Table by table, every row is copied as it is stored: versions, stamps, documents, the change log with its offsets.
 The position is stored in the target with each part, so that an interrupted copy continues there.
 
 The source stays in use meanwhile. Changes in parts that were already copied are found by comparing

@@ -110,8 +110,7 @@ class Survey(Reader, Protocol):
         """Return what the engine finds wrong with its data; takes seconds for a large catalog."""
 
     def holdings(self) -> Iterator[Holding]:
-        """Yield every URN with all that is stored about it, in the order the store first saw them.
-        """
+        """Yield every URN with all that is stored about it, in the order they were first seen."""
 
     def folders(self) -> Iterator[KeptFolder]:
         """Yield every folder; a parent may come after its children."""
