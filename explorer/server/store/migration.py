@@ -1,7 +1,8 @@
 """The migration of a catalog from the store of one engine to that of another.
 
-Table by table, every row is copied as it is stored: versions, stamps, documents, the change log with its offsets.
-The position is stored in the target with each part, so that an interrupted copy continues there.
+Table by table, every row is copied as it is stored: versions, stamps, documents, the change log
+with its offsets. The position is stored in the target with each part, so that an interrupted copy
+continues there.
 
 The source stays in use meanwhile. Changes in parts that were already copied are found by comparing
 source and target, part by part, until few differences are left; the rest is copied while writes to
