@@ -49,12 +49,12 @@ _PROTOCOL = (b"x-restli-protocol-version", b"2.0.0")
 
 
 class Service:
-    """The ASGI application of one catalog, under a base path if one is given.
+    """The ASGI application that serves one catalog, optionally under a base path.
 
-    `dialect` settles how requests are answered; when it is None each request decides. `gate` says
-    who may come in, everybody without one. `journal` gets a line for every request, `audit` a
-    record of those that change something or are refused. `sign_in` is what `/config` tells those
-    who want to sign in.
+    `dialect` is the dialect of requests that do not name one themselves; if it is `None`, it is
+    detected for each request. `gate` decides who is admitted; without one, everybody is. `journal`
+    logs every request, and `audit` records the requests that change something or are refused.
+    `sign_in` is included in the response of `/config`, for clients that want to sign in.
     """
 
     def __init__(
@@ -106,11 +106,12 @@ class Service:
         self._app = _Observation(app, metrics, journal, audit, catalog)
 
     def stop(self) -> None:
-        """End what would go on for as long as its client stays; the rest is answered."""
+        """End the streams of changes, which would otherwise last as long as their clients stay;
+        other requests are completed."""
         self.catalog.feed.end()
 
     def warm_up(self) -> None:
-        """Load, beside the event loop, what the first request of its kind would wait for."""
+        """Load in a thread what the first GraphQL request would otherwise wait for."""
         self.catalog.start(self.graphql.ready)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,10 +119,11 @@ class Service:
 
 
 class _Observation:
-    """Middleware that makes the context of each request, counts the request, and logs it.
+    """Middleware that creates the context of each request, counts the request and logs it.
 
-    The router below matches the path as it was sent. Every response gets the version of the
-    protocol and the request's id.
+    It replaces the decoded path in the scope by the path as it was sent, which the router matches.
+    Every response gets headers with the protocol version and the request id; if several services
+    share the store, also with the offset of the change log and the age of the search results.
     """
 
     def __init__(
@@ -176,9 +178,12 @@ class _Observation:
 
 
 class _Admission:
-    """Middleware that refuses who may not come in, and finds how the others are answered. One who
-    says which offset of the change log it knows is answered once searches know it, see
-    `CatalogEngine.wait_for`; what is searched before that is refused, see `Freshness`."""
+    """Middleware that authenticates each request and determines its dialect.
+
+    If several services share the store, a request may name an offset of the change log. It then
+    waits until the search index has reached that offset, see `CatalogEngine.wait_for`; if the index
+    does not reach it in time, searches of the request are refused, see `Freshness`.
+    """
 
     def __init__(
         self, app: ASGIApp, gate: Gate, dialect: Dialect | None, catalog: CatalogEngine
@@ -214,7 +219,10 @@ def _path_in_service(scope: Scope) -> str:
 
 
 class _NotFound:
-    """Refuses every request; `base` is what the path should have begun with."""
+    """An ASGI application that refuses every request with 404.
+
+    `base` is the base path that the request's path lacks, if there is one.
+    """
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -226,7 +234,7 @@ class _NotFound:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """Return the response to a request that failed."""
+    """Return the response to a request that raised an error; log those of the server."""
     headers: dict[str, str] = {"x-restli-error-response": "true"}
     if isinstance(error, RequestRefusal):
         headers |= error.headers

@@ -1,10 +1,10 @@
-"""Rest.li over Starlette: addresses, parameters, and the endpoints of a resource.
+"""Rest.li over Starlette: paths, parameters, and the endpoints of a resource.
 
-Starlette's router matches the path as it was sent. Every part of an address is decoded exactly
-once, after it was cut out:
+Starlette's router matches the path as it was sent, still percent-encoded. Each part of a path or
+query is decoded exactly once, after it has been split off:
 
-/entitiesV2/urn%3Ali%3Adataset%3A%28…%2Fx%29      the slash inside the URN splits no path
-?aspects=List(a,b)&types=OwnedBy&types=Contains   lists, and parameters that repeat
+/entitiesV2/urn%3Ali%3Adataset%3A%28…%2Fx%29      the slash inside the URN does not split the path
+?aspects=List(a,b)&types=OwnedBy&types=Contains   lists, and repeated parameters
 """
 
 import itertools
@@ -60,30 +60,32 @@ __all__ = [
 
 
 def raw_path(path: bytes | None, decoded: str) -> str:
-    """Return the path as it was sent, or `decoded` encoded where a server does not give it."""
+    """Return the path as it was sent, or `decoded` percent-encoded if the server does not provide
+    it."""
     if path is None:
         return quote(decoded)
     return path.partition(b"?")[0].decode("latin-1")
 
 
 def decode(part: str) -> str:
-    """Return a path segment or list element decoded once; a plus stays a plus.
+    """Decode a path segment or list element once; a plus sign stays a plus sign.
 
-    Raises `InvalidInput` when it is not UTF-8.
+    Raises `InvalidInput` if the result is not UTF-8.
     """
-    # uvicorn passes bytes on as Latin-1; clients that do not encode send UTF-8.
+    # Paths and queries are kept as Latin-1 text, one character per byte; clients that do not
+    # percent-encode send UTF-8.
     try:
         return unquote_to_bytes(part.encode("latin-1")).decode()
     except UnicodeDecodeError:
         raise InvalidInput(f"{part[:80]!r} is not UTF-8 once it is decoded") from None
 
 
-# No version or page lies beyond, and the engines count no further.
+# No version or page is beyond this number, and the engines do not count any further.
 _MAX_NUMBER = 2**31
 
 
 class QueryParameters:
-    """The query parameters of an address, decoded when they are read."""
+    """The query parameters of a URL, decoded on access."""
 
     __slots__ = ("_raw",)
 
@@ -97,20 +99,26 @@ class QueryParameters:
         return name in self._raw
 
     def one(self, name: str) -> str | None:
-        """Return the first value of a parameter; None without one."""
+        """Return the first value of a parameter, or `None` if it is missing."""
         values = self._raw.get(name)
         return decode(values[0].replace("+", " ")) if values else None
 
     def required(self, name: str) -> str:
-        """Return the first value of a parameter; raises `InvalidInput` when it is missing or
-        empty."""
+        """Return the first value of a parameter.
+
+        Raises `InvalidInput` if it is missing or empty.
+        """
         value = self.one(name)
         if not value:
             raise InvalidInput(f"the query parameter {name!r} is required")
         return value
 
     def number(self, name: str, default: int, *, least: int = 0) -> int:
-        """Return a whole number no less than `least`, or `default`; raises `InvalidInput`."""
+        """Return an integer, or `default` if the parameter is missing.
+
+        A value below `least` or above 2**31 is replaced by that bound. Raises `InvalidInput` if the
+        value is not an integer, or is negative although `least` is not.
+        """
         text = self.one(name)
         if text is None:
             return default
@@ -124,7 +132,11 @@ class QueryParameters:
         return max(least, min(number, _MAX_NUMBER))
 
     def many(self, name: str) -> list[str] | None:
-        """Return every value of a parameter: repeated, or the elements of `List(…)`."""
+        """Return all values of a parameter, or `None` if it is missing.
+
+        A parameter may be repeated, and each value may be a `List(…)`. Raises `InvalidInput` if a
+        list is malformed.
+        """
         values = self._raw.get(name)
         if values is None:
             return None
@@ -139,10 +151,10 @@ class QueryParameters:
 
 
 def split_list(text: str) -> list[str]:
-    """Return the elements of `List(a,b)`, still encoded: the parts between the commas that are
-    outside inner parentheses.
+    """Split `List(a,b)` into its elements, without decoding them.
 
-    White space around an element is dropped. Raises `InvalidInput` when the list is not closed.
+    Commas inside nested parentheses do not separate elements, and white space around an element is
+    dropped. Raises `InvalidInput` if the list is not closed or something follows it.
     """
     elements: list[str] = []
     depth = 0
@@ -177,7 +189,8 @@ def _strip(element: str) -> str:
 
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
-# A body that is somewhat too large is read and dropped, so that its sender gets to the answer.
+# A body over the limit is still read up to this size and discarded, so that its sender finishes
+# sending and reads the response.
 _MAX_DRAIN_BYTES = 4 * MAX_BODY_BYTES
 _MAX_LENGTH_DIGITS = 20
 MAX_PAGE = 10_000
@@ -185,7 +198,7 @@ DEFAULT_PAGE = 10
 
 
 class JsonResponse(Response):
-    """A JSON response: of a value, or of bytes that are JSON already. Empty without content."""
+    """A JSON response: a value, or bytes that are already JSON. `None` gives an empty body."""
 
     media_type = "application/json"
 
@@ -196,15 +209,16 @@ class JsonResponse(Response):
 
 
 class ValueResponse(JsonResponse):
-    """The response of an action: a JSON object with its `value`."""
+    """The response of an action: a JSON object with the result as `value`."""
 
     def render(self, content: Any) -> bytes:
         return orjson.dumps({"value": content})
 
 
 REQUEST_ID = b"x-request-id"
-# Where several services share a store: the change log's offset that searches of the answering one
-# know. A client sends the highest back, and then finds what it wrote whichever service answers.
+# Sent if several services share a store: the offset of the change log that the search index of the
+# answering service has reached. A client that sends back the highest offset it has received finds
+# what it wrote, whichever service answers.
 LOG_OFFSET = b"x-catalog-offset"
 
 _GIVEN_ID = re.compile(rb"[\w.:/+=-]{1,128}")
@@ -212,7 +226,7 @@ _run = secrets.token_hex(4)
 _count = itertools.count(1)
 
 
-# Under these names requests hold the entities that they change.
+# The fields in which requests name the entities that they change.
 _NAMING = frozenset(
     {"urn", "urns", "entityUrn", "resourceUrn", "resource", "resources", "assetUrn", "runId"}
 )
@@ -221,8 +235,10 @@ _MOST_URNS = 20
 
 
 def urns_in(given: Any) -> list[str]:
-    """Return the entities that a request's values name, the first 20; of a large value only the
-    beginning is looked through."""
+    """Return the entities named in the parameters of a request, at most 20.
+
+    At most 200 values are examined, breadth first.
+    """
     found: list[str] = []
     waiting = deque([("", given)])
     looks = 0
@@ -240,8 +256,11 @@ def urns_in(given: Any) -> list[str]:
 
 
 class NotedChange(Struct):
-    """A change within a request, for the audit log: what it is called, the entities that it names,
-    and the status of its own where it has one; `place` is where a document has it."""
+    """A change within a request, for the audit log.
+
+    `action` is its name, and `urns` are the entities that it names. `status` is the change's own
+    status, 0 if it has none. `place` is its key in the response to a GraphQL document.
+    """
 
     action: str
     urns: list[str]
@@ -250,13 +269,15 @@ class NotedChange(Struct):
 
 
 class RequestContext:
-    """What is known of one request, for its handler, the metrics, the access and the audit log.
+    """The context of one request, shared by its handler, the metrics, and the access and audit
+    logs.
 
-    `headers` are by lower-case name. `request_id` is the client's own where it sent a valid one.
-    `access` is who sent it and what they may do, `dialect` how it is answered; `is_admitted` tells
-    whether they would still be let in, for responses that go on for long. `endpoint` is None until
-    one was found. `received_bytes` is what the request declared, `body_bytes` how long its body was
-    when unpacked; 0 until it was read. `freshness` is what it asks of the search index.
+    `headers` are keyed by lower-case name. `request_id` is the client's own if it sent a valid one.
+    `access` is the caller and their role, and `dialect` is the dialect of the response.
+    `is_admitted` returns whether the caller would still be admitted; long-running responses check
+    it. `endpoint` is `None` until the request has been dispatched. `received_bytes` is the declared
+    length of the body, and `body_bytes` its length after decompression, 0 until it has been read.
+    `freshness` is what the request requires of the search index.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -284,44 +305,45 @@ class RequestContext:
 
 
 class RestliRequest(Request):
-    """A request with its Rest.li parameters, who sent it, and how it is to be answered."""
+    """A request with its Rest.li parameters, its caller and its dialect."""
 
     @property
     def context(self) -> RequestContext:
-        """What is known of the request besides its content."""
+        """The context of the request, shared with the middleware."""
         context: RequestContext = self.scope["state"]["context"]
         return context
 
     @property
     def access(self) -> Access:
-        """Who sent the request, and what they may do."""
+        """The caller and their role."""
         return self.context.access
 
     @property
     def actor(self) -> str | None:
-        """The URN of the actor of the request's token; None when it carries none."""
+        """The URN of the actor of the request's token, or `None` without a token."""
         return self.context.access.actor
 
     @property
     def dialect(self) -> Dialect:
-        """How the request is answered, and how strictly what it sends is read."""
+        """The dialect of the request: how it is answered, and how strictly its content is
+        checked."""
         return self.context.dialect
 
     @cached_property
     def query(self) -> QueryParameters:
-        """The parameters of the address."""
+        """The query parameters."""
         return QueryParameters(self.scope["query_string"])
 
     @property
     def key(self) -> str:
-        """What follows the resource in the path, decoded once: a URN."""
+        """The part of the path after the resource, decoded once; usually a URN."""
         return decode(self.path_params["key"])
 
     async def body(self) -> bytes:
-        """Return the whole body, unpacked where it says that it is packed with gzip.
+        """Return the complete body, decompressed if its content encoding is gzip.
 
-        Raises `RequestRefusal` (413) for one that is too large, `InvalidInput` for one that ends
-        early or cannot be unpacked.
+        Raises `RequestRefusal` (413) if it is too large, and `InvalidInput` if it ends early or
+        cannot be decompressed.
         """
         if self.context.received_bytes > _MAX_DRAIN_BYTES:
             raise _too_large()
@@ -345,11 +367,11 @@ class RestliRequest(Request):
         return body
 
     async def json(self, most_bytes: int = MAX_BODY_BYTES) -> Any:
-        """Return the body's JSON.
+        """Parse the body as JSON, and note the entities that it names if the endpoint changes
+        something.
 
-        Raises `RequestRefusal` (413) for a body of more than `most_bytes`, `InvalidInput` when it
-        is no JSON, and `RequestRefusal` (403) when a web page of another site made a browser send
-        it.
+        Raises `RequestRefusal` (413) if the body is larger than `most_bytes`, `RequestRefusal`
+        (403) if a browser sent it for a page of another site, and `InvalidInput` if it is not JSON.
         """
         origin = self.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != self.headers.get("host"):
@@ -367,7 +389,10 @@ class RestliRequest(Request):
         return given
 
     async def parameters(self) -> "Parameters":
-        """Return the JSON object of the body, an action's parameters; raises as `json` does."""
+        """Parse the body as the parameters of an action, a JSON object.
+
+        Raises `InvalidInput` if it is not an object; otherwise raises as `json` does.
+        """
         given = await self.json()
         if not isinstance(given, dict):
             raise InvalidInput("the body must be a JSON object")
@@ -375,9 +400,9 @@ class RestliRequest(Request):
 
 
 def content_length(headers: Mapping[bytes, bytes]) -> int:
-    """Return the length that the headers declare, 0 without one.
+    """Return the length that the headers declare, or 0 if they declare none.
 
-    Raises `RequestRefusal` (400) for one that is no number, or has more digits than any body needs.
+    Raises `RequestRefusal` (400) if it is not a number, or has more than 20 digits.
     """
     declared = headers.get(b"content-length", b"0")
     if not declared.isdigit() or len(declared) > _MAX_LENGTH_DIGITS:
@@ -404,15 +429,15 @@ def _too_large(most_bytes: int = MAX_BODY_BYTES) -> RequestRefusal:
     return RequestRefusal(
         413,
         f"the body is larger than {most_bytes // 1024 // 1024} MB; send it in parts",
-        # What is still under way is not read, so the connection cannot go on.
+        # The rest of the body is not read, so the connection cannot be reused.
         {"connection": "close"},
     )
 
 
 class Parameters:
-    """The parameters of an action, each read as its type; null is a parameter left out.
+    """The parameters of an action, with a method for each type. A `null` counts as missing.
 
-    Every method raises `InvalidInput` for a value of another type.
+    All methods raise `InvalidInput` if the value has another type.
     """
 
     __slots__ = ("given",)
@@ -428,11 +453,11 @@ class Parameters:
         return value
 
     def optional_text(self, name: str) -> str | None:
-        """Return a string, or None."""
+        """Return a string, or `None` if it is missing."""
         return None if self.given.get(name) is None else self.text(name)
 
     def texts(self, name: str) -> list[str] | None:
-        """Return a list of strings, or None."""
+        """Return a list of strings, or `None` if it is missing."""
         value = self.given.get(name)
         if value is None:
             return None
@@ -455,7 +480,8 @@ class Parameters:
         return value
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """Return a boolean, which may be written as a string."""
+        """Return a boolean, or `default` if it is missing. It may also be the string "true" or
+        "false"."""
         value = self.given.get(name)
         if value is None:
             return default
@@ -466,7 +492,7 @@ class Parameters:
         raise self._wrong(name, "true or false", value)
 
     def integer(self, name: str) -> int | None:
-        """Return an integer, or None."""
+        """Return an integer, or `None` if it is missing."""
         value = self.given.get(name)
         if value is None:
             return None
@@ -475,7 +501,10 @@ class Parameters:
         return value
 
     def count(self, name: str, default: int, most: int | None = None) -> int:
-        """Return a count from 0 up, or `most` where it is more."""
+        """Return a count, or `default` if it is missing; a value above `most` is reduced to it.
+
+        Raises `InvalidInput` if it is negative.
+        """
         value = self.integer(name)
         if value is None:
             return default
@@ -484,11 +513,11 @@ class Parameters:
         return value if most is None else min(value, most)
 
     def start(self) -> int:
-        """Return where a page begins; 0 without it."""
+        """Return the offset of the first element of a page, or 0 if it is missing."""
         return self.count("start", 0, _MAX_NUMBER)
 
     def page(self, name: str) -> int:
-        """Return how long a page is: 10 without it, 10000 at most."""
+        """Return the length of a page, at most 10,000, or 10 if it is missing."""
         return self.count(name, DEFAULT_PAGE, MAX_PAGE)
 
     @staticmethod
@@ -505,17 +534,17 @@ Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Standing = Literal["current", "deprecated", "to be replaced", "ours"]
 
 
-# In examples; the documentation page puts a dataset of its own catalog in its place.
+# Used in examples; the documentation page replaces it by a dataset of its own catalog.
 EXAMPLE_URN = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
 
 
 async def _unbound(_request: RestliRequest) -> Response:
-    """Stand for the handler of an endpoint until its `Routes` object exists."""
+    """The handler of an endpoint that is not yet bound to a `Routes` object; always raises."""
     raise NotImplementedError("Routes.endpoints gives endpoints their handlers")
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter as the documentation page shows it.
+    """A parameter of an endpoint, as the documentation page shows it.
 
     `kind` names its type (`string`, `integer`, `URN`, `filter`, …). `example` is a value that works
     on any catalog with datasets.
@@ -530,23 +559,23 @@ class Parameter(Struct, frozen=True):
 
     @classmethod
     def optional(cls, name: str, kind: str, summary: str, example: Any = None) -> Self:
-        """A parameter of the body that may be left out."""
+        """Return an optional parameter of the body."""
         return cls(name, kind, summary, example, required=False)
 
     @classmethod
     def query(cls, name: str, kind: str, summary: str, example: Any = None) -> Self:
-        """A parameter of the address that may be left out."""
+        """Return an optional query parameter."""
         return cls(name, kind, summary, example, "query", required=False)
 
 
 class Endpoint(Struct, frozen=True):
-    """One call of the service, for those who have `role` or a higher one.
+    """One call of the service, for callers with `role` or a higher one.
 
-    `item` says that a URN follows the path; `action` is the value of the query parameter that
-    tells the actions of one resource apart. The documentation page shows `parameters`, `gives`
-    (what the response holds) and `notes` (what was decided where the specification is silent), and
-    makes an example request of the parameters' examples. `standing` is `ours` for a call that no
-    other server of this kind has.
+    `item` means that a key, usually a URN, follows the path. `action` is the value of the query
+    parameter `action`, which distinguishes the actions of one resource. The documentation page
+    shows `parameters`, `gives` (the content of the response) and `notes` (decisions where the
+    specification is silent), and builds an example request from the examples of the parameters.
+    `standing` is `ours` if no other server of this kind has the call.
     """
 
     method: Method
@@ -562,25 +591,25 @@ class Endpoint(Struct, frozen=True):
     handler: Handler = _unbound
 
     def __call__(self, handler: HandlerMethod) -> HandlerMethod:
-        """Declare, as a decorator, which method of `Routes` answers the endpoint."""
+        """Decorate the method of a `Routes` class that handles the endpoint."""
         setattr(handler, _DECLARED, self)
         return handler
 
     @property
     def title(self) -> str:
-        """Its name, which no other endpoint has: `POST /aspects?action=ingestProposal`."""
+        """The unique name of the endpoint, such as `POST /aspects?action=ingestProposal`."""
         action = f"?action={self.action}" if self.action else ""
         return f"{self.method} {self.path}{'/<urn>' if self.item else ''}{action}"
 
 
 class Routes:
-    """A family of endpoints of one catalog: the methods that an `Endpoint` decorates."""
+    """A group of endpoints of one catalog: the methods that are decorated with an `Endpoint`."""
 
     def __init__(self, catalog: CatalogEngine) -> None:
         self._catalog = catalog
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """Yield the endpoints, in the order of their methods."""
+        """Yield the endpoints, in the order in which their methods are defined."""
         for name, member in vars(type(self)).items():
             declared = getattr(member, _DECLARED, None)
             if declared is not None:
@@ -588,8 +617,11 @@ class Routes:
 
 
 class Resource:
-    """The endpoints at one address, as an ASGI application that selects one for each request: by
-    its method and, among the actions of the resource, by its query parameter `action`."""
+    """The endpoints of one path, as an ASGI application.
+
+    A request is dispatched by its HTTP method and, among the actions of the resource, by its query
+    parameter `action`.
+    """
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {
@@ -609,9 +641,10 @@ class Resource:
     def _find(self, request: RestliRequest) -> Endpoint:
         """Return the endpoint of a request.
 
-        Raises `RequestRefusal`: 405 for its method, 400 for its action.
+        Raises `RequestRefusal` (405) if the path does not support its method, and (400) if it does
+        not have its action.
         """
-        # The response to HEAD is that to GET, whose body the server leaves out.
+        # HEAD is handled like GET; the HTTP server omits the body of the response.
         method = "GET" if request.method == "HEAD" else request.method
         found = self._endpoints.get((method, None))
         if found is not None:
@@ -649,9 +682,9 @@ register_url_convertor("slashes", _Slashes())
 
 
 def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
-    """Return a route for each address that endpoints are at.
+    """Return a route for each path of the endpoints.
 
-    Slashes at the end of an address mean nothing, unless they end a key.
+    Slashes at the end of a path are ignored, unless they belong to a key.
     """
     resources: dict[tuple[str, bool], list[Endpoint]] = defaultdict(list)
     for one in endpoints:
