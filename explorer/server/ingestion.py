@@ -1,4 +1,4 @@
-"""Checking proposals against a registry, and applying them in a transaction."""
+"""Checks of proposals against a registry, and their application in a transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -40,46 +40,48 @@ _PLATFORM = "urn:li:dataPlatform:"
 _MAX_MILLIS = 2**62
 _MOST_URNS = 1_024
 _MOST_DECLARED = 4_096
-# Where the columns are listed.
+# The field in which each of these aspects lists the columns.
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
 _EDITED_COLUMNS = "editableSchemaMetadata"
 _FOLLOWING = DERIVED | {ASSIGNMENTS, DEFINITION, _EDITED_COLUMNS}
 
 Batch = Collection[tuple[str, str]]
-"""What the changes of a batch write, as pairs of URN and aspect."""
+"""The aspects that the changes of a batch write, as pairs of URN and aspect name."""
 
 
 class Intake:
-    """Checks and applies changes against a registry."""
+    """The rules of a registry, by which changes are checked and applied."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._validator = Validator(registry)
-        # Every aspect of an entity names it, and the same few aspects come again and again.
+        # Cached because all aspects of an entity have the same URN, and the same few aspects
+        # recur.
         self._key = lru_cache(maxsize=_MOST_URNS)(self._read_key)
         self._declared = lru_cache(maxsize=_MOST_DECLARED)(self._find_declared)
         self.find_actor: Callable[[], str | None] = lambda: None
-        """Returns the URN of the actor of a change that names none; None where it is not known."""
+        """Returns the URN of the actor of a change that names none, or `None` if it is unknown."""
 
     @property
     def default_actor(self) -> str:
-        """The URN of the actor of a change that names none: what `find_actor` returns now."""
+        """The URN of the actor of a change that names none: the result of `find_actor`, or else
+        the unknown actor."""
         return self.find_actor() or UNKNOWN_ACTOR
 
     def check_urn(self, urn: Urn) -> dict[str, str]:
-        """The value of the URN's key aspect.
+        """Check a URN and return the value of its key aspect.
 
-        Raises `UnknownName` for an entity type that is none, `InvalidUrn` for a URN that is not
-        of its shape or has a character that no URN may have.
+        Raises `UnknownName` if the entity type does not exist, and `InvalidUrn` if the URN does not
+        have the shape of its entity type, or contains a character that URNs may not contain.
         """
         return dict(self._key(urn))
 
     def read_urn(self, text: str) -> Urn:
-        """Return the URN that a text is, of whatever entity type.
+        """Parse a URN, whose entity type may be unknown.
 
-        Raises `InvalidUrn` for one that is not of the shape of its entity type, where that is
-        known.
+        Raises `InvalidUrn` if the text is not a URN, contains a character that URNs may not
+        contain, or does not have the shape of its entity type if that is known.
         """
         urn = Urn.parse(text)
         urn.check_characters()
@@ -94,17 +96,18 @@ class Intake:
         dialect: Dialect = "plain",
         otherwise: str | None = None,
     ) -> CheckedProposal:
-        """Return the proposal as a change that may be applied, by `actor` if the caller proved to
-        be one; by `otherwise` where neither the caller nor the proposal names one, `default_actor`
-        without that.
+        """Check a proposal without the store, and return it as a change that can be applied.
+
+        The actor of the change is `actor`, the authenticated caller; else the one that the proposal
+        names; else `otherwise`; else `default_actor`.
 
         DataHub's callers and connectors may write a key aspect that disagrees with the URN, and
-        hide an entity that does not exist; plain callers may not.
+        soft-delete an entity that does not exist; plain callers may not.
 
-        Raises `InvalidUrn` and `UnknownName` for what it is about, `InvalidAspect` for an aspect
-        that is none of the entity's or a value that does not fit (or names a column twice),
-        `InvalidInput` for a change
-        type that the aspect does not take, a patch or a condition that cannot be read.
+        Raises `InvalidUrn` and `UnknownName` as `check_urn` does, `InvalidAspect` if the entity
+        type does not have the aspect or the value does not fit the aspect (including a column that
+        is listed twice), and `InvalidInput` if the aspect does not accept the change type, or if a
+        patch or a condition cannot be parsed.
         """
         urn, name, value = proposal.urn, proposal.aspect, proposal.value
         dialect = dialect_of_write(proposal.system, dialect)
@@ -113,7 +116,7 @@ class Intake:
         if declared.timeseries and proposal.change not in ("UPSERT", "DELETE"):
             raise InvalidInput(f"{name} is a timeseries aspect, which takes UPSERT and DELETE only")
         if proposal.change == "PATCH":
-            # Most catalogs start, and serve for long, without one.
+            # Imported here, because most catalogs start, and serve for long, without a patch.
             from explorer.metadata.patch import read_patch
 
             value = read_patch(value)
@@ -139,13 +142,15 @@ class Intake:
         now_millis: int,
         batch: Batch = (),
     ) -> None:
-        """Make a change.
+        """Apply a change in a transaction.
 
-        A new entity gets its key and the aspects that follow from its URN, without those that the
-        `batch` of this change writes. Raises `NotFound` when it
-        needs an entity that does not exist, `Refusal` when it needs one that does not exist yet
-        or its condition does not hold, as `Patcher.apply` and `check` do for a patch, and as
-        `check_assignments` and `check_definition` for structured properties.
+        A new entity also gets its key aspect, and the aspects that follow from its URN except those
+        that `batch`, the batch of this change, writes.
+
+        Raises `NotFound` if the change requires an entity that does not exist, and `RequestRefusal`
+        if it creates an entity or aspect that exists already, or its condition does not hold. For a
+        patch, raises as `Patcher.apply` and `check` do; for structured properties, as
+        `check_assignments` and `check_definition` do.
         """
         exists = bool(transaction.existing([change.text]))
         stored = None
@@ -191,8 +196,8 @@ class Intake:
     def apply_all(
         self, transaction: Transaction, changes: Collection[CheckedProposal], now_millis: int
     ) -> None:
-        """Make several changes as one batch, in order, but definitions of structured properties
-        first. Raises as `apply`."""
+        """Apply several changes as one batch: the definitions of structured properties first, then
+        the others, each in order. Raises as `apply` does."""
         batch = named_in(changes)
         for change in sorted(changes, key=may_need_definition):
             self.apply(transaction, change, now_millis, batch)
@@ -206,8 +211,12 @@ class Intake:
         now_millis: int,
         actor: str,
     ) -> tuple[int, int]:
-        """Remove an aspect of an entity, with its key aspect the entity, of a timeseries aspect the
-        documents within bounds; return how many versions and how many documents went."""
+        """Remove an aspect of an entity, and return the number of versions and of documents that
+        were removed.
+
+        The key aspect stands for the whole entity. Of a timeseries aspect the documents within
+        `bounds` are removed: milliseconds since 1970, both inclusive, `None` for an open end.
+        """
         text = str(urn)
         if aspect == self._registry.entity(urn.entity_type).key:
             return transaction.remove_entity(text, aspect, now_millis, actor)
@@ -216,7 +225,7 @@ class Intake:
         return transaction.remove_aspect(text, aspect, now_millis, actor), 0
 
     def edges(self, aspect: str, value: Any) -> tuple[StoredEdge, ...]:
-        """The edges that a value declares."""
+        """Return the edges that the value of an aspect declares."""
         return edges_to_store(self._registry, aspect, value)
 
     def _read_key(self, urn: Urn) -> Mapping[str, str]:
@@ -248,7 +257,10 @@ class Intake:
             _check_key(name, value, key)
 
     def _may(self, change: CheckedProposal, stored: StoredAspect | None, *, exists: bool) -> bool:
-        """Whether there is something to do; raises where the change must not be made."""
+        """Return whether there is something to do.
+
+        Raises `NotFound` or `RequestRefusal` if the change must not be applied; see `apply`.
+        """
         condition = change.condition
         if condition is not None:
             require_condition(condition, stored)
@@ -281,7 +293,8 @@ class Intake:
     def _patched(
         self, change: CheckedProposal, stored: StoredAspect | None, now_millis: int
     ) -> Any:
-        """The value with the patch applied; None when the patch leaves an absent aspect absent."""
+        """Return the value with the patch applied, or `None` if the aspect does not exist and the
+        patch only removes."""
         stamp = {"time": now_millis, "actor": change.actor}
         name, patch = change.aspect, change.value
         if stored is None and patch.only_removes:
@@ -294,7 +307,8 @@ class Intake:
     def _begin(
         self, transaction: Transaction, change: CheckedProposal, now_millis: int, batch: Batch
     ) -> None:
-        """Write what a new entity has by itself; not what the change is about to write."""
+        """Write the key and default aspects of a new entity, without those that the change or its
+        batch is about to write."""
         key = self._registry.entity(change.urn.entity_type).key
         if change.aspect != key:
             value = key_value(change.urn, self._registry.key_fields(change.urn.entity_type))
@@ -315,25 +329,27 @@ class Intake:
 
 
 def _follows_stored(change: CheckedProposal) -> bool:
-    """Return whether what is stored decides if a change is made, or what it writes."""
+    """Return whether the stored aspect decides if a change is applied, or what it writes."""
     return change.kind != "UPSERT" or change.condition is not None or change.aspect in _FOLLOWING
 
 
 def named_in(changes: Iterable[CheckedProposal]) -> Batch:
-    """Return what some changes write, by URN and aspect."""
+    """Return the aspects that the changes write, as pairs of URN and aspect name."""
     return {(change.text, change.aspect) for change in changes}
 
 
 def may_need_definition(change: CheckedProposal) -> bool:
-    """Return whether a change may need the definition of a structured property that comes with it;
-    sorted by this, definitions come first."""
+    """Return whether a change may depend on a definition of a structured property in its batch.
+
+    As a sort key it puts the definitions first.
+    """
     return change.aspect != DEFINITION
 
 
 def remove_property_values(
     transaction: Transaction, intake: Intake, entity: str, definition: Urn, now_millis: int, by: str
 ) -> None:
-    """Take the values of a structured property off an entity, whatever is stored of them."""
+    """Remove all values of a structured property from an entity, if it has any."""
     stored = transaction.aspect(entity, ASSIGNMENTS)
     if stored is None:
         return
@@ -353,7 +369,8 @@ def _is_platform(text: str) -> bool:
 
 
 def _about(change: CheckedProposal, urn: Urn) -> CheckedProposal:
-    """The same change's run and actor, for another entity that it moves along."""
+    """Return a change of the `browsePaths` of another entity, with the run and the actor of this
+    change, which moves that entity."""
     return CheckedProposal(
         urn,
         str(urn),
@@ -367,7 +384,7 @@ def _about(change: CheckedProposal, urn: Urn) -> CheckedProposal:
 
 
 def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
-    """Raise `InvalidAspect` for a column without a path, and for a path that comes twice."""
+    """Raise `InvalidAspect` if a column has no field path, or two have the same one."""
     listed = _COLUMNS.get(aspect)
     seen: set[str] = set()
     for at, column in enumerate(value[listed] if listed else ()):

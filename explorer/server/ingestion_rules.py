@@ -1,4 +1,5 @@
-"""A change that may be applied: the rules it must meet, and what is written along with it."""
+"""Checked proposals, the rules that they must meet in the store, and the aspects that are written
+along with them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -49,8 +50,11 @@ _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 
 
 class CheckedProposal(Struct, frozen=True):
-    """A proposal that passed every check that needs no look at the store. The value of a PATCH is
-    the `Patch`. `dialect` is that of the caller, whose rules apply."""
+    """A proposal that has passed all checks that do not need the store.
+
+    `text` is the URN as a string, and `declared` the aspect in the registry. The value of a PATCH
+    is a `Patch`. `dialect` is that of the caller, whose rules apply.
+    """
 
     urn: Urn
     text: str
@@ -66,8 +70,8 @@ class CheckedProposal(Struct, frozen=True):
     def write(
         self, aspect: str, value: Any, edges: tuple[StoredEdge, ...], now_millis: int
     ) -> Write:
-        """A versioned aspect of this change's entity, as the store takes it; it carries the run
-        and actor of the change."""
+        """Return a versioned aspect of the entity as the store takes it, with the run and the actor
+        of the change."""
         system, run = _system(self.system, now_millis)
         return Write(
             self.text,
@@ -83,7 +87,7 @@ class CheckedProposal(Struct, frozen=True):
         )
 
     def point(self, now_millis: int) -> TimeseriesDocument:
-        """The document of a timeseries aspect, as the store takes it."""
+        """Return the document of a timeseries aspect as the store takes it."""
         system, run = _system(self.system, now_millis)
         return TimeseriesDocument(
             self.text,
@@ -115,9 +119,9 @@ def edges_to_store(registry: Registry, aspect: str, value: Any) -> tuple[StoredE
 
 
 def _system(given: Mapping[str, Any] | None, now_millis: int) -> tuple[bytes, str | None]:
-    """The system metadata as it is stored, and the run it names."""
+    """Return the system metadata as it is stored, and the run id that it names, if any."""
     system = {"lastObserved": now_millis, "runId": NO_RUN, **(given or {})}
-    # Counted by the store, and by it alone.
+    # Only the store sets the version.
     system.pop("version", None)
     run = system["runId"]
     return _dump("systemMetadata", system), run if isinstance(run, str) and run != NO_RUN else None
@@ -131,7 +135,8 @@ def _dump(aspect: str, value: Any) -> bytes:
 
 
 def _series(value: Mapping[str, Any]) -> str:
-    """What distinguishes documents of one moment: partition, granularity and message."""
+    """Return what distinguishes documents of the same time: partition, granularity and message id;
+    an empty string if a document has none of them."""
     partition = (value.get("partitionSpec") or {}).get("partition", _FULL_TABLE)
     granularity = value.get("eventGranularity") or {}
     parts = [
@@ -147,8 +152,8 @@ _ABSENT = -1
 
 
 def require_condition(condition: Condition, stored: StoredAspect | None) -> None:
-    """Raise `Refusal` (412) unless the condition holds of the stored aspect, or of there being
-    none."""
+    """Raise `RequestRefusal` (412) unless the stored aspect meets the version and the times of a
+    condition; `stored` is `None` if there is no aspect."""
     actual = version_of(stored.system) if stored else _ABSENT
     if condition.version is not None and condition.version != actual:
         raise RequestRefusal(412, f"Expected version {condition.version}, actual version {actual}")
@@ -166,10 +171,10 @@ def _moment(at_millis: int | None) -> str:
 
 
 def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The given value, with every column description it does not speak of.
+    """Return the given value with the stored descriptions of the columns that it does not describe.
 
-    Ingestion that tags a column sends the whole aspect without the descriptions people wrote; an
-    explicit empty text is the way to remove one.
+    A connector that tags a column sends the whole aspect, without the descriptions that people
+    wrote. A description is removed by an explicit empty text.
     """
     kept = {
         info["fieldPath"]: info["description"]
@@ -188,14 +193,15 @@ def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str
 
 
 _PLATFORM = "urn:li:dataPlatform:"
-# The key's fields that name a platform, or an entity that does.
+# Key fields that name a platform, or an entity that names one.
 _NAMING = frozenset({"platform", "dashboardTool", "orchestrator", "notebookTool", "flow"})
 
 Default = tuple[str, dict[str, Any]]
 
 
 def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> Iterator[Default]:
-    """The aspects, by name, that a new entity is given; those of its type only."""
+    """Yield the default aspects of a new entity, as name and value; only aspects that its entity
+    type has."""
     carried = registry.entity(urn.entity_type).aspects
     named = registry.key_fields(urn.entity_type)[0] in _NAMING
     if named and urn.platform and "dataPlatformInstance" in carried:
@@ -209,8 +215,11 @@ def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> I
 def moved_paths(
     transaction: Transaction, platform: Urn, info: dict[str, Any]
 ) -> Iterator[tuple[Urn, dict[str, Any]]]:
-    """The datasets whose default path changes when a platform's description does, each with its
-    `browsePaths`; a path that somebody wrote stays."""
+    """Yield the datasets whose default browse path changes if `info` becomes the `dataPlatformInfo`
+    of their platform, each with its new `browsePaths`.
+
+    Paths that somebody has written are kept.
+    """
     before = _delimiter(transaction, platform.name)
     after = _declared_delimiter(info) or default_delimiter(platform.name)
     if before == after:
@@ -241,9 +250,10 @@ _OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
 _INCIDENT = "urn:li:incident:"
 _SUMMARY = "incidentsSummary"
 SUMMARIES = frozenset((_SUMMARY,))
-"""The aspects that the service writes itself, from what is written of other entities."""
+"""The aspects that the service itself writes, derived from the aspects of other entities."""
 _SYSTEM_ACTOR = "urn:li:corpuser:__datahub_system"
-# Of each state an entity's summary names the incidents that were written last.
+# The summary of an entity lists the incidents that were written last, at most this many per
+# state.
 _MOST_INCIDENTS = 100
 _Value = Mapping[str, Any]
 
@@ -251,12 +261,12 @@ _Value = Mapping[str, Any]
 def fill_derived(
     aspect: str, stored: _Value, value: dict[str, Any], *, adds: bool
 ) -> dict[str, Any]:
-    """Return the value of an aspect with the parts that follow from others.
+    """Return the value of an aspect with its derived part filled in.
 
     `ownership` gets `ownerTypes`, the owners by the URN of their ownership type; the two lists of
-    `domains` are kept in step. `stored` is the value before, empty where there was none. Unless it
-    `adds`, only a part that was left as it was stored is made to follow. Raises `InvalidAspect`
-    where what is given contradicts itself.
+    `domains` are kept consistent. `stored` is the previous value, empty if there was none. If
+    `adds` is false, a derived part is updated only if the value contains it exactly as stored.
+    Raises `InvalidAspect` if the value contradicts itself.
     """
     if aspect not in _FILLED:
         return value
@@ -269,7 +279,7 @@ def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for owner in value.get("owners") or ():
         named = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
-        # DataHub's search takes a dot for a step into a field.
+        # DataHub's search interprets a dot as the separator of a nested field.
         owners = found.setdefault(named.replace(".", "%2E"), [])
         if owner.get("owner") not in (None, *owners):
             owners.append(owner["owner"])
@@ -277,10 +287,11 @@ def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
-    """Keep `domains` and `domainAssociations` in step.
+    """Return the value with `domains` and `domainAssociations` consistent.
 
-    Where both changed, the associations count and must agree with the domains; those that
-    propagation made name no domain of the entity itself.
+    If the associations changed, `domains` follows them; if both changed, they must agree, else
+    `InvalidAspect` is raised. Otherwise the associations follow `domains`. Associations made by
+    propagation are ignored, because they do not name domains of the entity itself.
     """
     domains = list(dict.fromkeys(value.get("domains") or ()))
     given, before = value.get("domainAssociations"), stored.get("domainAssociations")
@@ -291,7 +302,7 @@ def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
                 "domains", "domainAssociations", "they name other domains than 'domains' does"
             )
         return {**value, "domains": named}
-    # What is stored may be older than the model, and lack what it requires.
+    # The stored value may be older than the model, and lack required fields.
     kept = [one for one in before or () if one.get("domain") in domains or _is_propagated(one)]
     present = {one.get("domain") for one in kept if not _is_propagated(one)}
     added = [{"domain": domain} for domain in domains if domain not in present]
@@ -303,21 +314,21 @@ def _is_propagated(association: _Value) -> bool:
     return str(detail.get("propagated")).lower() == "true"
 
 
-# The part that follows, and what fills it in.
+# By aspect: the derived part, and the function that fills it in.
 _FILLED: Mapping[str, tuple[str, Callable[[_Value, dict[str, Any]], dict[str, Any]]]] = {
     "ownership": ("ownerTypes", _owner_types),
     "domains": ("domainAssociations", _domains),
 }
 DERIVED = frozenset(_FILLED)
-"""The aspects that have parts that follow from others."""
+"""The aspects with a derived part; see `fill_derived`."""
 
 
 def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> None:
-    """Bring the `incidentsSummary` of entities up to date with the incidents that a transaction
-    wrote or removed.
+    """Update the `incidentsSummary` of entities with the incidents that a transaction has written
+    or removed.
 
-    An incident that is removed, or no longer about an entity, goes from its summary. An entity
-    that does not exist gets none.
+    An incident that was removed, or is no longer about an entity, is removed from the entity's
+    summary. An entity that does not exist gets no summary.
     """
     for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
         info = _stored(transaction, text, "incidentInfo")
@@ -336,7 +347,7 @@ def summarise_incidents(transaction: Transaction, registry: Registry, now_millis
 
 
 def _stored(transaction: Transaction, urn: str, aspect: str) -> dict[str, Any]:
-    """The value of an aspect; empty where there is none, or damage made it unreadable."""
+    """Return the value of an aspect; an empty dictionary if there is none, or it is damaged."""
     stored = transaction.aspect(urn, aspect)
     try:
         value = orjson.loads(stored.value) if stored else {}
@@ -369,12 +380,15 @@ def _summarise(
     incident: tuple[str, str, dict[str, Any] | None],
     now_millis: int,
 ) -> None:
-    """Put an incident into the summary of an entity by its state, or take it out."""
+    """Add an incident to the summary of an entity, under its state, or remove it.
+
+    `incident` is its URN, its state, and its details, `None` to remove it.
+    """
     text, state, details = incident
     before = _stored(transaction, str(entity), _SUMMARY)
     value = dict(before)
     for name, now in (("active", "ACTIVE"), ("resolved", "RESOLVED")):
-        # The lists of bare URNs are those of DataHub's older releases.
+        # The lists of bare URNs come from older releases of DataHub; nothing is added to them.
         bare, full = f"{name}Incidents", f"{name}IncidentDetails"
         value[bare] = [one for one in before.get(bare) or () if one != text]
         entries = before.get(full) or []
@@ -393,7 +407,7 @@ def _summarise(
 def own_write(
     registry: Registry, urn: Urn, aspect: str, value: _Value, now_millis: int, actor: str
 ) -> Write:
-    """Return the write of an aspect that the service changes by itself, in no run."""
+    """Return the write of an aspect that the service itself changes, outside of any run."""
     system, run = _system(None, now_millis)
     edges = edges_to_store(registry, aspect, value)
     given = orjson.dumps(value)
@@ -401,19 +415,21 @@ def own_write(
 
 
 _PROPERTY = "structuredProperty"
-# A moment of UTC as digits, such as 20261231235959.
+# A UTC time as digits, such as 20261231235959.
 _VERSION = re.compile(r"\d{14}", re.ASCII)
 
 
 def check_definition(
     transaction: Transaction, urn: Urn, value: _Value, stored: _Value | None
 ) -> None:
-    """Raise `InvalidAspect` where a definition has no valid `version`, or forbids what the stored
-    one allowed and has no later one, or is of a property that was soft-deleted.
+    """Check a definition of a structured property against the stored one.
 
-    The rules are those of DataHub's `PropertyDefinitionValidator`: the qualified name stays; the
-    value type stays, MULTIPLE does not become SINGLE, and what was an allowed value stays one,
-    unless the version is raised.
+    The rules are those of DataHub's `PropertyDefinitionValidator`: the qualified name must not
+    change. Unless the version is raised, the value type must not change, MULTIPLE must not become
+    SINGLE, and allowed values must not be removed.
+
+    Raises `InvalidAspect` if the definition breaks these rules or has an invalid `version`, or if
+    the property is soft-deleted.
     """
     if stored is not None and _is_removed(transaction, str(urn)):
         raise InvalidAspect(
@@ -449,7 +465,8 @@ def check_definition(
 
 
 def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
-    """The fields in which a definition allows less than the stored one, each with what is wrong."""
+    """Yield the fields in which a definition allows less than the stored one, each with a
+    description of the problem."""
     if value.get("valueType") != stored.get("valueType"):
         yield "valueType", f"the value type cannot be changed from {stored.get('valueType')}"
     if stored.get("cardinality") == "MULTIPLE" and value.get("cardinality") != "MULTIPLE":
@@ -468,10 +485,13 @@ def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
 def check_assignments(
     transaction: Transaction, entity: Urn, value: _Value, stored: _Value | None
 ) -> None:
-    """Raise `InvalidAspect` unless an entity may carry these structured properties.
+    """Check that an entity may have these structured properties.
 
-    What is `stored` already and stays as it is passes: a definition that changed or went since
-    keeps nobody from writing the others. A value of an immutable property stays.
+    Properties that stay as they are `stored` are accepted, so that a definition that has since
+    changed or been removed does not prevent a write of the others. The values of an immutable
+    property can be neither changed nor removed.
+
+    Raises `InvalidAspect` if the entity may not have them.
     """
     before = dict(_assigned(stored)) if stored else {}
     seen: set[str] = set()
@@ -496,7 +516,8 @@ def check_assignments(
 
 
 def _assigned(value: _Value) -> Iterator[tuple[str, list[Any]]]:
-    """Every property with its values as they stand, bare or not."""
+    """Yield the URN of each property with its plain values, whether they are given bare or
+    wrapped."""
     for one in value.get("properties") or ():
         values = [plain_value(given) for given in one.get("values") or ()]
         yield str(one.get("propertyUrn")), values
@@ -532,7 +553,7 @@ def _defined(transaction: Transaction, urn: Urn) -> Definition | None:
 
 
 def _platform(transaction: Transaction, entity: Urn) -> str | None:
-    """The platform of an entity: that of its URN, else that of its instance."""
+    """Return the platform of an entity: from its URN, else from its `dataPlatformInstance`."""
     if entity.platform:
         return entity.platform
     stored = transaction.aspect(str(entity), "dataPlatformInstance")

@@ -1,8 +1,9 @@
-"""The process around the service: listening, HTTP/1.1 connections with limits, and stopping.
+"""The server process: listening, HTTP/1.1 connections with limits, and shutdown.
 
-uvicorn's settings limit none of size, time and number for its httptools protocol:
-`limit_concurrency` answers 503 once a head was read, `h11_max_incomplete_event_size` is for the
-other parser, and `timeout_keep_alive` begins after an answer.
+uvicorn has no settings that limit the size, time and number of what its httptools protocol
+receives: `limit_concurrency` answers 503 only after a head has been read,
+`h11_max_incomplete_event_size` applies to the other parser, and `timeout_keep_alive` starts only
+after a response.
 """
 
 import asyncio
@@ -47,11 +48,13 @@ _LINGER_SECONDS = 2.0
 
 
 class ConnectionLimits(Struct, frozen=True):
-    """What one connection may take, and how many there may be.
+    """The limits of each connection, and the maximum number of connections.
 
-    `head_bytes` is the most for a request line with its headers, and for the trailers of a body.
-    In every `body_seconds` a body, and in every `answer_seconds` the reader of an answer, has to
-    move by `progress_bytes` or be complete. `ignored_bytes` of a body may follow its answer.
+    `head_bytes` is the maximum size of a request line with its headers, and of the trailers of a
+    body. A head must be complete within `head_seconds`. In every `body_seconds` at least
+    `progress_bytes` of a body must arrive, and in every `answer_seconds` the client must read at
+    least `progress_bytes` of a response, unless it is complete. Up to `ignored_bytes` of a body may
+    arrive after its response.
     """
 
     connections: int = 2_048
@@ -64,34 +67,39 @@ class ConnectionLimits(Struct, frozen=True):
 
 
 class _WaitingConnections:
-    """The connections of one server that wait for their next request, longest first: `unused` ones
-    never completed a request head, `idle` ones did."""
+    """The connections of one server that wait for a request, longest waiting first.
+
+    `unused` connections have never completed a request head, `idle` connections have.
+    """
 
     def __init__(self) -> None:
         self.unused: dict[LimitedConnection, None] = {}
         self.idle: dict[LimitedConnection, None] = {}
 
     def remove(self, connection: "LimitedConnection") -> None:
-        """Forget a connection that is busy now, or closed."""
+        """Remove a connection that is busy now, or closed."""
         self.unused.pop(connection, None)
         self.idle.pop(connection, None)
 
     def oldest(self) -> "LimitedConnection | None":
-        """The connection to close for the sake of a new one."""
+        """Return the connection to close in favour of a new one: an unused one if there is one,
+        else an idle one, else `None`."""
         return next(iter(self.unused), None) or next(iter(self.idle), None)
 
 
 def connection_factory(limits: ConnectionLimits) -> "partial[LimitedConnection]":
-    """Return the protocol class of one server, for uvicorn's setting `http`."""
+    """Return the protocol factory of one server, for uvicorn's setting `http`."""
     return partial(LimitedConnection, limits, _WaitingConnections())
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """uvicorn's protocol, which refuses what is over the limits and closes the connection.
+    """uvicorn's protocol with limits: a request that exceeds one is refused, and its connection
+    closed.
 
-    A head or trailers that are too large get 431, a head or body that takes too long 408. A reader
-    that takes nothing of its answer is disconnected. With more connections than allowed the one
-    that has waited longest without a request is closed, so that a new client always gets in.
+    A head or trailers that are too large are answered with 431, a head or body that takes too long
+    with 408. A client that does not read its response is disconnected. If there are more
+    connections than allowed, the one that has waited longest for a request is closed, so that a new
+    client can connect; if all are busy, the new one is closed.
     """
 
     def __init__(
@@ -101,7 +109,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._limits = limits
         self._waiting = waiting
         self._part: Literal["between", "head", "body"] = "between"
-        # Bytes in a row that were no body and completed nothing: of a head, or of trailers.
+        # The bytes of a head, or of trailers, since something was last completed.
         self._incomplete_bytes = 0
         self._has_progress = False
         self._body_bytes = 0
@@ -126,7 +134,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._waiting.remove(self)
-        # uvicorn leaves this one to run when the peer reset the connection.
+        # uvicorn does not cancel the keep-alive timer if the peer resets the connection.
         self._unset_keepalive_if_required()
         self._stop_read_timer()
         self._stop_write_timer()
@@ -135,7 +143,7 @@ class LimitedConnection(HttpToolsProtocol):
         limit = self._limits.head_bytes
         rest = memoryview(data)
         while rest and not self._is_refused:
-            # No more than what is still allowed, so that a head is refused at its exact size.
+            # Pass on at most what is still allowed, so that a head is refused exactly at the limit.
             piece = rest[: limit - self._incomplete_bytes]
             rest = rest[len(piece) :]
             self._has_progress = False
@@ -158,7 +166,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._part = "head"
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers are not kept: nothing here reads them, and they are no headers.
+        # Trailers are dropped: nothing reads them, and they must not be added to the headers.
         if self._part == "head":
             super().on_header(name, value)
 
@@ -218,7 +226,7 @@ class LimitedConnection(HttpToolsProtocol):
             self._read_timer = None
 
     def _check_reading(self) -> None:
-        """Refuse a request that is too slow, unless it is the service that does not read."""
+        """Refuse a request that arrives too slowly, unless the service has paused reading."""
         limits = self._limits
         if self.flow.read_paused or self._body_bytes >= limits.progress_bytes:
             self._start_read_timer()
@@ -231,7 +239,7 @@ class LimitedConnection(HttpToolsProtocol):
         elif self._part == "head" or self._incomplete_bytes:
             self._refuse(408, f"the headers took longer than {limits.head_seconds:g} seconds")
         else:
-            # The client never began a request.
+            # The client has not begun a request.
             self.transport.close()
 
     def _start_write_timer(self) -> None:
@@ -247,7 +255,8 @@ class LimitedConnection(HttpToolsProtocol):
             self._write_timer = None
 
     def _check_writing(self) -> None:
-        """Disconnect a reader that took too little; closing would wait for it without end."""
+        """Disconnect a client that has read too little. Closing the connection instead would wait
+        for the client indefinitely."""
         self._write_timer = None
         unsent = self.transport.get_write_buffer_size()
         if self._unsent_bytes - unsent < self._limits.progress_bytes:
@@ -256,7 +265,8 @@ class LimitedConnection(HttpToolsProtocol):
             self._start_write_timer()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer the request that is being received, if nothing else is under way, and close."""
+        """Send an error response to the request that is being received, unless another response is
+        under way, and close the connection."""
         self._is_refused = True
         self._stop_read_timer()
         cycle: RequestResponseCycle | None = self.cycle
@@ -267,7 +277,7 @@ class LimitedConnection(HttpToolsProtocol):
         else:
             may_answer = cycle.response_complete
         if cycle is not None and not cycle.response_complete:
-            # The request's handler is told that its caller is gone.
+            # Tell the handler of the request that its client has disconnected.
             cycle.disconnected = True
             cycle.message_event.set()
             self.flow.resume_writing()
@@ -280,7 +290,8 @@ class LimitedConnection(HttpToolsProtocol):
             b"x-restli-error-response: true\r\nconnection: close\r\n\r\n%b"
             % (STATUS_LINE[status], len(body), body)
         )
-        # Closed at once, while more comes in, the answer would be lost to a reset.
+        # If the connection were closed while more data arrives, a reset could discard the response
+        # before the client reads it.
         self._waiting.unused[self] = None
         self.flow.resume_reading()
         if self.transport.can_write_eof():
@@ -292,8 +303,8 @@ _KEEP_ALIVE_SECONDS = 600
 _STOP_SECONDS = 10
 _WARM_UP_SECONDS = 1.0
 _BACKLOG = 512
-# Files that are open besides the connections: the store, the index, and what the system accepts
-# at once before any of it is counted.
+# File descriptors besides those of the counted connections: of the store, of the index, and of a
+# whole backlog of connections, which may be accepted at once before any of them is counted.
 _OTHER_FILES = _BACKLOG + 256
 _LONGEST_COLLECTION_SECONDS = 0.03
 _RECLAIM_SECONDS = 3600.0
@@ -303,8 +314,9 @@ _QUIET_SECONDS = 5.0
 
 
 def listen_on_tcp(host: str, port: int) -> socket.socket:
-    """Return a bound socket that listens; port 0 takes any that is free. Raises `InUse` or
-    `Misconfigured`.
+    """Return a listening socket; port 0 selects any free port.
+
+    Raises `InUse` if the port is in use, and `Misconfigured` if the host or port cannot be used.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -319,7 +331,7 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
-        # A port in use is not always an error of the bind; it may be one of listening.
+        # For a port in use, the call that fails is not always `bind`; it may be `listen`.
         listener.listen(512)
     except OSError as error:
         listener.close()
@@ -329,10 +341,10 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
 
 
 def listen_on_socket(path: Path) -> socket.socket:
-    """Return a bound Unix socket that only this user may connect to; one that a killed service left
-    is replaced.
+    """Return a bound Unix socket that only this user may connect to.
 
-    Raises `StorageFault`.
+    A socket file that a killed service left behind is replaced. Raises `StorageFault` if the socket
+    cannot be bound.
     """
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -355,13 +367,14 @@ def run(
     leaving: Callable[[], None],
     idle_seconds: float | None = None,
 ) -> None:
-    """Serve on a bound socket until a signal stops it, or without a request for `idle_seconds`.
+    """Serve on a bound socket until a signal arrives, or until there has been no request for
+    `idle_seconds`.
 
-    `ready` is called once connections are accepted, `leaving` before they no longer are. Requests
-    under way are answered before the end. Signals are handled in the main thread only.
+    `ready` is called once connections are accepted, and `leaving` before the server stops accepting
+    them. Requests under way are completed first. Signals are handled only in the main thread.
 
-    Raises `ServerFault` when the writer of the store ended, so that a supervisor starts the process
-    again.
+    Raises `ServerFault` if the writer of the store has died, so that a supervisor restarts the
+    process.
     """
     config = uvicorn.Config(
         service,
@@ -388,7 +401,10 @@ def run(
 
 
 def _limits() -> ConnectionLimits:
-    """Return the limits; fewer connections where this process may open few files."""
+    """Return the limits, with fewer connections if the process may open only few files.
+
+    The soft limit on open files is raised as far as necessary and possible.
+    """
     limits = ConnectionLimits()
     try:
         import resource
@@ -409,16 +425,17 @@ _YOUNG_OBJECTS = 20_000
 
 
 class Heap:
-    """Keeps the garbage collector's pauses short while many objects are alive, as a context.
+    """A context manager that keeps the pauses of the garbage collector short while many objects are
+    alive.
 
-    Python's full collections visit every object and hold up all threads meanwhile: 0.2 to 0.4
-    seconds with 20,000 datasets in memory. What survives a collection that took longer than
-    `longest_seconds` is frozen (`gc.freeze`), so that later collections do not visit it again.
-    Garbage among the frozen objects stays until `reclaim`, which is due once an hour and when the
-    process grew by `growth_bytes`: at the next quiet moment, and at twice the growth at once.
+    A full collection visits every object and blocks all threads, for 0.2 to 0.4 seconds with 20,000
+    datasets in memory. Objects that survive a collection longer than `longest_seconds` are frozen
+    (`gc.freeze`), so that later collections skip them. Frozen garbage stays until `reclaim`, which
+    is due once an hour, and when the process has grown by `growth_bytes` or by half if that is
+    more. It runs at the next quiet moment, or at once when the growth is twice that.
 
-    Young objects are looked through every 20,000 instead of every 700: the values of one batch of
-    changes are more than that, and looking for garbage among them took 0.2 ms a dataset.
+    The youngest generation is collected every 20,000 objects instead of every 700: one batch of
+    changes has more than 700 values, and searching them for garbage took 0.2 ms per dataset.
     """
 
     def __init__(
@@ -446,7 +463,8 @@ class Heap:
         gc.unfreeze()
 
     def reclaim_when_due(self, *, quiet: bool) -> None:
-        """Collect frozen garbage when it is due; `quiet` means that no request is under way."""
+        """Collect frozen garbage if it is due; `quiet` means that no request has come for a
+        while."""
         grown = (resident_bytes() or 0) - self._bytes_then
         most = max(self._growth_bytes, self._bytes_then // 2)
         is_late = time.monotonic() - self._reclaimed > _RECLAIM_SECONDS
@@ -454,7 +472,7 @@ class Heap:
             self.reclaim()
 
     def reclaim(self) -> None:
-        """Collect all garbage, what is frozen included."""
+        """Collect all garbage, including frozen objects."""
         gc.unfreeze()
         gc.collect()
         gc.freeze()
@@ -471,7 +489,8 @@ class Heap:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which calls back when it begins and when it stops, and stops when idle."""
+    """uvicorn's server, with callbacks at the start and the stop. It stops when idle, or when the
+    writer of the store has died."""
 
     def __init__(
         self,
@@ -492,7 +511,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on a signal and do not raise it again, so that what follows the run is done."""
+        """Stop on a signal without raising it again, so that the code after the run is
+        executed."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
