@@ -1,4 +1,5 @@
-"""Writing changes, reading single aspects, their versions, and their documents over time."""
+"""Endpoints for aspects: writing changes, and reading aspects, their versions, and timeseries
+documents."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,7 +45,7 @@ _FAR = 2**31
 
 
 class VersionRoutes(Routes):
-    """`/versions`"""
+    """The endpoint `/versions`."""
 
     @Endpoint(
         "GET",
@@ -128,7 +129,7 @@ _DELETE_NOTE = "A proposal with changeType DELETE removes every version, and nee
 
 
 class AspectRoutes(Routes):
-    """`/aspects`"""
+    """The endpoints of `/aspects`, except for counting."""
 
     @Endpoint(
         "POST",
@@ -298,13 +299,15 @@ class AspectRoutes(Routes):
 
 
 def _require_role(request: RestliRequest, proposal: Any) -> None:
-    """Raise `RequestRefusal` (403) where the proposal removes something and its sender may not."""
+    """Raise `RequestRefusal` (403) if the proposal is a deletion and the caller does not have the
+    role `admin`."""
     if isinstance(proposal, dict) and proposal.get("changeType") == "DELETE":
         request.access.require("admin", "a proposal with changeType DELETE")
 
 
 def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
-    """Return the proposal with the conditions of the request's headers; its own ones win."""
+    """Return the proposal with the conditions in the headers of the request; the proposal's own
+    headers take precedence."""
     given = {name: request.headers.get(name) for name in CONDITION_HEADERS}
     own = {name.lower() for name in proposal.headers or ()}
     added = {name: text for name, text in given.items() if text and name.lower() not in own}

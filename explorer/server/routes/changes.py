@@ -1,4 +1,5 @@
-"""The change log over HTTP, read or followed, and the whole catalog exported as proposals."""
+"""Endpoints for the change log, in pages or as a stream, and for the export of the whole catalog as
+proposals."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
@@ -41,7 +42,7 @@ class _ExportSelection(msgspec.Struct, frozen=True):
 
 
 class ExportRoutes(Routes):
-    """`/export`"""
+    """The endpoint `/export`."""
 
     @Endpoint(
         "GET",
@@ -100,7 +101,11 @@ class ExportRoutes(Routes):
 def _of_entity(
     store: Store, registry: Registry, urn: str, aspects: list[StoredAspect]
 ) -> list[dict[str, Any]]:
-    """Return an entity as proposals: first its key aspect, which makes it, last its removal."""
+    """Return an entity as proposals.
+
+    The key aspect, which creates the entity, comes first, and `status`, which may soft-delete it,
+    after the other versioned aspects. Timeseries documents follow by aspect, oldest first.
+    """
     entity_type = urn.split(":", 3)[2]
     declared = registry.entities.get(entity_type)
     key = declared.key if declared else ""
@@ -125,7 +130,8 @@ def _of_entity(
 
 
 def _system(stored: bytes) -> dict[str, Any]:
-    """Return which run wrote an aspect and when; each catalog counts its versions itself."""
+    """Return the system metadata of an aspect without its version, which each catalog counts
+    itself."""
     system: dict[str, Any] = orjson.loads(stored)
     return {key: value for key, value in system.items() if key != "version"}
 
@@ -159,7 +165,7 @@ _EVENTS = "text/event-stream"
 _JSON = "application/json"
 
 _AT_ONCE = 200
-# A page reads so many rows at most; one whose filter lets few through is short.
+# A page reads at most this many rows; it is short if few of them match the filter.
 _MAX_READ_ROWS = 20_000
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
 _MAX_OFFSET = 2**62
@@ -201,7 +207,7 @@ class _ChangeFilter(msgspec.Struct, frozen=True):
 
 
 class ChangeRoutes(Routes):
-    """`/changes`, as pages and as a stream of events."""
+    """The endpoints of `/changes`: pages, and a stream of events."""
 
     @Endpoint(
         "GET",
@@ -295,7 +301,7 @@ class ChangeRoutes(Routes):
         else:
             after = (await self._catalog.offload(self._catalog.store.log_bounds)).head
         _check_kept(after, (await self._catalog.offload(self._catalog.store.log_bounds)).floor)
-        # A proxy that gathers what goes through it would hold the events back.
+        # The headers tell proxies not to buffer the response, which would delay the events.
         headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
         return StreamingResponse(
             _events(request, self._catalog, after, _read_filter(request)), headers=headers
@@ -307,13 +313,13 @@ async def _events(
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events of one follower, until its token is revoked or the service stops.
 
-    Starlette ends it when its reader leaves; one that takes nothing is disconnected by the server,
-    as any reader is.
+    Starlette closes the generator when the client disconnects. A client that does not read is
+    disconnected by the server, as for any other response.
     """
     clock = asyncio.get_running_loop().time
     with catalog.feed.follow(after) as follower:
         if (await catalog.offload(catalog.store.log_bounds)).floor > after:
-            # Dropped just now: the response to the next request says so.
+            # The rows have just been dropped; the client's next request is answered with 410.
             return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()
         at = sent = after
@@ -325,21 +331,21 @@ async def _events(
             events = [_event(row, values=chosen.values) for row in rows if chosen.has(row)]
             if not events and not rows:
                 await follower.news(max(due - clock(), 0))
-            # A token may have been revoked since the last piece.
+            # The token may have been revoked since the last events.
             if (events or clock() >= due) and not request.context.is_admitted():
                 break
             if events:
                 sent, due = at, clock() + _KEEP_ALIVE_SECONDS
                 yield b"".join(events)
             if clock() >= due:
-                # An id without data moves the place to go on from past what was left out.
+                # An id without data lets the client resume after the rows that were filtered out.
                 due = clock() + _KEEP_ALIVE_SECONDS
                 yield f"id: {at}\n\n".encode() if at > sent else b": keep-alive\n\n"
                 sent = at
 
 
 def _check_kept(after: int, floor: int) -> None:
-    """Raise `RequestRefusal` (410) when rows after an offset are not kept any more."""
+    """Raise `RequestRefusal` (410) if rows after an offset have been dropped."""
     if after < floor:
         raise RequestRefusal(
             410,

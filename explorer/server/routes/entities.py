@@ -1,4 +1,4 @@
-"""Reading whole entities, counting and listing them, and removing them for good."""
+"""Endpoints for entities: reading, counting, listing and permanently deleting them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _MAX_MILLIS = 2**62
 
 
 class DeletionRoutes(Routes):
-    """`/entities` where it deletes"""
+    """The endpoints of `/entities` that delete entities or references to them."""
 
     @Endpoint(
         "POST",
@@ -99,17 +99,17 @@ class DeletionRoutes(Routes):
 
 
 def _millis(parameters: Parameters, name: str) -> int | None:
-    # No document lies beyond, and the engines count no further.
+    # No document has a time beyond these bounds, and the engines do not count any further.
     value = parameters.integer(name)
     return None if value is None else max(-_MAX_MILLIS, min(value, _MAX_MILLIS))
 
 
-# Each one multiplies the ways in which a URN may fit.
+# Every further wildcard multiplies the ways in which a URN can match.
 _MOST_ANYTHING = 8
 
 
 class CountRoutes(Routes):
-    """`/entities` and `/aspects` where they count"""
+    """The endpoints of `/entities` and `/aspects` that count, and the list of all URNs."""
 
     @Endpoint(
         "POST",
@@ -203,7 +203,7 @@ class CountRoutes(Routes):
         return ValueResponse(found)
 
 
-# Longer batches are read beside the event loop.
+# Longer batches are read in a thread, so that the event loop is not blocked.
 _LONG_BATCH = 8
 
 _ASPECTS = Parameter.query(
@@ -223,7 +223,7 @@ _READING = (
 
 
 class EntityRoutes(Routes):
-    """`/entitiesV2`, and `/entities` where it names entities"""
+    """The endpoints `/entitiesV2`, and those of `/entities` that read single entities."""
 
     @Endpoint(
         "GET",
@@ -289,7 +289,7 @@ class EntityRoutes(Routes):
         return {"urn": str(urn), "entityName": urn.entity_type, "aspects": aspects}
 
     def _virtual_key(self, urn: Urn) -> StoredAspect:
-        """The key aspect of an entity that is not stored: what its URN alone tells."""
+        """Return the key aspect of an entity that is not stored, derived from its URN."""
         value = self._catalog.intake.check_urn(urn)
         name = self._catalog.registry.entity(urn.entity_type).key
         return StoredAspect(name, 0, orjson.dumps(value), 0, UNKNOWN_ACTOR, b"{}")

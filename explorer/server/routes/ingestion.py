@@ -1,4 +1,5 @@
-"""Legacy ingestion of snapshots and usage, and runs of ingestion with their rollback."""
+"""Endpoints for legacy ingestion of snapshots and usage, and for runs of ingestion and their
+rollback."""
 
 from dataclasses import replace
 from typing import Any
@@ -55,7 +56,10 @@ _SNAPSHOTS = "com.linkedin.metadata.snapshot."
 
 
 def snapshot_name(registry: Registry, entity_type: str) -> str:
-    """`…CorpUserSnapshot` for `corpuser`: snapshots are named as keys are."""
+    """Return the name of the snapshot record of an entity type, `…CorpUserSnapshot` for `corpuser`.
+
+    It is derived from the name of the key aspect's record.
+    """
     key = registry.aspect(registry.entity(entity_type).key).record.rpartition(".")[2]
     return f"{_SNAPSHOTS}{key.removesuffix('Key')}Snapshot"
 
@@ -68,7 +72,7 @@ _WITH_REMOVED = Parameter.optional(
 
 
 class RunRoutes(Routes):
-    """`/runs`"""
+    """The endpoints of `/runs`."""
 
     @Endpoint(
         "POST",
@@ -217,7 +221,8 @@ _AUDIT = Parameter.optional("auditHeader", "object", "whose change it is (actor)
 
 
 class IngestionRoutes(Routes):
-    """`/entities?action=ingest`, its batch, and `/usageStats?action=batchIngest`"""
+    """The endpoints `/entities?action=ingest`, `/entities?action=batchIngest` and
+    `/usageStats?action=batchIngest`."""
 
     @Endpoint(
         "POST",
@@ -331,7 +336,7 @@ class IngestionRoutes(Routes):
 
 
 def _check_lists(bucket: Any) -> None:
-    """Raise `InvalidInput` where the use by users or columns is no list of objects."""
+    """Raise `InvalidInput` if the usage by users or by columns is not a list of objects."""
     metrics = bucket.get("metrics") if isinstance(bucket, dict) else None
     for name in ("users", "fields"):
         items = metrics.get(name) if isinstance(metrics, dict) else None

@@ -1,4 +1,4 @@
-"""Lineage over any number of hops, and the edges of an entity, one hop."""
+"""Endpoints for lineage over any number of hops, and for the edges of one entity."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, get_args
@@ -50,7 +50,7 @@ def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Paramet
 
 
 class RelationshipRoutes(Routes):
-    """`/relationships` and `/openapi/relationships/v1`"""
+    """The endpoints `/relationships` and `/openapi/relationships/v1`, which read edges."""
 
     @Endpoint(
         "GET",
@@ -144,12 +144,12 @@ _EVERY_REMOVED = SearchQuery(
     facets=False,
     include_removed=True,
 )
-# An edge is declared by what data flows into, mostly: what it points at is upstream.
+# Most edges are declared by the entity that data flows into, so they point upstream.
 _UPSTREAM = {"UPSTREAM": True, "DOWNSTREAM": False, "OUTGOING": True, "INCOMING": False}
 
 
 class LineageRoutes(Routes):
-    """`/relationships` where it follows lineage"""
+    """The endpoint of `/relationships` that follows lineage."""
 
     def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
@@ -297,7 +297,11 @@ class LineageRoutes(Routes):
         return orjson.dumps({"value": value})
 
     def _removed(self, urns: Sequence[str]) -> Collection[str]:
-        """Which of the URNs are soft-deleted; of many, search knows it sooner than the store."""
+        """Return the soft-deleted entities among the URNs.
+
+        For more than 500 URNs this returns all soft-deleted entities, from the search index, which
+        is faster than the store; the store is read if the index cannot answer.
+        """
         if len(urns) <= _READ_ONE_BY_ONE:
             return self._lineage.removed(urns)
         try:

@@ -1,4 +1,4 @@
-"""Reading and writing many entities, each with aspects of its own, as OpenAPI clients do."""
+"""Endpoints that read and write many entities with several aspects each, for OpenAPI clients."""
 
 import secrets
 import time
@@ -36,7 +36,8 @@ _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:
 
 
 class OpenApiRoutes(Routes):
-    """`/openapi/v3/entity/<entity>`, its `batchGet`, and `/openapi/v1/trace/write/<id>`"""
+    """The endpoints `/openapi/v3/entity/<entity>`, its `batchGet`, and
+    `/openapi/v1/trace/write/<id>`."""
 
     @Endpoint(
         "POST",
@@ -91,7 +92,7 @@ class OpenApiRoutes(Routes):
                 f"there is nothing at {_PATH}/{request.key[:200]}; "
                 f"read with {_PATH}/<entity>/batchGet",
             )
-        # What reads and what writes have one address, and so one role.
+        # Reading and writing share one endpoint, whose role is that for reading.
         request.context.changes.append(NotedChange(f"POST {_PATH}/<entity>", []))
         request.access.require("editor", "writing")
         is_new = _is_true(request, "createIfNotExists")
@@ -226,7 +227,10 @@ class OpenApiRoutes(Routes):
 
 
 async def _items(request: RestliRequest, form: str) -> list[Any]:
-    """Return the elements of the body, which is a list or a single one."""
+    """Return the elements of the body, which is a list or a single element.
+
+    Raises `InvalidInput` if it is neither.
+    """
     given = await request.json()
     items = [given] if isinstance(given, dict) else given
     if not isinstance(items, list):
@@ -240,14 +244,15 @@ def _is_true(request: RestliRequest, name: str) -> bool:
 
 def _is_there(registry: Registry, stored: Sequence[StoredAspect], name: Any) -> bool:
     declared = registry.aspects.get(name) if isinstance(name, str) else None
-    # Documents over time are not told apart by the write that brought them.
+    # Timeseries documents cannot be attributed to a write, so it is enough that the entity exists.
     if declared is not None and declared.timeseries:
         return bool(stored)
     return any(aspect.name == name for aspect in stored)
 
 
 def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) -> list[Proposal]:
-    """The changes that one element of a write stands for."""
+    """Return the proposals for one element of a write. Raises `InvalidInput` if it is malformed or
+    its URN is not of the entity type."""
     text = one.get("urn") if isinstance(one, dict) else None
     if not isinstance(text, str):
         raise InvalidInput(f"an element is {_WRITE_FORM}, with a urn")
@@ -276,13 +281,13 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
         )
     if not found and change == "PATCH":
         raise InvalidInput(f"element {urn} of the body names no aspect to change")
-    # An entity that is named without aspects is made.
+    # An entity without aspects is created by writing its key aspect.
     key = registry.entity(entity).key
     return found or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
 
 
 def _trace_parent() -> str:
-    """A trace of its own for a write, whose id begins with the time in microseconds."""
+    """Return a new `traceparent` for a write; its trace id begins with the time in microseconds."""
     micros = time.time_ns() // 1_000
     return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01"
 
@@ -293,9 +298,11 @@ def _traced(written: bool) -> dict[str, Any]:
 
 
 def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
-    """Return the names of the aspects to read of each URN, none for all of them.
+    """Return the names of the aspects to read for each URN; an empty set stands for all.
 
-    An entity that is named twice comes once, with the aspects of both."""
+    The aspects of an entity that is listed twice are merged. Raises `InvalidInput` if there are too
+    many elements, or one is malformed or not of the entity type.
+    """
     if len(given) > MAX_PAGE:
         raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
     found: dict[str, frozenset[str]] = {}

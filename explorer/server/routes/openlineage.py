@@ -1,4 +1,4 @@
-"""Events of OpenLineage, as its clients post them."""
+"""The endpoints to which OpenLineage clients post their events."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from explorer.server.store.interface import digest
 __all__ = ["OpenLineageRoutes"]
 
 _PATH = "/api/v1/lineage"
-# Where DataHub has it.
+# The prefix under which DataHub serves the endpoints.
 _PREFIX = "/openapi/openlineage"
 _LONG_BATCH = 10
 _LONG_BYTES = 1 << 16
@@ -100,14 +100,17 @@ _Changes = Sequence[tuple[AspectChange, CheckedProposal]]
 
 
 class _Held(Struct, frozen=True):
-    """The value of an aspect, and whether events wrote it."""
+    """The value of an aspect, and whether OpenLineage events wrote it (`is_own`)."""
 
     value: bytes
     is_own: bool
 
 
 class _Checked(Struct, frozen=True):
-    """An event whose every change was checked."""
+    """An event whose changes have all been checked.
+
+    `from_parent` is the edge from the job of the parent run, if there is one.
+    """
 
     event: Event
     system: dict[str, Any]
@@ -117,19 +120,22 @@ class _Checked(Struct, frozen=True):
 
 
 class OpenLineageRoutes(Routes):
-    """`/api/v1/lineage` and `/openapi/openlineage/api/v1/lineage`, each with its `batch`"""
+    """The endpoints `/api/v1/lineage` and `/openapi/openlineage/api/v1/lineage`, each with its
+    `batch`."""
 
     def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
         self._memory = Memory()
         self._began = 0
-        # By the identity of a change that recurs, which they keep alive: it and its proposal.
+        # By the `id` of a recurring change: the change and its proposal. The entry keeps the change
+        # alive, so that the id stays valid.
         self._proposals: dict[int, tuple[AspectChange, CheckedProposal]] = {}
-        # By URN and aspect: a change, the digest of the value to which it added nothing, and when.
+        # By URN and aspect: a change, the digest of a value to which it added nothing, and the time
+        # of the event in milliseconds.
         self._settled: dict[tuple[str, str], tuple[AspectChange, bytes, int]] = {}
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """Yield the endpoints at both addresses."""
+        """Yield each endpoint at both addresses."""
         for one in super().endpoints():
             yield one
             yield replace(one, path=_PREFIX + one.path)
@@ -214,10 +220,13 @@ class OpenLineageRoutes(Routes):
         return JsonResponse()
 
     def _check(self, given: Any, actor: str | None) -> _Checked:
-        """Return an event as changes that may be written; raises as `read_event` does."""
+        """Parse an event and check its changes.
+
+        Raises as `read_event` does, and `InvalidInput` if a change fails its check.
+        """
         event = read_event(given, self._memory)
         if self._memory.began != self._began:
-            # They would keep alive what the memory has forgotten.
+            # The cache was cleared; these would keep the changes alive that it has dropped.
             self._began = self._memory.began
             self._proposals.clear()
             self._settled.clear()
@@ -229,7 +238,7 @@ class OpenLineageRoutes(Routes):
                 return known
             proposal = Proposal(change.urn, change.aspect, change.value, system=system)
             try:
-                # As connectors may: hide what is not there yet.
+                # Like connectors, events may soft-delete an entity that does not exist yet.
                 made = change, self._catalog.intake.check(proposal, actor, "datahub")
             except CatalogError as error:
                 raise InvalidInput(f"{change.urn}: {error}") from error
@@ -249,7 +258,7 @@ class OpenLineageRoutes(Routes):
         )
 
     def _write(self, view: Transaction, events: Sequence[_Checked]) -> None:
-        """Add what events tell to what is stored, in order; write what each of them changes."""
+        """Merge events into the stored aspects, in order, and write what each of them changes."""
         now_millis = _now_millis()
         for checked in events:
             self._rename(view, checked, now_millis)
@@ -258,7 +267,7 @@ class OpenLineageRoutes(Routes):
         proposals = [proposal for _, changes in listed for _, proposal in changes]
         names = {proposal.aspect for proposal in proposals} - TIMESERIES
         urns = list(dict.fromkeys(proposal.text for proposal in proposals))
-        # What is stored, then what an event before has made of it.
+        # The stored values; each event replaces those that it changes.
         held = {
             (urn, one.name): _Held(one.value, _is_own(one))
             for urn, aspects in view.aspects(urns, names).items()
@@ -268,7 +277,8 @@ class OpenLineageRoutes(Routes):
         for checked, changes in listed:
             stamps = {"system": checked.system, "actor": checked.actor}
             wanted = [replace(one, **stamps) for one in self._changed(view, checked, changes, held)]
-            # What events only add to stays that of its source; an event's `status` is its own.
+            # An aspect of another source, to which events only add, does not get their pipeline
+            # name; `status` does, because an event replaces it.
             shared = {key for key, one in held.items() if not one.is_own and key[1] != "status"}
             if shared:
                 system = {key: one for key, one in checked.system.items() if key != "pipelineName"}
@@ -289,8 +299,8 @@ class OpenLineageRoutes(Routes):
             self._catalog.intake.apply(view, one, now_millis)
 
     def _rename(self, view: Transaction, checked: _Checked, now_millis: int) -> None:
-        """Give a dataset that got another name what people said of it under its old one, where
-        nothing of the kind is said of it yet."""
+        """Copy the aspects that people edit from a renamed dataset to its new URN, unless that has
+        them already."""
         for old, new in checked.event.renamed:
             found = view.aspects([str(old), str(new)], _EDITED)
             present = {one.name for one in found.get(str(new), ())}
@@ -308,7 +318,7 @@ class OpenLineageRoutes(Routes):
         changes: _Changes,
         held: Mapping[tuple[str, str], _Held],
     ) -> Iterator[CheckedProposal]:
-        """Yield the versioned aspects that an event changes, as they are to be written."""
+        """Yield the versioned aspects that an event changes, with the values to write."""
         at_millis = checked.event.at_millis
         begun: dict[tuple[str, str], Any] = {}
         values: dict[tuple[str, str], Any] = {}
@@ -340,8 +350,10 @@ class OpenLineageRoutes(Routes):
     def _is_settled(
         self, key: tuple[str, str], change: AspectChange, stored: _Held, at_millis: int
     ) -> bool:
-        """Return whether it is known that a change adds nothing; for a day, after which edges are
-        seen again."""
+        """Return whether a change is known to add nothing to the stored value.
+
+        That holds for a day of event time; later events may update when an edge was last seen.
+        """
         known = self._settled.get(key)
         return (
             known is not None
@@ -353,10 +365,11 @@ class OpenLineageRoutes(Routes):
     def _with_parent(
         self, view: Transaction, checked: _Checked, told: Mapping[str, str]
     ) -> _Changes:
-        """Return the changes of an event with the edge from the job of its parent run.
+        """Return the changes of an event, with the edge from the job of its parent run if that job
+        is in another flow.
 
-        Which job that is, another event of the batch has told (`told`, by run) or what is stored
-        of the run says; without both, it is the event's own guess.
+        The job is the one that another event of the batch named for the run (`told`, by run), else
+        that of the stored run, else the event's own guess.
         """
         event, proposal = checked.event, checked.from_parent
         if event.parent_run is None or event.parent_job is None or proposal is None:
@@ -373,8 +386,7 @@ class OpenLineageRoutes(Routes):
 
 
 def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:
-    """Yield the values that an aspect had, the oldest first, each with whether it is that of a
-    pipeline."""
+    """Yield all values of an aspect, oldest first, each with whether a pipeline wrote it."""
     found = view.histories([urn], [aspect]).get(urn, ())
     for one in sorted(found, key=lambda one: (one.version == 0, one.version)):
         yield orjson.loads(one.value), b'"pipelineName":"' in one.system

@@ -1,4 +1,4 @@
-"""Parameters that several endpoints take, and the examples of their documentation."""
+"""Parameters and notes shared by several endpoints, with the examples for their documentation."""
 
 from explorer.errors import InvalidInput
 from explorer.server.restli import EXAMPLE_URN, Parameter, RestliRequest
@@ -158,8 +158,11 @@ NOTES = (
 
 
 def all_or_none(request: RestliRequest) -> bool:
-    """Return whether a batch is written as a whole or not at all; raises `InvalidInput` for a
-    header that is neither true nor false."""
+    """Return whether a batch is written as a whole or not at all.
+
+    Without the header, that is the case for plain callers. Raises `InvalidInput` if the header is
+    neither true nor false.
+    """
     given = request.headers.get(_ALL_OR_NONE)
     if given is None:
         return request.dialect == "plain"

@@ -1,4 +1,5 @@
-"""Finding entities: search, autocomplete, scrolling through results, and folders."""
+"""Endpoints that find entities: search, autocomplete, scrolling through results, and browsing
+folders; also the files of the search index."""
 
 from dataclasses import replace
 from typing import Any
@@ -61,7 +62,10 @@ SORTING = (
 
 
 def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) -> SearchQuery:
-    """The search that an action's parameters ask for; raises `InvalidInput`."""
+    """Return the search that the parameters of an action describe.
+
+    Raises `InvalidInput` if a parameter is invalid.
+    """
     return SearchQuery(
         text=text,
         entity_types=entities or None,
@@ -75,7 +79,10 @@ def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) ->
 def _entity_filter(
     catalog: CatalogEngine, request: RestliRequest, parameters: Parameters, entity: str
 ) -> Filter:
-    """Return the filter among entities of one type that an action's parameters give."""
+    """Return the filter in the parameters of an action, for entities of one type.
+
+    For DataHub's callers, fields that cannot be searched have no values.
+    """
     given = expand_related(read_filter(parameters.given.get("filter")), catalog.store)
     if request.dialect == "datahub":
         return drop_unknown_fields(given, (entity,), catalog.index.vocabulary)
@@ -83,7 +90,7 @@ def _entity_filter(
 
 
 def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[str, Any]:
-    """The `value` of a search's answer."""
+    """Return the `value` of a search response."""
     matched = [
         [{"name": field, "value": value} for field, value in hit.matched] for hit in page.hits
     ]
@@ -130,7 +137,7 @@ def _aggregation(facet: FacetCounts) -> dict[str, Any]:
 
 
 class IndexRoutes(Routes):
-    """`/index`"""
+    """The endpoint of `/index`, which copies the search index."""
 
     @Endpoint(
         "GET",
@@ -150,7 +157,7 @@ class IndexRoutes(Routes):
 
 
 class BrowsingRoutes(Routes):
-    """`/entities` where it browses"""
+    """The endpoints of `/entities` that browse folders."""
 
     @Endpoint(
         "POST",
@@ -230,7 +237,7 @@ _SEARCHED = (
 
 
 class SearchRoutes(Routes):
-    """The actions of `/entities` that search."""
+    """The endpoints of `/entities` that search."""
 
     @Endpoint(
         "POST",

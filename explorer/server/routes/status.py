@@ -1,4 +1,5 @@
-"""What the server is, whether it is up, and its documentation page."""
+"""Endpoints for the abilities, the health and the metrics of the server, and for its documentation
+page."""
 
 import gzip
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DocumentationRoutes", "StatusRoutes"]
 
-# Nothing is loaded from anywhere, and nothing but this service is asked.
+# The page loads nothing from other servers, and sends requests only to this service.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -29,7 +30,7 @@ _HEADERS = {
 
 
 class DocumentationRoutes(Routes):
-    """`/restli/docs`, made at the first request and kept."""
+    """The documentation page `/restli/docs`, rendered at the first request and kept in memory."""
 
     def __init__(
         self,
@@ -71,13 +72,13 @@ class DocumentationRoutes(Routes):
         return made
 
 
-# The release of the real service whose model and calls are served, by which clients choose theirs:
-# from 1.0.1 on the SDK writes over OpenAPI, from 1.4.0 on agents are offered tools that write.
+# The release of DataHub whose model and calls are served. Clients choose their calls by it: from
+# 1.0.1 on the SDK writes over OpenAPI, from 1.4.0 on agents are offered tools that write.
 _SPOKEN_VERSION = "v1.7.0.17"
 
 
 class StatusRoutes(Routes):
-    """`/config`, `/health`, `/health/ready`, `/health/search` and `/metrics`."""
+    """The endpoints `/config`, `/health`, `/health/ready`, `/health/search` and `/metrics`."""
 
     def __init__(
         self, catalog: CatalogEngine, metrics: Metrics, sign_in: Mapping[str, str] | None = None

@@ -1,4 +1,4 @@
-"""What is worth describing next, and how much is described."""
+"""Endpoints for stewardship: what to describe next, and how much is described."""
 
 import asyncio
 import time
@@ -65,13 +65,13 @@ _NOTE = (
 
 
 class StewardshipRoutes(Routes):
-    """`/stewardship`"""
+    """The endpoints of `/stewardship`."""
 
     async def _wait(self) -> None:
-        """Wait, and keep no thread from reading, while everything is counted for the first time;
-        whoever reads it is told after 10 seconds."""
+        """Wait for the first count of all datasets, at most 10 seconds, without blocking a reader
+        thread. A request that has to wait longer fails when it reads the count."""
         end = time.monotonic() + PATIENCE_SECONDS
-        # A thread counts, which knows no event of this loop.
+        # The count runs in a thread, which does not know the event loop and sets no event of it.
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -250,7 +250,7 @@ class StewardshipRoutes(Routes):
         }
 
     def _names(self, keys: list[str]) -> dict[str, str]:
-        """What the entities among the keys are called."""
+        """Return the display names of the entities among the keys, by URN."""
         urns = {str(urn): urn for urn in Urn.parse_all(one for one in keys if one)}
         stored = self._catalog.store.aspects([*urns], NAME_ASPECTS)
         return {
@@ -261,7 +261,11 @@ class StewardshipRoutes(Routes):
         }
 
     def _chosen(self, parameters: Parameters, request: RestliRequest) -> Collection[str] | None:
-        """The URNs of the datasets that are meant; None for all that are not soft-deleted."""
+        """Return the URNs of the chosen datasets, or `None` for all that are not soft-deleted.
+
+        Raises `InvalidInput` if more than one of URNs, a folder and a search are given, or there
+        are too many URNs.
+        """
         urns = parameters.texts("urns")
         text = parameters.optional_text("input") or "*"
         filters = read_filter(parameters.given.get("filter"))
@@ -284,7 +288,7 @@ class StewardshipRoutes(Routes):
         return index.found_urns(query)
 
     def _below(self, folder: str) -> Collection[str]:
-        """The datasets in and below a folder."""
+        """Return the URNs of the datasets in and below a folder."""
         found: dict[str, None] = {}
         left = [components(folder)]
         while left:
@@ -302,7 +306,8 @@ class StewardshipRoutes(Routes):
 
 
 class _UseOf:
-    """Gives the facts of a dataset with its use over another number of days than is kept."""
+    """A function that returns the facts of a dataset with its use over `days` days, for a number
+    of days other than the one that is counted in advance."""
 
     def __init__(self, catalog: CatalogEngine, days: int) -> None:
         self._store = catalog.store
