@@ -1,5 +1,5 @@
-"""The access log: a line for every request, without tokens, bodies, and values of an address that
-may be secrets."""
+"""The access log: a line for every request, without tokens, bodies, or values of query parameters
+that may be secret."""
 
 import re
 import sys
@@ -18,8 +18,8 @@ __all__ = ["AccessLog", "LogFormat"]
 
 LogFormat = Literal["text", "json"]
 
-# Parameters whose values are names or numbers of the catalog; that of any other one may be a secret
-# that was sent to the wrong place.
+# The query parameters whose values are logged: names and numbers of the catalog. The value of any
+# other one may be a secret that was sent to the wrong place.
 _SHOWN = frozenset(
     {
         "action", "after", "aspect", "aspects", "batch", "count", "direction", "entity", "ids",
@@ -35,10 +35,10 @@ _MAX_VALUE = 200
 
 
 class AccessLog:
-    """Writes a line for each request, in a thread of its own.
+    """A log with a line for each request, written in a thread of its own.
 
-    A reader of the log that stalls therefore delays no response; lines that it cannot take are
-    dropped and counted.
+    A stalled reader of the log therefore does not delay responses: at most 10,000 lines are queued,
+    and further ones are dropped and counted.
     """
 
     def __init__(self, form: LogFormat, stream: IO[bytes] | None = None) -> None:
@@ -52,7 +52,7 @@ class AccessLog:
         self._thread.start()
 
     def note(self, context: RequestContext) -> None:
-        """Queue the line of a request that was answered."""
+        """Queue the line of a request that has been answered."""
         if len(self._lines) >= _MAX_LINES:
             self._dropped += 1
             return
@@ -61,7 +61,7 @@ class AccessLog:
             self._has_lines.set()
 
     def close(self) -> None:
-        """Write what is left, as far as the reader takes it within two seconds."""
+        """Write the queued lines, waiting for the reader of the log at most two seconds."""
         self._closing = True
         self._has_lines.set()
         self._thread.join(_CLOSE_SECONDS)
@@ -70,7 +70,7 @@ class AccessLog:
         while not self._closing:
             self._has_lines.wait()
             if not self._closing:
-                # Many requests, one write.
+                # Wait, so that the lines of many requests are written at once.
                 time.sleep(_GATHER_SECONDS)
             self._has_lines.clear()
             lines: list[bytes] = []
@@ -82,7 +82,7 @@ class AccessLog:
                 self._stream.write(b"".join(lines))
                 self._stream.flush()
             except (OSError, ValueError):
-                # The reader is gone, and there is no other place to report it.
+                # The reader is gone, and there is nowhere else to report it.
                 return
 
     def _dropped_line(self) -> bytes:
@@ -116,7 +116,8 @@ class AccessLog:
             f"{_now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
             f"{context.access.actor or '-'} {request_id} "
         )
-        # A name that holds a line break or a terminal's commands must stay one line of text.
+        # The user agent is quoted, because it may contain line breaks or terminal escape
+        # sequences.
         return f"{text}{quote(agent, safe=_PLAIN) or '-'}\n".encode()
 
 
@@ -136,7 +137,7 @@ def _path(context: RequestContext) -> str:
         if key in _SHOWN:
             shown.append(f"{key}={quote(value[:_MAX_VALUE], safe='/%():,;@!$*+~')}")
         else:
-            # What stands in a name's place may be the secret itself.
+            # Text in the place of the name may itself be the secret.
             shown.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
     return f"{path}?{'&'.join(shown)}"
 

@@ -1,8 +1,8 @@
-"""The change log as it grows: the rate of commits, and readers that are woken by them.
+"""The change log as it grows: metrics of commits, and followers that are woken by them.
 
-A reader's backlog is the log itself: a slow reader is behind, nothing is buffered for it, and one
-that reads nothing any more is disconnected. The rate is counted between the store and what is
-derived from it, so it is the same for every engine.
+The backlog of a follower is the log itself: nothing is buffered for a slow follower, and one that
+stops reading is disconnected. Commits are measured between the store and the data derived from it,
+so the metrics are the same for every engine.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ _GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
 class Commits:
-    """The store's observer: it hands each commit on to what derives something from it, and then
-    calls the `listeners` in the writer's thread with the log's last offset.
+    """The observer of the store. It passes each commit to the observer `derived`, and then calls
+    the `listeners` in the writer's thread with the last offset of the change log.
 
-    Listeners must be quick and raise nothing.
+    Listeners must be fast and must not raise.
     """
 
     def __init__(self, store: Store, derived: Observer) -> None:
@@ -56,7 +56,8 @@ class Commits:
         store.observe(self)
 
     def write(self, job: Job[T]) -> Future[T]:
-        """Queue a job as `Store.write` does, and count it until its future is resolved."""
+        """Queue a job as `Store.write` does, and count it as waiting until its future is
+        resolved."""
 
         def run(transaction: Transaction) -> T:
             if transaction is not self._transaction:
@@ -75,20 +76,25 @@ class Commits:
         return future
 
     def prepare(self, transaction: Transaction) -> None:
-        """Called inside the transaction, before the commit."""
+        """Prepare the derived data; called inside the transaction, before the commit."""
         self._derived.prepare(transaction)
         self._prepared_at = perf_counter()
 
     def follow(self, offset: int) -> None:
-        """Called when others wrote up to an offset. Listeners are called also when the derived part
-        failed."""
+        """Update the derived data; called when other services have written up to an offset.
+
+        The listeners are called even if that fails.
+        """
         try:
             self._derived.follow(offset)
         finally:
             self._announce(offset)
 
     def publish(self, offset: int) -> None:
-        """Called after the commit. Listeners are called also when the derived part failed."""
+        """Publish the derived data and measure the commit; called after the commit.
+
+        The listeners are called even if publishing fails.
+        """
         self.seconds.observe(perf_counter() - self._prepared_at)
         self.group_jobs.observe(self._jobs_in_group)
         self._transaction = None
@@ -111,13 +117,14 @@ _TAIL_BYTES = 8 * 1024 * 1024
 
 
 class Follower:
-    """One that waits for the log to grow, in the event loop in which it was made."""
+    """A context manager that waits for the change log to grow, in the event loop in which it was
+    created."""
 
     __slots__ = ("_event", "_feed", "_is_woken", "_loop", "at", "is_over")
 
     def __init__(self, feed: "Feed", after: int) -> None:
         self._feed = feed
-        # How far it has read; what comes after it is kept for it.
+        # The offset up to which it has read; rows after it are kept for it.
         self.at = after
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
@@ -134,8 +141,10 @@ class Follower:
         self._feed.followers.discard(self)
 
     async def news(self, timeout_seconds: float) -> bool:
-        """Wait until something was committed since the last call, or it is over; false when
-        nothing was in that time."""
+        """Wait until something has been committed since the last call, or the follower is ended.
+
+        Return false if neither happens within `timeout_seconds`.
+        """
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._event.wait()
@@ -146,31 +155,32 @@ class Follower:
         return True
 
     def end(self) -> None:
-        """Nothing more is to come; called in the follower's own loop."""
+        """End the follower; must be called in its own event loop."""
         self.is_over = True
         self._event.set()
 
     def wake(self) -> None:
-        """Have `news` return. Any thread may call; several calls before it does count as one."""
+        """Make `news` return. Any thread may call this; several calls before `news` returns count
+        as one."""
         if self._is_woken:
             return
         self._is_woken = True
         self._in_loop(self._event.set)
 
     def end_soon(self) -> None:
-        """As `end`, from any thread."""
+        """End the follower, from any thread."""
         self._in_loop(self.end)
 
     def _in_loop(self, work: Callable[[], object]) -> None:
         try:
             self._loop.call_soon_threadsafe(work)
         except RuntimeError:
-            # Its loop is closed, and it with it.
+            # The event loop is closed, so nobody uses the follower any more.
             self._feed.followers.discard(self)
 
 
 class Feed:
-    """The end of the change log, read once a commit for everybody who follows it."""
+    """The tail of the change log, read once per commit for all followers."""
 
     def __init__(self, store: Store, commits: Commits) -> None:
         self._store = store
@@ -183,13 +193,15 @@ class Feed:
         commits.listeners.append(self._wake)
 
     def follow(self, after: int) -> Follower:
-        """A follower for the length of a `with`, that has read the log up to an offset."""
+        """Return a follower, to be used in a `with`, that has read the log up to an offset."""
         return Follower(self, after)
 
     def read(self, after: int, limit: int) -> list[LogEntry]:
-        """Rows of the log after an offset, as `Reader.log`; the newest come from memory."""
+        """Return rows of the log after an offset, as `Reader.log` does; the newest are kept in
+        memory."""
         with self._lock:
-            # One who begins past the tail's end would wait for others to read up to there.
+            # A reader past the end of the tail is not served from it, because it would wait until
+            # others have read up to there.
             if self._tail and self._tail[0].offset - 1 <= after <= self._tail[-1].offset:
                 if self._tail[-1].offset < self._head:
                     self._extend(self._tail[-1].offset, limit)
@@ -200,14 +212,14 @@ class Feed:
                 self._tail.clear()
                 self._tail_bytes = 0
                 self._extend(after, limit)
-            # Large entries are cut from the front, the first that are to be read perhaps too.
+            # If the entries are large, the oldest were dropped, perhaps some that are to be read.
             if self._tail and after < self._tail[0].offset - 1:
                 return self._store.log(after, limit)
             found = [entry for entry in self._tail if entry.offset > after]
         return found[:limit]
 
     def end(self) -> None:
-        """End every follower; called when the service stops."""
+        """End all followers; called when the service stops."""
         self.is_over = True
         for follower in tuple(self.followers):
             follower.end_soon()

@@ -1,10 +1,10 @@
-"""The two dialects of the answers, and the one place that knows them apart.
+"""The two dialects of responses, and how the dialect of a request is determined.
 
-plain     the specification's own: search gives URNs, records are named `com.vendor.…`
-datahub   what DataHub's clients read: search gives objects, records are named `com.linkedin.…`
+plain     that of the specification: search returns URNs, records are named `com.vendor.…`
+datahub   that of DataHub's clients: search returns objects, records are named `com.linkedin.…`
 
-Wherever one answer can hold both forms it does, and no dialect is asked. Inside an aspect's value
-nothing is ever renamed.
+A response that can contain both forms does so, whatever the dialect. Nothing inside the value of an
+aspect is ever renamed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ __all__ = [
 Dialect = Literal["plain", "datahub"]
 DIALECT_HEADER = b"x-catalog-dialect"
 
-# How the user agents of DataHub's clients begin: its SDK and command, its emitters for Java and
-# Spark (DataHub-RestClient), and what its makers build on them.
+# The prefixes of the user agents of DataHub's clients: its SDK and command, its emitters for Java
+# and Spark (DataHub-RestClient), and tools that its makers build on them.
 _AGENTS = ("datahub", "acryl")
 _MARK = b"x-datahub-"
-# The actions that the specification has; its own callers post these, and GraphQL without one.
+# The actions of the specification, which its own callers post; GraphQL has no action.
 _SPECIFIED = (
     b"",
     b"autocomplete",
@@ -46,10 +46,11 @@ _PLAIN_PREFIX = "com.vendor."
 def dialect_of(
     method: str, query: bytes, headers: Mapping[bytes, bytes], setting: Dialect | None
 ) -> Dialect:
-    """Return the dialect of a request: what its X-Catalog-Dialect header says, else the server's
-    setting, else what the caller is known to be.
+    """Return the dialect of a request: that of its header X-Catalog-Dialect, else the server's
+    setting, else the one detected from the client.
 
-    `headers` are by lower-case name. Raises `InvalidInput` for a dialect that does not exist.
+    `headers` are keyed by lower-case name. Raises `InvalidInput` if the header names an unknown
+    dialect.
     """
     asked = headers.get(DIALECT_HEADER)
     if asked is not None:
@@ -68,10 +69,10 @@ def dialect_of(
 def _is_datahub_client(method: str, query: bytes, headers: Mapping[bytes, bytes]) -> bool:
     """Return whether a request was sent by one of DataHub's clients.
 
-    Releases before 0.14 do not name themselves. What they send differs from a script over the same
-    HTTP library (requests) only in that they name the content type of requests without a body, and
-    in that they call actions that the specification does not have. In the actions that it has they
-    are not recognised.
+    Releases before 0.14 do not identify themselves. Their requests differ from those of a script
+    that uses the same HTTP library (requests) in only two ways: they have a content type even
+    without a body, and they call actions that the specification does not have. If they call an
+    action of the specification, they are not recognised.
     """
     agent = headers.get(b"user-agent", b"").decode("latin-1").lower()
     if agent.startswith(_AGENTS) or any(name.startswith(_MARK) for name in headers):
@@ -90,16 +91,17 @@ def _action(query: bytes) -> bytes:
 
 
 def dialect_of_write(system: Mapping[str, Any] | None, dialect: Dialect) -> Dialect:
-    """Return whose rules a change is taken by, from its system metadata and the request's dialect.
+    """Return the dialect whose rules apply to a change, from its system metadata and the dialect of
+    the request.
 
-    A change that names the run that brought it (`runId`) comes from a connector, also where the
-    client that sends it does not say what it is: DataHub's does not before 0.14.
+    A change that names its run (`runId`) comes from a connector, even if the client does not
+    identify itself, as DataHub's does not before 0.14.
     """
     return "datahub" if system and system.get("runId") else dialect
 
 
 def record_name(name: str, dialect: Dialect) -> str:
-    """A record's full name as the dialect spells it."""
+    """Return the full name of a record as the dialect spells it."""
     if dialect == "plain" and name.startswith(_STORED_PREFIX):
         return _PLAIN_PREFIX + name.removeprefix(_STORED_PREFIX)
     return name
@@ -108,7 +110,7 @@ def record_name(name: str, dialect: Dialect) -> str:
 def search_hits(
     hits: Sequence[tuple[str, float, Sequence[dict[str, str]]]], dialect: Dialect
 ) -> list[Any]:
-    """The `entities` of a search answer; each hit is (URN, score, matched fields)."""
+    """Return the `entities` of a search response; each hit is (URN, score, matched fields)."""
     if dialect == "plain":
         return [urn for urn, _, _ in hits]
     return [

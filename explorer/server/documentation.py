@@ -25,7 +25,7 @@ __all__ = ["code", "documentation_page", "example_of", "read_decisions"]
 
 
 class Markup(str):
-    """Text that is HTML."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
@@ -34,8 +34,11 @@ Content: TypeAlias = "str | Markup | Iterable[str]"
 
 
 def element(name: str, content: Content = "", /, **attributes: str | bool | None) -> Markup:
-    """Return one element. An attribute that is True has no value, one that is None or False is left
-    out; `class_` loses its underscore, and other underscores become dashes."""
+    """Return an HTML element, whose content is escaped unless it is markup.
+
+    An attribute that is `True` has no value, one that is `None` or `False` is left out. The
+    underscore at the end of `class_` is dropped, and other underscores become dashes.
+    """
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
         + ("" if value is True else f'="{escape(str(value))}"')
@@ -46,12 +49,12 @@ def element(name: str, content: Content = "", /, **attributes: str | bool | None
 
 
 def code(text: str) -> Markup:
-    """Return a name or value as it is typed."""
+    """Return a name or value in a `code` element."""
     return element("code", text)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
-    """Return a table that scrolls by itself where the page is narrow."""
+    """Return a table in a container that scrolls horizontally if the page is narrow."""
     header = element("tr", [element("th", one, scope="col") for one in head])
     body = [element("tr", [element("td", cell) for cell in row]) for row in rows]
     whole = element("table", [element("thead", header), element("tbody", body)])
@@ -59,7 +62,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
 
 
 def anchor(*words: str) -> str:
-    """Return the id of a part of the page."""
+    """Return the id of a part of the page, made of words."""
     name = "-".join(words)
     return "".join(char if char.isalnum() or char in "-_." else "-" for char in name).strip("-")
 
@@ -73,14 +76,14 @@ def _inner(content: Content) -> str:
 
 
 REQUIRED = element("span", "required", class_="required")
-"""The mark of a parameter or field that may not be left out."""
+"""The mark of a required parameter or field."""
 
 
 _SHAPES = {"dataset": "urn:li:dataset:(<platform URN>,<name>,<origin>)"}
 
 
 def entity_sections(registry: Registry) -> Iterator[Markup]:
-    """Yield an entry for each entity type, by name."""
+    """Yield an entry for each entity type, sorted by name."""
     for name in sorted(registry.entities, key=str.casefold):
         entity = registry.entities[name]
         fields = registry.key_fields(name)
@@ -99,7 +102,8 @@ def entity_sections(registry: Registry) -> Iterator[Markup]:
 
 
 def aspect_sections(registry: Registry) -> Iterator[Markup]:
-    """Yield an entry for each aspect, by name: its fields, what is searched, its relationships."""
+    """Yield an entry for each aspect, sorted by name, with its fields, searchable fields and
+    relationships."""
     carriers: dict[str, list[str]] = defaultdict(list)
     for entity in registry.entities:
         for name in registry.aspects_of(entity):
@@ -121,7 +125,7 @@ def aspect_sections(registry: Registry) -> Iterator[Markup]:
 
 
 def record_sections(registry: Registry) -> Iterator[Markup]:
-    """Yield an entry for each record and enum that is no aspect, by name."""
+    """Yield an entry for each record and enum that is not an aspect, sorted by name."""
     own = {aspect.record for aspect in registry.aspects.values()}
     for name in sorted(registry.records, key=lambda full: _short(full).casefold()):
         if name in own:
@@ -131,7 +135,8 @@ def record_sections(registry: Registry) -> Iterator[Markup]:
 
 
 def relationship_sections(registry: Registry) -> Iterator[Markup]:
-    """Yield an entry for each relationship, by name: where it is declared and where it leads."""
+    """Yield an entry for each relationship, sorted by name, with the aspects that declare it and
+    the entity types that it leads to."""
     declared: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
     for aspect_name, aspect in registry.aspects.items():
         for edge in aspect.relationships:
@@ -156,7 +161,8 @@ def relationship_sections(registry: Registry) -> Iterator[Markup]:
 def _entry(
     place: str, head: list[Markup], parts: list[Markup], find: str, class_: str | None = None
 ) -> Markup:
-    """A part of the page that is closed until it is opened; `find` is what it is found by."""
+    """Return a collapsed part of the page; `find` is the text by which the page's search finds
+    it."""
     return element(
         "details",
         [element("summary", head), element("div", parts, class_="inside")],
@@ -184,7 +190,7 @@ def _fields(registry: Registry, name: str) -> Markup:
 
 
 def _type(registry: Registry, expression: str) -> Markup:
-    """Return a type, whose records are links."""
+    """Return a type expression, in which records are links."""
     kind, arguments = read_type(expression)
     if kind == "name":
         name = expression.removesuffix("?")
@@ -199,7 +205,7 @@ def _type(registry: Registry, expression: str) -> Markup:
 
 
 def _place(registry: Registry, record: str) -> str:
-    """Return the id of a record's entry, or of the aspect's whose record it is."""
+    """Return the id of the entry of a record, or of the aspect whose record it is."""
     try:
         aspect = registry.aspect_named_by(record)
     except UnknownName:
@@ -268,7 +274,7 @@ _STANDINGS = {
 
 
 def address_of(endpoint: Endpoint) -> str:
-    """Return the id of an endpoint's entry."""
+    """Return the id of the entry of an endpoint."""
     return anchor(
         endpoint.method.lower(),
         endpoint.path.strip("/"),
@@ -278,12 +284,13 @@ def address_of(endpoint: Endpoint) -> str:
 
 
 def example_of(endpoint: Endpoint) -> tuple[str, str | None]:
-    """Return a request that works: its path with the query, and its body if it has one."""
+    """Return a working example request: its path with the query, and its body, or `None` if it has
+    none."""
     path = endpoint.path
     if endpoint.item:
         keys = (one.example for one in endpoint.parameters if one.place == "path" and one.example)
         key = str(next(keys, EXAMPLE_URN))
-        # One with a slash is a path of its own: dataset/batchGet.
+        # A key with a slash, such as dataset/batchGet, is a path and is not encoded.
         path += f"/{key if '/' in key else quote(key, safe='')}"
     query = [("action", endpoint.action)] if endpoint.action else []
     for one in endpoint.parameters:
@@ -355,7 +362,8 @@ def _area(label: str, text: str, class_: str) -> Markup:
 
 
 def _form(fields: list[Markup], **attributes: str | bool) -> Markup:
-    """A request that can be changed and sent from the page, and a place for its response."""
+    """Return a form with a request that can be edited and sent from the page, and a place for its
+    response."""
     buttons = [
         element("button", "Send", class_="send", type="button"),
         element("button", "Copy as curl", class_="copy", type="button"),
@@ -376,7 +384,7 @@ def _text(value: Any) -> str:
 
 
 def operation_sections(schema: "GraphQLSchema") -> Iterator[Markup]:
-    """Yield an entry for each query and each mutation, by name."""
+    """Yield an entry for each query, then for each mutation, sorted by name."""
     for kind, root in (("query", schema.query_type), ("mutation", schema.mutation_type)):
         if root is None:
             continue
@@ -385,7 +393,7 @@ def operation_sections(schema: "GraphQLSchema") -> Iterator[Markup]:
 
 
 def graphql_trial() -> Markup:
-    """A document with its variables, to be changed and sent."""
+    """Return a form with a GraphQL document and its variables, which can be edited and sent."""
     fields = [
         _area("Document", EXAMPLE_DOCUMENT, "document"),
         _area("Variables", f'{{"urn": "{EXAMPLE_URN}"}}', "variables"),
@@ -411,7 +419,7 @@ def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
 
 
 _FILES = Path(__file__).with_name("docs")
-# What most callers come for is first; the rest follows by name.
+# The resources that most callers look for come first; the others are sorted by name.
 _FIRST = ("/aspects", "/entitiesV2", "/entities", "/relationships")
 
 _Section = tuple[str, str, str, list[Markup]]
@@ -420,8 +428,11 @@ _Section = tuple[str, str, str, list[Markup]]
 def documentation_page(
     endpoints: Iterable[Endpoint], schema: "GraphQLSchema", registry: Registry, base: str
 ) -> bytes:
-    """Return the page as UTF-8. `base` is the path before every address. It asks nobody but the
-    service that gives it, and reads well without its script."""
+    """Return the documentation page as UTF-8.
+
+    `base` is the base path of all addresses. The page sends requests only to the service that
+    serves it, and is readable without its script.
+    """
     sections = [*_resource_sections(endpoints), *_graphql_section(schema), *_model(registry)]
     sections.append(_decisions())
     page = Template((_FILES / "page.html").read_text("utf-8")).substitute(
@@ -481,7 +492,7 @@ def _model(registry: Registry) -> list[_Section]:
 
 
 def read_decisions() -> list[tuple[str, str]]:
-    """Return each open point of the specification with what this service does about it."""
+    """Return each open point of the specification, with the decision of this service."""
     entries = (_FILES / "decisions.md").read_text("utf-8").split("\n## ")[1:]
     headed = (entry.partition("\n") for entry in entries)
     return [(about, " ".join(decided.split())) for about, _, decided in headed]
@@ -506,7 +517,7 @@ def _rendered(place: str, title: str, _group: str, parts: list[Markup]) -> Marku
 
 
 def _contents(sections: Iterable[_Section]) -> Iterator[Markup]:
-    """Yield the headings of the groups of sections, each with links to its sections."""
+    """Yield a heading for each group of sections, followed by links to its sections."""
     for group, found in groupby(sections, lambda section: section[2]):
         links = [
             element("li", element("a", title, href=f"#{place}")) for place, title, _, _ in found

@@ -1,8 +1,8 @@
-"""Removal of what a run of ingestion wrote, and of the references to an entity.
+"""Rollback of runs of ingestion, and removal of the references to an entity.
 
-Of a reference the least that can go is removed: an optional field, else the element of the array or
-the entry of the map that it stands in. An aspect that would lose a required field, with nothing
-around it to remove, stays as it is.
+A reference is removed with as little around it as possible: an optional field, else the array
+element or the map entry that contains it. An aspect stays unchanged if it would lose a required
+field and nothing around that field can be removed.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,7 @@ _MAX_LISTED = 100
 
 
 class Stamp(NamedTuple):
-    """The transaction in which something is removed, when that is (milliseconds since 1970), and
-    who does it."""
+    """The transaction of a removal, its time in milliseconds since 1970, and its actor."""
 
     transaction: Transaction
     time_millis: int
@@ -42,7 +41,7 @@ class Stamp(NamedTuple):
 
 
 class AspectReference(Struct, frozen=True, order=True):
-    """That an aspect of an entity points at another."""
+    """A reference from an aspect of an entity to another entity."""
 
     urn: str
     aspect: str
@@ -50,19 +49,19 @@ class AspectReference(Struct, frozen=True, order=True):
 
 
 class UnlinkedReferences(Struct):
-    """What was done about the references to an entity, or would be: those taken out, and those in
-    aspects that cannot be without them."""
+    """The result of removing the references to an entity, or of a dry run: `taken` are the
+    references that were removed, `left` those in aspects that require them."""
 
     taken: list[AspectReference] = []
     left: list[AspectReference] = []
 
     def add(self, other: "UnlinkedReferences") -> None:
-        """Count what was done about others too."""
+        """Add the references of another result."""
         self.taken += other.taken
         self.left += other.left
 
     def to_wire(self) -> dict[str, Any]:
-        """The `value` of the answer; 100 references of each kind are listed at most."""
+        """Return the `value` of the response, which lists at most 100 references of each kind."""
         return {
             "total": len(self.taken),
             "relatedAspects": _listed(self.taken),
@@ -72,7 +71,7 @@ class UnlinkedReferences(Struct):
 
 
 def references_to(view: Reader, urn: str) -> list[list[AspectReference]]:
-    """Return the references to a URN, those of one aspect of an entity together, sorted."""
+    """Return the references to a URN, sorted, in one list for each aspect of an entity."""
     _, pointing = view.edges([urn], "INCOMING")
     by_aspect: dict[tuple[str, str], list[AspectReference]] = {}
     for reference in sorted(
@@ -91,9 +90,9 @@ def unlink(
     registry: Registry,
     stamp: Stamp | None,
 ) -> UnlinkedReferences:
-    """Take the references to a URN out of one aspect, as it is now.
+    """Remove the references to a URN from the latest version of the aspect that contains them.
 
-    `view` is the transaction of the stamp; without a stamp nothing is written, and the answer is
+    `view` is the transaction of the stamp. Without a stamp nothing is written, and the result is
     what would be done.
     """
     source, aspect = Urn.parse(references[0].urn), references[0].aspect
@@ -115,8 +114,8 @@ def unlink(
 def without_references(
     registry: Registry, aspect: str, value: dict[str, Any], paths: Sequence[str], urn: str
 ) -> dict[str, Any] | None:
-    """An aspect's value without the references to a URN that are found at these paths; None where
-    one of them must stay."""
+    """Return the value of an aspect without the references to a URN at the given paths, or `None`
+    if one of them cannot be removed."""
     record = registry.aspect(aspect).record
     for path in paths:
         pruned = _Pruner(registry, urn).pruned(value, tuple(path.split(".")), record)
@@ -127,7 +126,7 @@ def without_references(
 
 
 class _Gone:
-    """Stands for a value that cannot be without the reference it held."""
+    """A marker in place of a value that cannot exist without the reference that it contained."""
 
 
 _GONE = _Gone()
@@ -139,7 +138,8 @@ class _Pruner:
         self._urn = urn
 
     def pruned(self, value: Any, steps: tuple[str, ...], kind: str) -> Any:
-        """The value of that type without what is at the end of the steps, where that is the URN."""
+        """Return `value`, which has the type `kind`, without the URN at the path `steps`, or
+        `_GONE` if the value cannot exist without it."""
         if not steps:
             return _GONE if value == self._urn else value
         step, rest = steps[0], steps[1:]
@@ -165,7 +165,8 @@ class _Pruner:
         return value
 
     def _field(self, kind: str, name: str) -> tuple[str, bool]:
-        """The type of a field of a record, or of a member of a union, and whether it may lack."""
+        """Return the type of a field of a record, or of a member of a union, and whether it is
+        optional."""
         shape, arguments = read_type(kind)
         if shape == "union":
             return next((one for one in arguments if one == name), name), False
@@ -193,10 +194,11 @@ def _listed(references: Sequence[AspectReference]) -> list[dict[str, str]]:
 
 
 class RollbackResult(Struct):
-    """What a rollback did, or would do.
+    """The result of a rollback, or of a dry run.
 
-    `rows` counts versions, points among them; `unsafe` are the entities that the run made and
-    that others have written to since, `others` how many of their aspects those wrote.
+    `rows` is the number of versions and timeseries documents, and `reverted` the number of aspects
+    whose value changed. `unsafe` are the entities that the run created and that others have
+    written to since, and `others` is the number of their aspects that others wrote.
     """
 
     run: str
@@ -209,7 +211,7 @@ class RollbackResult(Struct):
     others: int = 0
 
     def add(self, other: "RollbackResult") -> None:
-        """Count what was done to other entities too."""
+        """Add the result for other entities."""
         self.summaries += other.summaries[: _MAX_LISTED - len(self.summaries)]
         self.rows += other.rows
         self.reverted += other.reverted
@@ -219,8 +221,11 @@ class RollbackResult(Struct):
         self.others += other.others
 
     def to_wire(self, dialect: Dialect = "plain") -> dict[str, Any]:
-        """The `value` of the rollback's answer. DataHub's command warns of `aspectsAffected` as of
-        what others wrote to the entities that go."""
+        """Return the `value` of the response.
+
+        DataHub's command warns that `aspectsAffected` aspects of the deleted entities were written
+        by others, so for its dialect that number is returned.
+        """
         return {
             "runId": self.run,
             "aspectRowSummaries": self.summaries,
@@ -243,11 +248,11 @@ def roll_back(
     *,
     safe: bool,
 ) -> RollbackResult:
-    """Remove every version and document of one entity that a run wrote.
+    """Remove every version and timeseries document of one entity that a run wrote.
 
-    The newest version of another run comes back. An entity that the run made goes as a whole;
-    with `safe` one that others have written to since is only soft-deleted. `view` is the
-    transaction of the stamp; without a stamp nothing is written, and the answer is what would be
+    The newest version of another run becomes the latest again. An entity that the run created is
+    deleted; if others have written to it since, `safe` only soft-deletes it. `view` is the
+    transaction of the stamp. Without a stamp nothing is written, and the result is what would be
     done.
     """
     undone = RollbackResult(run)
@@ -257,7 +262,7 @@ def roll_back(
     for row in view.run_rows(run, urn=urn):
         kind = versions if row.at_millis is None else documents
         kind.setdefault(row.aspect, []).append(row)
-    # What others wrote is known before anything is taken back.
+    # The aspects that others wrote are counted before anything is removed.
     shared = sum(
         len(versions.get(aspect.name, ())) < _version_count(view, urn, aspect.name)
         for aspect in view.aspects([urn]).get(urn, ())
@@ -301,10 +306,10 @@ def _version_count(view: Reader, urn: str, aspect: str) -> int:
 
 
 def _withdraw(stamp: Stamp, urn: str, rows: list[RunRow], intake: Intake) -> None:
-    """Remove these versions of one aspect, the latest of which come first."""
+    """Remove the given versions of one aspect; `rows` begin with the latest."""
     transaction, millis, actor = stamp
     aspect = rows[0].aspect
-    # The latest goes last, so that none of the others comes in its place.
+    # The latest version is removed last, so that none of the others replaces it.
     for row in reversed(rows):
         earlier = None if row.version else transaction.aspect(urn, aspect, -1)
         edges = intake.edges(aspect, orjson.loads(earlier.value)) if earlier else ()
@@ -326,7 +331,8 @@ def _count(undone: RollbackResult, urn: str, rows: list[RunRow], *, is_key: bool
 
 
 def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any]:
-    """Return a row of the summaries; documents in time have no versions and are never keys."""
+    """Return an entry of the summaries, with the version and `keyAspect` of timeseries documents,
+    which have no versions and are never keys."""
     return {
         "runId": run,
         "urn": urn,

@@ -1,4 +1,5 @@
-"""How much of the past a catalog keeps: rows of the change log, older versions, documents."""
+"""Retention: how long a catalog keeps rows of the change log, older versions of aspects, and
+timeseries documents."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
@@ -18,19 +19,19 @@ __all__ = [
 ]
 
 LEAST_DOCUMENT_DAYS: Final = 31
-"""Use is counted over 30 days."""
+"""The shortest time for which documents may be kept, because use is counted over 30 days."""
 
 _SINCE: Final = "versions_since"
-# What one job of the writer looks at: with fifty versions of an aspect each some 10 ms.
+# Entities per job of the writer, which takes about 10 ms if each has fifty versions of an aspect.
 _ENTITIES: Final = 25
 _DAY_MILLIS: Final = 86_400_000
 
 
 class Retention(Struct, frozen=True):
-    """What is kept; None keeps all of it.
+    """The retention settings of a catalog; `None` keeps everything.
 
-    `changes_days` is for the rows of the change log, `versions` how many older ones are kept of
-    each aspect, and `document_days` is for the documents of timeseries aspects, by their own time.
+    `changes_days` is for rows of the change log, `versions` is the number of older versions to keep
+    of each aspect, and `document_days` is for timeseries documents, by the time that they describe.
     """
 
     changes_days: int | None = 30
@@ -39,9 +40,11 @@ class Retention(Struct, frozen=True):
 
 
 def trim_versions(store: "Store", keep: int, is_ended: Callable[[], bool]) -> int:
-    """Drop the older versions of every aspect but the newest `keep`, and return how many went.
+    """Drop all but the newest `keep` older versions of every aspect, and return how many were
+    dropped.
 
-    What the change log still tells of stays until that goes. `is_ended` is asked between the jobs.
+    A version that a row of the change log refers to is kept until that row is dropped. The work is
+    done in many jobs of the writer; it stops between two jobs once `is_ended` returns true.
     """
 
     def trim(transaction: "Transaction", after: int) -> "Trimmed":
@@ -57,10 +60,11 @@ def trim_versions(store: "Store", keep: int, is_ended: Callable[[], bool]) -> in
 
 
 def trim_documents(store: "Store", days: int, is_ended: Callable[[], bool]) -> int:
-    """Drop the documents of timeseries aspects that tell of a time more than so many days ago, and
-    return how many went; otherwise as `trim_versions`.
+    """Drop timeseries documents that describe a time more than `days` days ago, and return how many
+    were dropped; otherwise as `trim_versions`.
 
-    The newest of each aspect of an entity stays, and the newest that tells of the whole of it.
+    For each aspect of an entity the newest document is kept, and so is the newest one that
+    describes the entity as a whole.
     """
     before_millis = store.now_millis() - days * _DAY_MILLIS
 
@@ -88,8 +92,8 @@ def _trim_all(
 
 
 def whole_since(reader: "Reader", aspects: Collection[str] | None = None) -> dict[str, int]:
-    """Return by aspect since when (milliseconds since 1970) every version there was is still
-    there; only aspects of which some were dropped."""
+    """Return, by aspect, the time since which all versions are still stored, in milliseconds since
+    1970; of all aspects or the given ones. Aspects that have never lost a version are left out."""
     note = reader.note(_SINCE)
     since: dict[str, int] = orjson.loads(note) if note else {}
     return {name: at for name, at in since.items() if aspects is None or name in aspects}
