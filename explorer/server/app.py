@@ -234,7 +234,8 @@ class _NotFound:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """Return the response to a request that raised an error; log those of the server."""
+    """Return the response to a request that raised an error; log the error if it is the
+    server's."""
     headers: dict[str, str] = {"x-restli-error-response": "true"}
     if isinstance(error, RequestRefusal):
         headers |= error.headers

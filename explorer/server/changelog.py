@@ -27,9 +27,10 @@ _GROUP_JOBS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 class Commits:
     """The observer of the store. It passes each commit to the observer `derived`, and then calls
-    the `listeners` in the writer's thread with the last offset of the change log.
+    the `listeners` with the last offset of the change log.
 
-    Listeners must be fast and must not raise.
+    Listeners are called in the thread of the writer, or in the one that follows what other services
+    write. They must be fast and must not raise.
     """
 
     def __init__(self, store: Store, derived: Observer) -> None:

@@ -144,8 +144,8 @@ class Intake:
     ) -> None:
         """Apply a change in a transaction.
 
-        A new entity also gets its key aspect, and the aspects that follow from its URN except those
-        that `batch`, the batch of this change, writes.
+        A new entity also gets its key aspect, and the aspects that follow from its URN, except
+        those that `batch` (the batch of this change) writes.
 
         Raises `NotFound` if the change requires an entity that does not exist, and `RequestRefusal`
         if it creates an entity or aspect that exists already, or its condition does not hold. For a
@@ -307,8 +307,8 @@ class Intake:
     def _begin(
         self, transaction: Transaction, change: CheckedProposal, now_millis: int, batch: Batch
     ) -> None:
-        """Write the key and default aspects of a new entity, without those that the change or its
-        batch is about to write."""
+        """Write the key aspect and the default aspects of a new entity, except the aspect that the
+        change is about to write and the defaults that its batch is about to write."""
         key = self._registry.entity(change.urn.entity_type).key
         if change.aspect != key:
             value = key_value(change.urn, self._registry.key_fields(change.urn.entity_type))

@@ -491,7 +491,8 @@ def check_assignments(
     changed or been removed does not prevent a write of the others. The values of an immutable
     property can be neither changed nor removed.
 
-    Raises `InvalidAspect` if the entity may not have them.
+    Raises `InvalidAspect` if a property is listed twice, has no definition, or has values that its
+    definition does not allow for the entity, or if an immutable one would change.
     """
     before = dict(_assigned(stored)) if stored else {}
     seen: set[str] = set()

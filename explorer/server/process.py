@@ -51,10 +51,10 @@ class ConnectionLimits(Struct, frozen=True):
     """The limits of each connection, and the maximum number of connections.
 
     `head_bytes` is the maximum size of a request line with its headers, and of the trailers of a
-    body. A head must be complete within `head_seconds`. In every `body_seconds` at least
-    `progress_bytes` of a body must arrive, and in every `answer_seconds` the client must read at
-    least `progress_bytes` of a response, unless it is complete. Up to `ignored_bytes` of a body may
-    arrive after its response.
+    body. A head must be complete within `head_seconds`. Until a body is complete, at least
+    `progress_bytes` of it must arrive in every `body_seconds`; until a response is complete, the
+    client must read at least `progress_bytes` of it in every `answer_seconds`. Up to
+    `ignored_bytes` of a body may arrive after its response.
     """
 
     connections: int = 2_048

@@ -299,8 +299,8 @@ class OpenLineageRoutes(Routes):
             self._catalog.intake.apply(view, one, now_millis)
 
     def _rename(self, view: Transaction, checked: _Checked, now_millis: int) -> None:
-        """Copy the aspects that people edit from a renamed dataset to its new URN, unless that has
-        them already."""
+        """Copy the aspects that people edit from a renamed dataset to its new URN, except those
+        that it already has there."""
         for old, new in checked.event.renamed:
             found = view.aspects([str(old), str(new)], _EDITED)
             present = {one.name for one in found.get(str(new), ())}

@@ -69,7 +69,7 @@ class StewardshipRoutes(Routes):
 
     async def _wait(self) -> None:
         """Wait for the first count of all datasets, at most 10 seconds, without blocking a reader
-        thread. A request that has to wait longer fails when it reads the count."""
+        thread. If it is still not done then, `Ledger.entries` waits once more and raises `Busy`."""
         end = time.monotonic() + PATIENCE_SECONDS
         # The count runs in a thread, which does not know the event loop and sets no event of it.
         while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
