@@ -1,16 +1,16 @@
-"""How much was documented on each day: worked out from the versions of aspects, and kept.
+"""The trend of coverage: how much was documented on each day, computed from versions of aspects.
 
-Nothing is read before somebody asks. The first time the versions of every dataset are read, in the
-thread of whoever asks, for ten seconds at most: who comes then goes on where the last one ended.
-What is kept of a dataset are the days on which its counts changed, some 200 bytes; from then on
-only datasets that the change log names are read again. The log itself is not added up, for it may
-be trimmed and holds every other change too. Where old versions are not kept, `retention` says from
-when on none is missing.
+Nothing is read before the first request. The first request reads the versions of every dataset, in
+the caller's thread and for at most ten seconds; the next request continues where it stopped. For
+each dataset the days on which its counts changed are cached, some 200 bytes. From then on only
+datasets that the change log names are read again. The counts are not computed from the change log
+itself, because it may be trimmed and holds every other change too. If old versions are not kept,
+`retention.whole_since` says since when none is missing.
 
-The trend is of the datasets that there are now, grouped as they are now. On a day counts what was
-stored at its end (UTC), the last version of each aspect that was written by then; a dataset that
-was soft-deleted then is left out. What was deleted for good left no version, so it is in no day's
-count.
+The trend covers the datasets that exist now, grouped as they are now. The counts of a day are those
+at its end (UTC): of each aspect the last version written by then counts. Datasets that were
+soft-deleted at that time are left out. A hard-deleted dataset leaves no versions, so no day counts
+it.
 """
 
 import threading
@@ -60,9 +60,8 @@ _PREFIX: Final = "urn:li:dataset:"
 
 
 class CoverageDay(NamedTuple):
-    """What counts of a dataset from a day (since 1970, UTC) on: how many tables it is, 0 while it
-    is soft-deleted, how many of these are described, how many columns it has and how many of them
-    are described."""
+    """The counts of a dataset from a day on, in days since 1970 (UTC): tables (1, or 0 while it is
+    soft-deleted), tables that are documented, columns, and columns that are documented."""
 
     day: int
     tables: int
@@ -72,11 +71,11 @@ class CoverageDay(NamedTuple):
 
 
 def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
-    """Return the days on which the counts of a dataset changed, oldest first, out of all versions
-    of `ASPECTS` that it has; some 30 µs for each version."""
+    """Return the days on which the counts of a dataset changed, oldest first, from all its versions
+    of `ASPECTS`; about 30 µs per version."""
     by_name: dict[str, list[tuple[int, StoredAspect]]] = {}
     for one in versions:
-        # The latest has the number 0.
+        # The latest version has the number 0; it is sorted last.
         order = one.version or 1 << 62
         by_name.setdefault(one.name, []).append((order, one))
     days = sorted({one.time_millis // DAY_MILLIS for held in by_name.values() for _, one in held})
@@ -86,7 +85,7 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
     found: list[CoverageDay] = []
     for day in days:
         for name, held in by_name.items():
-            # Clocks may have been set back between two versions.
+            # Searched from the latest version: times may decrease where a clock was set back.
             latest = next(
                 (one for _, one in reversed(held) if one.time_millis // DAY_MILLIS <= day), None
             )
@@ -99,7 +98,7 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
 
 
 class _Counts:
-    """The counts of a dataset as its aspects are read one after the other; each version once."""
+    """The counts of a dataset, updated as versions of its aspects are read."""
 
     def __init__(self) -> None:
         self._read: dict[str, int] = {}
@@ -110,7 +109,8 @@ class _Counts:
         self._documented = 0
 
     def read(self, name: str, version: StoredAspect) -> None:
-        """Take a version for the one that counts."""
+        """Make a version the one that counts for its aspect; parsed only if it is another one than
+        before."""
         if self._read.get(name) == version.version:
             return
         self._read[name] = version.version
@@ -128,7 +128,7 @@ class _Counts:
         self._documented = self._schema.documented(self._edited)
 
     def of(self, day: int) -> CoverageDay:
-        """Return the counts from a day on."""
+        """Return the current counts as those from a day on."""
         if self._removed:
             return CoverageDay(day, 0, 0, 0, 0)
         is_told = any(self._told.values())
@@ -144,7 +144,7 @@ def _object(value: bytes) -> Mapping[str, object]:
 
 
 class CoverageHistories:
-    """The days on which the counts of every dataset changed. Any thread may call."""
+    """The days on which the counts of every dataset changed. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -157,9 +157,12 @@ class CoverageHistories:
     def days(
         self, patience_seconds: float = PATIENCE_SECONDS
     ) -> Iterator[Mapping[str, tuple[CoverageDay, ...]]]:
-        """What is known of each dataset by its URN, as it is stored now; for the length of a
-        `with`, to be read only. Raises `Busy` when reading everything for the first time takes
-        longer than that; who asks again goes on with it."""
+        """Yield the days of each dataset by URN, up to date with the store. The mapping must not be
+        changed, nor used after the `with` block.
+
+        Raises `Busy` if the first read of all datasets, or waiting for another thread, takes longer
+        than `patience_seconds`; the next call continues the read.
+        """
         end = time.monotonic() + patience_seconds
         if not self._lock.acquire(timeout=patience_seconds):
             raise _busy()
@@ -172,7 +175,7 @@ class CoverageHistories:
 
     def _read_first(self, end: float) -> None:
         if self._after == "":
-            # What changes while it is read is read again.
+            # The offset from before the read: what changes meanwhile is read again.
             self._days, self._offset = {}, self._store.log_bounds().head
         while self._after is not None:
             urns = self._store.urns(entity_type=_DATASET, after=self._after, limit=_AT_ONCE)
@@ -184,7 +187,7 @@ class CoverageHistories:
     def _bring_up_to_date(self, end: float) -> None:
         bounds = self._store.log_bounds()
         if bounds.floor > self._offset:
-            # Some of what changed since is not in the log any more.
+            # The log was trimmed beyond this offset, so some changes are unknown: read everything.
             self._after = ""
             self._read_first(end)
             bounds = self._store.log_bounds()
@@ -213,7 +216,7 @@ def _busy() -> Busy:
 
 
 class CoverageSeries(Struct):
-    """The counts at the end of each of some days, oldest first."""
+    """The counts at the end of each day of a series, oldest first."""
 
     tables: list[int]
     tables_documented: list[int]
@@ -222,12 +225,12 @@ class CoverageSeries(Struct):
 
     @property
     def left(self) -> int:
-        """How many columns are not described on the last day."""
+        """The number of columns that are not documented on the last day."""
         return self.columns[-1] - self.columns_documented[-1]
 
 
 class _Sum:
-    """The changes of counts over some days."""
+    """The changes of the four counts on each day of a series, summed over datasets."""
 
     def __init__(self, days: int) -> None:
         self.changes = [[0] * days for _ in range(4)]
@@ -250,9 +253,9 @@ class _Sum:
 def series_of(
     histories: Iterable[tuple[Sequence[CoverageDay], Iterable[str]]], days: Sequence[int]
 ) -> tuple[CoverageSeries, dict[str, CoverageSeries]]:
-    """Return the counts at the end of each of some days, which are in order: of all datasets
-    together, and by key. A dataset is given as its days of change and the keys that it counts
-    under; some 3 µs for each day of change and key."""
+    """Return the counts at the end of each of `days`, which are sorted: of all datasets together,
+    and by key. Each dataset is given as the days on which its counts changed and the keys that it
+    counts under. Takes about 3 µs per change and key."""
     whole = _Sum(len(days))
     groups: dict[str, _Sum] = {}
     for history, keys in histories:

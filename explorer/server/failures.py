@@ -1,6 +1,6 @@
-"""Errors on the wire: which status an error has, and the one shape every failed answer has.
+"""Errors on the wire: the HTTP status of each error, and the body that all error responses share.
 
-A caller's mistake is never answered with 5xx, for real clients send such a request again.
+A mistake of the caller is never answered with 5xx, because clients retry after such a status.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _KINDS = {
 
 
 class RequestRefusal(CatalogError):
-    """A request refused with a status of its own; `headers` go out with the answer."""
+    """A request refused with a given HTTP status. `headers` are added to the response."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class RequestRefusal(CatalogError):
 
 
 def status_of(error: CatalogError) -> int:
-    """The HTTP status of an error; 500 only for what is no caller's doing."""
+    """Return the HTTP status of an error; 500 only if the caller did not cause it."""
     match error:
         case RequestRefusal():
             return error.status
@@ -66,12 +66,12 @@ def status_of(error: CatalogError) -> int:
 
 
 def kind_of(status: int) -> str:
-    """The word GraphQL clients know a status by."""
+    """Return the error type by which GraphQL clients know a status."""
     return _KINDS.get(status, "SERVER_ERROR")
 
 
 def error_body(status: int, message: str) -> bytes:
-    """The body of a failed answer; it never holds a trace."""
+    """Return the body of an error response. It never contains a stack trace."""
     shape: dict[str, Any] = {
         "exceptionClass": _EXCEPTION_CLASS,
         "message": message,

@@ -1,12 +1,12 @@
-"""Lineage of entities and of columns: questions, answers, and filters on what is reached.
+"""Lineage queries over entities and columns, and filters on what they reach.
 
-The nodes of lineage of entities are the store's handles, those of lineage of columns are URNs of
-schema fields, whose edges stand inside aspects. What flows into a column is said by the
-`fineGrainedLineages` of its dataset, and of the jobs that produce it; into a field of a chart or
-dashboard, by its `inputFields`. What flows out of a column is said by the datasets whose
-fine-grained lineage points at it, by the jobs that consume its dataset, and by the charts whose
-input it is. The job that declares an edge, or the query that the fine-grained lineage names, is
-what DataHub calls `via`.
+Nodes of the entity graph are the store's integer handles. Nodes of the column graph are the URNs of
+schema fields; the edges between them are read from aspects. The upstream edges of a dataset's
+column come from the `fineGrainedLineages` of the dataset and of the jobs that produce it; those of
+a field of a chart or dashboard come from its `inputFields`. The downstream edges of a column come
+from the datasets whose fine-grained lineage refers to it, from the jobs that consume its dataset,
+and from the charts that use it as an input. The `via` of an edge, a term of DataHub's, is the job
+that declares it or the query that the fine-grained lineage names.
 """
 
 import time
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class Tables:
-    """The graph of entities: one query a hop, however many nodes the frontier has."""
+    """The lineage graph of entities. A hop is one query, however many nodes the frontier has."""
 
     def __init__(self, store: Store, *, upstream: bool) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class Tables:
         return list(zip(*columns, strict=True))
 
     def named(self, nodes: Sequence[int]) -> dict[int, KnownUrn]:
-        """The entities behind the handles."""
+        """Return the entities that the handles stand for."""
         urns, exist = self._store.known_urns(nodes)
         return {
             node: KnownUrn(urn, urn.split(":", 3)[2], bool(exists))
@@ -86,12 +86,12 @@ _JOB_URN = "urn:li:dataJob:"
 
 
 def is_column(urn: str) -> bool:
-    """Whether a URN is that of a schema field."""
+    """Return whether a URN is that of a schema field."""
     return urn.startswith(_COLUMN)
 
 
 class _Statement(NamedTuple):
-    """Data flows from each of the upstream columns to each of the downstream ones."""
+    """A declaration that data flows from each upstream column to each downstream column."""
 
     upstreams: Sequence[str]
     downstreams: Sequence[str]
@@ -99,7 +99,8 @@ class _Statement(NamedTuple):
 
 
 class ColumnGraph:
-    """The graph of columns. A hop reads the aspects that speak of a frontier's datasets."""
+    """The lineage graph of columns. A hop reads the aspects that may declare edges of a frontier's
+    columns."""
 
     def __init__(self, store: Store, *, upstream: bool) -> None:
         self._store = store
@@ -107,7 +108,7 @@ class ColumnGraph:
         self._vias: dict[tuple[str, str], dict[str | None, None]] = {}
 
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
-        """See `lineage_walk.Graph`; only columns are led to, not what else some lineage names."""
+        """See `lineage_walk.Graph`. Ends of declared lineage that are not columns are skipped."""
         wanted = set(frontier)
         found: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
@@ -122,12 +123,13 @@ class ColumnGraph:
         return list(found)
 
     def vias(self, near: str, far: str) -> list[str | None]:
-        """Return what carries an edge that a hop found; None stands for nothing in between."""
+        """Return the jobs and queries (`via`) of an edge that a hop found. None in the list means
+        that the edge is also declared without one."""
         return list(self._vias[near, far])
 
     def carried(self, path: Sequence[str], limit: int) -> list[tuple[str, ...]]:
-        """Return a path of columns with what carries its edges in between; where an edge is
-        carried by several, one path for each, at most `limit`."""
+        """Return a path of columns with the `via` of each edge inserted between its ends. Edges
+        with several give one path for each combination; at most `limit` paths are returned."""
         between = [self.vias(*pair) for pair in pairwise(path)]
         return [
             (path[0], *(urn for step in zip(vias, path[1:], strict=True) for urn in step if urn))
@@ -135,7 +137,8 @@ class ColumnGraph:
         ]
 
     def named(self, columns: Sequence[str]) -> dict[str, KnownUrn]:
-        """The columns as nodes; one exists when its dataset's schema has it, or it is stored."""
+        """Return the columns as nodes. A column exists if the schema of its dataset has it, or if
+        it is stored as an entity."""
         parents = {column: parent_of(column) for column in columns}
         schemas = self._store.aspects(
             sorted({parent for parent in parents.values() if parent}), ("schemaMetadata",)
@@ -148,7 +151,7 @@ class ColumnGraph:
         return {column: KnownUrn(column, "schemaField", column in there) for column in columns}
 
     def _statements(self, frontier: Sequence[str]) -> Iterator[_Statement]:
-        """Everything that may be said of the columns' lineage."""
+        """Yield every declaration of lineage that may concern the columns."""
         parents = sorted({parent for column in frontier if (parent := parent_of(column))})
         known = self._store.handles(parents)
         _, nearby, _ = self._store.lineage(
@@ -176,18 +179,18 @@ class ColumnGraph:
                         yield _Statement((field["schemaFieldUrn"],), (own,), None)
 
     def _declaring(self, columns: Sequence[str], relationship: str) -> list[str]:
-        """The URNs of what declares edges of a relationship to any of the columns."""
+        """Return the URNs of the entities that declare a relationship to any of the columns."""
         _, found = self._store.edges(columns, "INCOMING", (relationship,))
         return [one.urn for one in found]
 
 
 def owner_of(urn: str) -> str:
-    """Return what a column belongs to; of anything else, itself."""
+    """Return the URN of the entity that a column belongs to; any other URN is returned as it is."""
     return parent_of(urn) or urn
 
 
 def parent_of(column: str) -> str | None:
-    """Return the URN of a column's dataset, or None for what is no column."""
+    """Return the URN of the entity that a column belongs to, None for any other URN."""
     if not is_column(column):
         return None
     try:
@@ -199,23 +202,25 @@ def parent_of(column: str) -> str | None:
 DEGREE = "degree"
 _PLATFORM = "platform"
 _STATUS = "status"
-# What can be told of an entity from its type, its platform and its status alone.
+# A filter on these fields alone is decided by the URN and the status of an entity, if the URN names
+# a platform.
 _TOLD = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
-# The first part of their key is a name of their own choice.
+# The first part of their key is a namespace and not a platform.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey"})
 _AT_ONCE = 500
 _MOST_TOLD = 5_000
 _EVERYTHING = ResolvedSearch(EVERYTHING, EVERYTHING, (), None, include_removed=True)
 
-# Whether each of the alternatives is met; nothing for what search knows nothing of.
+# For each alternative of a filter, whether an entity matches it; empty if there is no search
+# document for the entity.
 _Verdict: TypeAlias = tuple[bool, ...]
-# What a key begins with, and whether the entity is removed.
+# A URN up to its first comma, and whether the entity is soft-deleted.
 _Alike: TypeAlias = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entity reached, and how far away. One that is only pointed at does not `exist`."""
+    """A reached entity, and its distance in hops. `exists` is false if it is only referenced."""
 
     urn: str
     entity_type: str
@@ -225,7 +230,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Alternative:
-    """One AND of the filter: the criteria on the degree, and a search for all others."""
+    """One AND group of a filter: the criteria on `degree`, and a search for the text and all other
+    criteria. `asks` is false if there are no others."""
 
     degree: tuple[Criterion, ...]
     search: ResolvedSearch
@@ -240,12 +246,12 @@ class _Alternative:
 
 
 class LineageFilter:
-    """A choice among what lineage reaches. Raises as a search does for what is no field, and
-    `InvalidInput` for a degree that is none.
+    """A filter on the entities that lineage reaches.
 
-    `degree` can be filtered by beside every field that search knows: `1`, `2`, …, and `3+` for
-    three and more. An entity that is pointed at and was never stored has the fields that its URN
-    tells.
+    Beside every field that search knows, `degree` can be filtered by: its values are `1`, `2`, …,
+    and `3+` for three or more. An entity that is not stored has only the fields that follow from
+    its URN. Raises the same errors as a search for unknown fields, `UnknownName` for an unknown
+    entity type, and `InvalidInput` for an invalid degree.
     """
 
     def __init__(
@@ -272,17 +278,17 @@ class LineageFilter:
 
     @property
     def furthest(self) -> int:
-        """How many hops are enough."""
+        """The number of hops beyond which nothing can match."""
         return max(one.furthest() for one in self._alternatives)
 
     def choose(
         self, store: Store, candidates: Sequence[Candidate], seconds: float
     ) -> tuple[list[bool], bool]:
-        """Which of the candidates are wanted, and whether all could be looked at in the time.
+        """Return which of the candidates match, and whether all were checked within `seconds`.
 
-        What was not looked at is not wanted. Free where types and degrees alone decide; about
-        10 µs an entity where its platform and its status tell, 0.1 ms where the search index
-        does, 0.7 ms where the index lacks it.
+        A candidate that was not checked does not match. Costs nothing where entity types and
+        degrees decide, about 10 µs per entity where its platform and status decide, 0.1 ms where
+        the search index is queried, and 0.7 ms where the index lacks the entity.
         """
         deadline = time.monotonic() + seconds
         wanted = [False] * len(candidates)
@@ -325,11 +331,11 @@ class LineageFilter:
         return _Alternative(degree, wanted, bool(others or text))
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
-        """Which alternatives each entity meets, their degrees apart."""
+        """Return which alternatives each entity matches, leaving out criteria on the degree."""
         if not self._told:
             return self._read(store, urns)
         removed = find_removed(store, urns)
-        # A key begins with what tells the platform; reading every URN would take longest.
+        # The platform is in the first part of the key; parsing every URN would cost the most.
         alike = {text: (text.partition(",")[0], text in removed) for text in urns}
         told = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
         unknown = {key: text for text, key in alike.items() if key not in told}
@@ -348,7 +354,8 @@ class LineageFilter:
         return found | self._read(store, unclear)
 
     def _told_of(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
-        """The verdicts that a URN stands for; None where more has to be read."""
+        """Return the verdicts that follow from the URNs and the removals; None where the URN names
+        no platform, so the aspects must be read."""
         values: dict[Urn, dict[str, Any]] = {}
         for (_, removed), text in asked.items():
             for urn in Urn.parse_all((text,)):
@@ -358,8 +365,8 @@ class LineageFilter:
         return {key: found.get(text) for key, text in asked.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
-        """As `_judge`, by all that there is of the entities: as the search index has it, and as
-        the store does for those that it lacks, or all while it cannot be searched."""
+        """Return the same as `_judge`, using all fields of the entities: from the search index, or
+        from the store for those that the index lacks and for all while it cannot be searched."""
         searches = [way.search for way in self._alternatives]
         try:
             held, *found = self._index.matching(urns, [_EVERYTHING, *searches])
@@ -378,7 +385,7 @@ class LineageFilter:
         )
 
     def _verdicts_of(self, values: Mapping[Urn, dict[str, Any]]) -> dict[str, _Verdict]:
-        """The verdicts on entities with these aspects."""
+        """Return the verdicts on entities with these aspects."""
         documents: list[Document] = []
         for urn, aspects in values.items():
             platform = platform_of(urn)
@@ -403,7 +410,7 @@ def find_removed(store: Store, urns: Sequence[str]) -> set[str]:
 
 
 def platform_of(urn: Urn) -> str | None:
-    """The URN of the platform that a URN names, if its key has one."""
+    """Return the URN of the platform that a URN's key names, None if it names none."""
     named = None if urn.entity_type in _NAMESPACED else urn.platform
     return str(Urn.of("dataPlatform", named)) if named else None
 
@@ -424,12 +431,14 @@ def _last(value: str) -> int:
 
 
 N = TypeVar("N", int, str)
-# What the lineage of a column is told as: the columns alone; the columns and the jobs and queries
-# that carry data from one to the next (`via`); or these, and what the columns belong to (`owners`).
+# The form of the lineage of a column: `columns` alone; the columns and the jobs and queries that
+# carry data between them (`via`); or the same with the entity that each column belongs to in its
+# place (`owners`).
 ColumnForm = Literal["columns", "via", "owners"]
 
 PATHS_EACH = 100
-# An answer's paths name this many nodes at most; what is left without any is marked.
+# The paths of one answer have at most this many nodes in all; where this cuts the paths of an
+# entity, its `paths_complete` is false.
 _PATH_NODES = 100_000
 _NAMED_AT_ONCE = 5_000
 _LIMITS = LineageLimits()
@@ -437,12 +446,13 @@ _LIMITS = LineageLimits()
 
 @dataclass(frozen=True, slots=True)
 class LineageQuestion:
-    """What is asked: everything upstream or downstream of `urn` within the limits, of that what
-    the narrowing takes, of that the entries from `start` on.
+    """A lineage query: everything upstream or downstream of `urn` within `limits`, filtered by
+    `narrowing`, as a page of `count` entries from `start` on.
 
-    Entities that are only pointed at, and soft-deleted ones, are left out of the answer unless
-    `include_missing` and `include_removed`; the walk goes on through them. A column counts as its
-    dataset does. `columns` matters where `urn` is that of a column; paths always name the columns.
+    Entities that are only referenced are left out unless `include_missing`, soft-deleted ones
+    unless `include_removed`; the walk continues through them. A column is treated like its dataset.
+    `edges` and `candidates` request these parts of `LineageResults`. `columns` applies if `urn` is
+    that of a column; paths always name the columns.
     """
 
     urn: Urn
@@ -460,14 +470,14 @@ class LineageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReachedEntity:
-    """One entity reached.
+    """A reached entity.
 
-    `degree` is the length of the shortest way, `degrees` every degree at which it was met,
-    `types` the relationships at the end of the shortest ways. `paths` are the shortest paths from
-    the start, both ends included, 100 at most; `paths_complete` says that these are all.
-    `explored` is false where the walk ended at the entity; `has_more` says that it ended there
-    for a limit of the walk and not for the hops that were asked for. `removed` is a soft
-    deletion; an entity that does not `exist` is only pointed at.
+    `degree` is the length of the shortest path, `degrees` holds every distance at which the walk
+    met the entity, `types` the relationships of the last edges of the shortest paths. `paths` are
+    the shortest paths from the start, both ends included, at most 100; `paths_complete` is false
+    if there are more. `explored` is false if the walk did not follow the edges that lead on from
+    the entity; `has_more` is true if that was because of a limit other than the requested number
+    of hops. `removed` means soft-deleted. `exists` is false if the entity is only referenced.
     """
 
     urn: str
@@ -485,7 +495,7 @@ class ReachedEntity:
 
 @dataclass(frozen=True, slots=True)
 class WalkedEdge:
-    """Data flows from `upstream` to `downstream`, because of a relationship of that name."""
+    """An edge of a walk: data flows from `upstream` to `downstream` by this relationship."""
 
     upstream: str
     downstream: str
@@ -494,13 +504,14 @@ class WalkedEdge:
 
 @dataclass(frozen=True, slots=True)
 class LineageResults:
-    """A page of what was reached, nearest first, equally near ones in the order in which the
-    catalog first saw them (columns in the order of their URNs).
+    """A page of reached entities, nearest first. Those at the same distance are in the order in
+    which the catalog first saw them, columns in the order of their URNs.
 
-    `truncated` says in a few words why the answer is not complete, nothing when it is. `edges` is
-    every edge between entities that the walk reached, whatever the page and the narrowing;
-    `candidates` all that the narrowing took. Both are empty unless asked for. `filtered` counts
-    what is missing or removed and was left out for that.
+    `truncated` says in a few words why the answer is incomplete; it is None if the answer is
+    complete. `edges` holds every edge between entities that the walk reached, regardless of the
+    page and the filter; `candidates` holds every entity of the answer, regardless of the page. Both
+    are empty unless requested. `filtered` counts the entities left out because they are missing or
+    removed.
     """
 
     total: int
@@ -512,17 +523,19 @@ class LineageResults:
 
 
 class LineageService:
-    """The lineage of a catalog: of entities, and of columns where the URN is a schema field's."""
+    """Answers lineage queries on a catalog: over entities, or over columns if the URN is that of a
+    schema field."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
         self.registry = registry
 
     def answer(self, question: LineageQuestion) -> LineageResults:
-        """Walk, choose, and fill in a page. A URN that nothing knows has no lineage.
+        """Return one page of the lineage that a query reaches. A URN that the store does not know
+        has no lineage.
 
-        One query a hop and a few for the page; about 3 µs an edge walked. What a narrowing costs
-        is said there. Never raises for what is in the catalog.
+        Takes one query per hop and a few for the page, about 3 µs per edge walked, and the time of
+        the filter (see `LineageFilter.choose`). Never raises because of what the catalog contains.
         """
         urn = str(question.urn)
         if is_column(urn):
@@ -540,10 +553,11 @@ class LineageService:
         question: LineageQuestion,
         find_removed: Callable[[Sequence[str]], Collection[str]] | None = None,
     ) -> LineageLists:
-        """All that is reached and every edge, as lists, whatever page is asked for; no paths.
+        """Return everything reached and every edge as lists, without paths. The requested page is
+        ignored.
 
-        One query a hop and one for every 1,000 names or so. `find_removed` returns which URNs are
-        soft-deleted, where that is known without reading the status of each.
+        Takes one query per hop and one per 1,000 names or so. `find_removed` returns which URNs
+        are soft-deleted, for callers that know it without reading the status of each.
         """
         urn, find = str(question.urn), find_removed or self.removed
         if is_column(urn):
@@ -625,7 +639,7 @@ class LineageService:
         ]
         wanted, looked_at_all = self._choose(question, candidates, limits)
         met, candidates = list(compress(met, wanted)), list(compress(candidates, wanted))
-        # An entity is met once for each of its columns, the nearest first.
+        # An entity occurs once for each of its columns, the nearest first.
         groups: dict[str, list[_Met]] = {}
         first: dict[str, Candidate] = {}
         for one, candidate in zip(met, candidates, strict=True):
@@ -690,13 +704,14 @@ class LineageService:
     def _choose(
         self, question: LineageQuestion, candidates: Sequence[Candidate], limits: LineageLimits
     ) -> tuple[list[bool], bool]:
-        """Return which candidates the narrowing takes, and whether it looked at all of them."""
+        """Return which candidates the filter accepts, and whether it checked all of them."""
         if question.narrowing is None:
             return [True] * len(candidates), True
         return question.narrowing.choose(self._store, candidates, limits.seconds)
 
     def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
-        """Return which entities stay where missing or removed ones are left out."""
+        """Return which entities the answer shows: missing and removed ones only if the query
+        includes them."""
         tables = [parent_of(one.urn) or one.urn for one in candidates]
         shown = [True] * len(candidates)
         if not question.include_missing:
@@ -747,7 +762,7 @@ class LineageService:
         )
 
     def removed(self, urns: Sequence[str]) -> set[str]:
-        """Which of the URNs are soft-deleted; about 10 µs each."""
+        """Return which of the URNs are soft-deleted; about 10 µs each."""
         return find_removed(self._store, urns)
 
     def _edges(
@@ -761,8 +776,9 @@ class LineageService:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """What a walk over columns came to: `urn` at a degree, by `column`, which is where data arrives
-    or, when `urn` carries it on from there (`is_via`), where it comes from."""
+    """An entity or column that a walk over columns met, and its distance in hops. `column` is the
+    column itself or one that the entity owns; for a job or query that carries data (`is_via`), it
+    is the end of the edge that is nearer to the start."""
 
     urn: str
     degree: int
@@ -775,8 +791,8 @@ class _Met:
 
 
 def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Met]:
-    """Return what was come to, nearest first, equally near ones in the order of their URNs. What
-    carries data counts where it was first met."""
+    """Return what the walk met, nearest first, at the same distance in the order of their URNs. A
+    job or query that carries data counts at the distance at which it was first met."""
     found = [
         _Met(owner_of(column) if owners else column, walked.degrees[column], column)
         for column in walked.reached()
@@ -804,7 +820,7 @@ class _NamedGraph(Graph[N], Protocol[N]):
 def _walk(
     question: LineageQuestion, start: N, graph: Graph[N]
 ) -> tuple[WalkResult[N], LineageLimits]:
-    """The walk that answers a question, and the limits that it had."""
+    """Return the walk that answers a query, and the limits that it was given."""
     limits, narrowing = question.limits, question.narrowing
     if narrowing is not None and narrowing.furthest < limits.hops:
         limits = LineageLimits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
@@ -824,7 +840,8 @@ def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Cand
 def _told_verdicts(
     vocabulary: Vocabulary, searches: tuple[ResolvedSearch, ...]
 ) -> dict[_Alike, _Verdict | None]:
-    """What is known of how alike entities meet these searches, for whoever asks the same again."""
+    """Return the cache of verdicts for these searches. The same searches get the same dictionary,
+    so later queries reuse the verdicts of earlier ones."""
     del vocabulary, searches
     return {}
 

@@ -1,7 +1,7 @@
-"""Walking along lineage breadth first, and lineage as lists of entities and edges.
+"""Breadth-first walks along lineage, and lineage as lists of entities and edges.
 
-An answer of tens of thousands of entities is mostly names. In the lists each URN is written once,
-every edge is the places of its ends, and an entity has its URN, its degree and two short lists.
+An answer of tens of thousands of entities consists mostly of URNs. In the lists each URN occurs
+once, and everything else refers to it by its index.
 """
 
 import time
@@ -33,7 +33,8 @@ EVERY_HOP = 2**31
 
 @dataclass(frozen=True, slots=True)
 class LineageLimits:
-    """How far a walk may go before it stops and says so; only `hops` is what was asked for."""
+    """The limits of a walk. A walk that ends after `hops` is complete; a walk that any other limit
+    ends is truncated."""
 
     hops: int = EVERY_HOP
     nodes: int = 40_000
@@ -41,12 +42,12 @@ class LineageLimits:
     seconds: float = 10.0
 
 
-# The most that may be asked for.
+# The highest limits that a request may ask for.
 MOST = LineageLimits(nodes=250_000, edges=2_000_000, seconds=30.0)
 
 
 class KnownUrn(Struct, frozen=True):
-    """A URN that is stored or pointed at; `exists` when an entity stands behind it."""
+    """The URN of an entity. `exists` is false if it is only referenced."""
 
     urn: str
     entity_type: str
@@ -54,20 +55,21 @@ class KnownUrn(Struct, frozen=True):
 
 
 class Graph(Protocol[N]):
-    """Where a walk goes: one question a hop."""
+    """A graph that can be walked; each hop of a walk is one call."""
 
     def hop(self, frontier: Sequence[N], limit: int) -> list[tuple[N, N, str]]:
-        """The edges that lead on from the nodes, at most `limit`, as (from, to, relationship)."""
+        """Return the edges that lead on from the nodes as (from, to, relationship), at most
+        `limit`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalkResult(Generic[N]):
-    """What a walk reached.
+    """The result of a walk.
 
-    `degrees` holds the start (0) and every node reached with the length of the shortest way to
-    it, nearer ones first, and equally near ones in the order of the nodes. `levels` holds, hop by
-    hop, the edges that were found, also those back to nodes already known. `truncated` says which
-    limit ended the walk before it was complete.
+    `degrees` maps the start (0) and every node reached to the length of the shortest path to it,
+    nearest first, nodes at the same distance sorted. `levels` holds the edges that each hop found,
+    including those that lead back to known nodes. `truncated` is the limit that ended the walk
+    before it was complete, None if it is complete.
     """
 
     start: N
@@ -76,23 +78,23 @@ class WalkResult(Generic[N]):
     truncated: Truncation | None
 
     def reached(self) -> list[N]:
-        """Every node but the start."""
+        """Return every node but the start, nearest first."""
         return list(self.degrees)[1:]
 
     def edges(self) -> list[tuple[N, N, str]]:
-        """Every edge between nodes that were reached, once, in the order found."""
-        # An edge leads on from a node that was looked at once: it repeats within a level alone.
+        """Return every edge between reached nodes once, in the order found."""
+        # Edges from a node are fetched in one hop only, so an edge repeats only within a level.
         found = [edge for level in self.levels for edge in dict.fromkeys(level)]
         if self.truncated == "nodes":
             return [edge for edge in found if edge[1] in self.degrees]
         return found
 
     def is_explored(self, node: N) -> bool:
-        """Whether the edges that lead on from the node were looked at."""
+        """Return whether the walk followed the edges that lead on from the node."""
         return self.degrees[node] < len(self.levels)
 
     def trace(self, wanted: Collection[N]) -> "Trace[N]":
-        """The ways to some of the nodes; one pass over the edges."""
+        """Return the shortest paths to some of the nodes; takes one pass over the edges."""
         trace = Trace(self.start, {node: {} for node in wanted})
         for degree in range(len(self.levels), 0, -1):
             for near, far, name in self.levels[degree - 1]:
@@ -107,28 +109,29 @@ class WalkResult(Generic[N]):
 
 @dataclass(slots=True)
 class Trace(Generic[N]):
-    """The shortest ways to some nodes. `parents` names those one step nearer, with the
-    relationships that lead from them; `met` the degrees at which a node was met at all."""
+    """The shortest paths to some nodes. `parents` maps each node to those one hop nearer to the
+    start, with the relationships of the edges from them; `met` maps a node to every distance at
+    which the walk met it."""
 
     start: N
     parents: dict[N, dict[N, dict[str, None]]]
     met: dict[N, set[int]] = field(default_factory=dict)
 
     def relationships(self, node: N) -> list[str]:
-        """By which relationships the node was reached, sorted."""
+        """Return the relationships of the last edges of the shortest paths to the node, sorted."""
         return sorted({name for names in self.parents[node].values() for name in names})
 
     def paths(self, node: N, limit: int) -> list[tuple[N, ...]]:
-        """The shortest paths from the start to the node, both included, at most `limit`."""
+        """Return the shortest paths from the start to the node, both included, at most `limit`."""
         found: list[tuple[N, ...]] = []
-        # Paths are put together backwards, from the node.
+        # Paths are built backwards, from the node.
         open_ends: list[list[N]] = [[node]]
         while open_ends and len(found) < limit:
             path = open_ends.pop()
             if path[-1] == self.start:
                 found.append(tuple(reversed(path)))
             else:
-                # Every parent leads to the start, so no more of them than paths can be of use.
+                # Every parent leads to the start, so `limit` of them are enough.
                 nearer = sorted(self.parents[path[-1]])[:limit]
                 for parent in reversed(nearer):
                     longer = path.copy()
@@ -138,10 +141,10 @@ class Trace(Generic[N]):
 
 
 def walk(start: N, graph: Graph[N], limits: LineageLimits) -> WalkResult[N]:
-    """Go from a node hop by hop until there is nothing new, or a limit is met.
+    """Walk from a node, hop by hop, until nothing new is found or a limit is reached.
 
-    A node is visited once, so cycles end. Every hop is one question to the graph. The time limit
-    is looked at between hops.
+    A node is visited once, so cycles end. Each hop is one call to the graph. The time limit is
+    checked between hops.
     """
     degrees: dict[N, int] = {start: 0}
     levels: list[list[tuple[N, N, str]]] = []
@@ -170,13 +173,14 @@ def walk(start: N, graph: Graph[N], limits: LineageLimits) -> WalkResult[N]:
 
 @dataclass(frozen=True, slots=True)
 class LineageLists:
-    """What a walk reached.
+    """The result of a walk as lists.
 
-    `entities` holds the start and then every entity reached, nearest first, `degrees` how far away
-    each is. An edge is one place in `upstream`, `downstream` and `relationships`: the first two
-    are the places of its ends in `entities`, the third that of its name in `names`. `missing` are
-    the places of the entities that are only pointed at, `removed` of those soft-deleted, `wanted`
-    of those that a narrowing took, nothing where there was none.
+    `entities` holds the URNs of the start and of every entity reached, nearest first, and `degrees`
+    the distance of each in hops. The edges are three lists of the same length: `upstream` and
+    `downstream` hold the indexes of the edge's ends in `entities`, `relationships` the index of its
+    name in `names`. `missing`, `removed` and `wanted` are indexes in `entities`: of entities that
+    are only referenced, of soft-deleted ones, and of those that the filter accepted. `wanted` is
+    None without a filter. `truncated` says in a few words why the result is incomplete.
     """
 
     entities: list[str]
@@ -192,7 +196,7 @@ class LineageLists:
 
     @property
     def total(self) -> int:
-        """How many entities were asked for and found."""
+        """The number of entities that the filter accepted, or of all reached without a filter."""
         return len(self.entities) - 1 if self.wanted is None else len(self.wanted)
 
 
@@ -205,13 +209,13 @@ def list_lineage(
     wanted: Sequence[N] | None,
     truncated: str | None,
 ) -> LineageLists:
-    """Put a walk into lists; about 1 µs an edge, and what `find_removed` takes."""
+    """Return a walk as lists; takes about 1 µs per edge, and the time of `find_removed`."""
     places = {node: at for at, node in enumerate(walked.degrees)}
     known = list(map(named.__getitem__, places))
     urns = [one.urn for one in known]
     edges = walked.edges()
     removed = find_removed(urns)
-    # No step of the interpreter for each edge: there may be two million.
+    # Mapped in C, without a Python loop over the edges: there may be two million.
     near = list(map(places.__getitem__, map(itemgetter(0), edges)))
     far = list(map(places.__getitem__, map(itemgetter(1), edges)))
     kinds: list[str] = list(map(itemgetter(2), edges))

@@ -1,4 +1,4 @@
-"""What the service counts and measures of itself, for Prometheus (text format 0.0.4)."""
+"""The service's metrics for Prometheus (text format 0.0.4)."""
 
 import math
 import os
@@ -36,7 +36,8 @@ _STARTED_SECONDS = time.time()
 
 
 class _Registry(CollectorRegistry):
-    """A registry without the times at which series were made, which would be as many again."""
+    """A registry that leaves out the `_created` samples, the times at which series were created:
+    every counter and histogram would have one."""
 
     def collect(self) -> Iterable[Metric]:
         for metric in super().collect():
@@ -45,7 +46,7 @@ class _Registry(CollectorRegistry):
 
 
 class Metrics:
-    """The metrics of one service: of its requests, its catalog and its process."""
+    """The metrics of one service: its requests, its catalog and its process."""
 
     def __init__(self, catalog: CatalogEngine) -> None:
         self._catalog = catalog
@@ -132,10 +133,11 @@ class Metrics:
             Gauge(name, text, registry=registry).set_function(partial(_measured, measure))
 
     def count(self, context: RequestContext) -> None:
-        """Count a request that was answered; how long a stream lasts is its reader's choice."""
+        """Count an answered request. The duration of a stream is not recorded, since its reader
+        decides how long it lasts."""
         endpoint = context.endpoint
         if endpoint is None:
-            # Neither the path nor a made-up method becomes a label: anybody could make any number.
+            # An unknown path or method is not a label: clients could make any number of series.
             place = ("", "", "")
         else:
             place = (endpoint.method, endpoint.path, endpoint.action or "")
@@ -147,12 +149,12 @@ class Metrics:
         self._sent.inc(context.sent_bytes)
 
     async def text(self) -> bytes:
-        """Return everything that is counted, and what is measured now."""
+        """Return all metrics in Prometheus's text format, with gauges measured now."""
         return await self._catalog.offload(generate_latest, self._registry)
 
 
 def _measured(measure: Callable[[], float]) -> float:
-    """What is measured; no number while the store cannot be asked."""
+    """Return the measured value; NaN while the catalog cannot give it."""
     try:
         return measure()
     except CatalogError:
@@ -160,7 +162,8 @@ def _measured(measure: Callable[[], float]) -> float:
 
 
 def resident_bytes() -> int | None:
-    """Return how much memory of this process is in use; None where the system does not say."""
+    """Return the resident memory of this process in bytes, where there is no `/proc` its peak; None
+    if the system reports neither."""
     try:
         pages = Path("/proc/self/statm").read_text("ascii").split()[1]
     except OSError:
@@ -169,7 +172,7 @@ def resident_bytes() -> int | None:
 
 
 def _most_resident_bytes() -> int | None:
-    """The most that ever was in use, where no more can be known."""
+    """Return the peak resident memory in bytes; None without the module `resource`."""
     try:
         import resource
     except ImportError:

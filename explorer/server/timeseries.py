@@ -1,4 +1,4 @@
-"""Documents of timeseries aspects: read within a range, and what search holds of the newest."""
+"""Documents of timeseries aspects: reading those of a time range, and the newest for search."""
 
 import heapq
 import time
@@ -33,42 +33,44 @@ __all__ = [
 
 USAGE = "datasetUsageStatistics"
 USE_DAYS = 30
-"""Over how many days use is counted."""
+"""The number of days over which usage is counted."""
 
 _PROFILE = "datasetProfile"
 _HOUR_MILLIS = 3_600_000
 _DAY_MILLIS = 24 * _HOUR_MILLIS
-# A profile may be of a partition alone; so many are looked through for one of the whole table.
+# A profile may cover only a partition; at most this many are read to find one of the whole table.
 _MOST_PROFILES = 100
 
 
 class NewestMeasures(msgspec.Struct, frozen=True):
-    """`documents` are the newest ones by their aspect, with the fields that can be searched alone;
-    `queries` counts those of 30 days, None where no use is measured."""
+    """The newest document of each timeseries aspect of an entity, with only its searchable fields,
+    and the number of `queries` over 30 days; None if the entity has no usage statistics."""
 
     documents: dict[str, dict[str, Any]] = {}
     queries: float | None = None
 
 
 class Use(msgspec.Struct, frozen=True):
-    """The use of a dataset in some time: its queries, and how often each column was used by the
-    path that was counted, None where columns are not counted apart. `oldest_millis` is when the
-    first of it was."""
+    """The usage of a dataset over a period: the number of queries, and by field path how often each
+    column was used; `columns` is None if columns are not counted separately. `oldest_millis` is the
+    time of the oldest document counted."""
 
     queries: int = 0
     columns: dict[str, int] | None = None
     oldest_millis: int | None = None
 
     def of_table(self) -> tuple[int, str]:
-        """How often the table was used, and what that counts."""
+        """Return how often the table was used, and what was counted: "table" for its queries,
+        "column" for its most used column, "none" for nothing."""
         if self.queries:
             return self.queries, "table"
         most = max((self.columns or {}).values(), default=0)
         return (most, "column") if most else (0, "none")
 
     def of_column(self, path: str) -> tuple[int, str]:
-        """How often a column was used, and what that counts: its table's queries where columns are
-        not counted apart. It may be counted by its path without types."""
+        """Return how often a column was used, and what was counted: "column", or "table" for its
+        table's queries if columns are not counted separately, or "none". A column may be counted by
+        its path without types."""
         if self.columns is None:
             return (self.queries, "table") if self.queries else (0, "none")
         found = self.columns.get(path)
@@ -92,15 +94,16 @@ _window = msgspec.json.Decoder(_UsageWindow)
 
 
 def use_from(days: int = USE_DAYS) -> int:
-    """Return the moment from which use is counted, in milliseconds since 1970: some days before the
-    hour that has begun. It moves once an hour, so that all that is derived within one agrees."""
+    """Return the time from which usage is counted, in milliseconds since 1970: some days before the
+    start of the current hour. It changes once an hour, so that everything derived within an hour
+    agrees."""
     now_millis = time.time_ns() // 1_000_000
     return now_millis - now_millis % _HOUR_MILLIS - days * _DAY_MILLIS
 
 
 def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) -> NewestMeasures:
-    """Return what is measured of an entity; use from `from_millis` on. One query for each
-    timeseries aspect of its type that can be searched, about 20 µs."""
+    """Return the newest measurements of an entity, and its queries from `from_millis` on. Takes a
+    query of about 20 µs for each timeseries aspect of its type that can be searched."""
     text = str(urn)
     readers = _readers(registry, urn.entity_type)
     documents: dict[str, dict[str, Any]] = {}
@@ -117,7 +120,8 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
 
 
 def read_use(urn: str, view: Reader, from_millis: int) -> Use:
-    """Return the use of a dataset from a moment on; about 5 µs a document."""
+    """Return the usage of a dataset from a time on; about 5 µs per document. Documents that cannot
+    be decoded are skipped."""
     queries = 0
     columns: dict[str, int] = {}
     oldest: int | None = None
@@ -146,7 +150,7 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
     for name in registry.aspects_of(entity_type):
         aspect = registry.aspects.get(name)
         if aspect is not None and aspect.timeseries and aspect.search:
-            # Documents can be large, and most of it is not searched.
+            # Documents can be large, so only the fields that are searched are decoded.
             names = {field.path.partition(".")[0] for field in aspect.search}
             fields = [(one, Any, None) for one in sorted(names | {"partitionSpec"})]
             record = msgspec.defstruct(f"Searched_{name}", fields, frozen=True)
@@ -155,8 +159,8 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
 
 
 def _decoded(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
-    """Return the searched fields of a document; None for one of a part of the data where it has
-    to be of the `whole`."""
+    """Return the searchable fields of a document. Return None if it cannot be decoded, or if it
+    covers only a part of the data and `whole` is true."""
     try:
         document: dict[str, Any] = msgspec.structs.asdict(decode(value))
     except msgspec.MsgspecError:
@@ -169,12 +173,12 @@ def _decoded(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> di
 def _is_part(spec: Any) -> bool:
     if not isinstance(spec, dict) or spec.get("type") == "FULL_TABLE":
         return False
-    # What profilers write of a whole table, counted or estimated from a sample.
+    # Profilers write these for a whole table, whether counted or estimated from a sample.
     return not str(spec.get("partition")).startswith(("FULL_TABLE", "SAMPLE"))
 
 
 Document = tuple[dict[str, Any], bytes, bytes]
-"""The value as an object, the value as stored, the system metadata as stored."""
+"""A document: its parsed value, the value as stored, and the system metadata as stored."""
 
 _MOMENT = "timestampMillis"
 _MAX_MILLIS = 2**62
@@ -196,17 +200,18 @@ def read_documents(
     filtered_by: Filter,
     sort: SortBy | None = None,
 ) -> list[Document]:
-    """Return at most `limit` documents of an aspect that pass a filter, the newest first or in the
+    """Return at most `limit` documents of an aspect that pass a filter, newest first or in the
     order of `sort`.
 
-    `bounds` are milliseconds since 1970, both inclusive, None for an open end. The filter and the
-    sort name fields of the documents (`partitionSpec.partition`, `fieldProfiles.*.fieldPath`).
-    Documents without a value of the sorted field come last; of several values the least counts.
-    Raises `InvalidInput` for a criterion that cannot be compared.
+    `bounds` are the start and the end in milliseconds since 1970, both inclusive, None if open. The
+    filter and the sort name fields of the documents (`partitionSpec.partition`,
+    `fieldProfiles.*.fieldPath`). Documents without a value in the sort field come last; of several
+    values the smallest is used. Raises `InvalidInput` if a criterion compares a number with other
+    text, or if BETWEEN does not have two values.
     """
     start, end = (None if bound is None else _clamp(bound) for bound in bounds)
     newest_first = sort is None or (sort.field == _MOMENT and sort.descending)
-    # What a filter drops and where a sort puts a document is not known before it is read.
+    # To filter or to sort by anything but the time, every document of the range must be read.
     known = limit if newest_first and not filtered_by else -1
     found: Iterator[Document] = (
         (orjson.loads(one.value), one.value, one.system)
@@ -226,7 +231,8 @@ def _clamp(millis: int) -> int:
 
 
 def _place(document: dict[str, Any], field: str, present: int) -> tuple[int, int, Any]:
-    """Return what a document is sorted by: `present` where it has a value, else 0."""
+    """Return the sort key of a document. It begins with `present` if the document has a value in
+    the field, else with 0, so that documents without a value come last."""
     values = [
         (present, 0, value) if isinstance(value, int | float) else (present, 1, _text(value))
         for value in reach(document, field)
@@ -244,8 +250,8 @@ def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
 
 
 def _holds(value: Any, criterion: Criterion) -> bool:
-    """Return whether one value of a document meets a criterion, before it is negated; None stands
-    for a document without a value."""
+    """Return whether one value of a document meets a criterion, ignoring its negation. None stands
+    for a document without a value in the field."""
     asked = criterion.values
     if value is None or criterion.condition in ("EXISTS", "IS_NULL"):
         return (value is None) == (criterion.condition == "IS_NULL")
@@ -273,8 +279,8 @@ def _holds(value: Any, criterion: Criterion) -> bool:
 
 
 def _equal(value: Any, asked: str) -> bool:
-    """Return whether a value is the one asked for: numbers by their value, objects by their JSON,
-    texts as they are written."""
+    """Return whether a value equals that of a criterion: strings compare as they are, everything
+    else as parsed JSON."""
     if isinstance(value, str):
         return value == asked
     try:
