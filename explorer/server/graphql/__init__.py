@@ -1,5 +1,5 @@
-"""GraphQL: the schema is a file beside this one, the rest is how its fields are answered.
+"""The GraphQL endpoint: the schema in `sdl`, its resolvers, and the execution of documents.
 
-Nothing here is imported before the first GraphQL request, for its library takes longer to load
-than the whole service otherwise.
+Modules that import graphql-core are not imported before the first GraphQL request, because it takes
+longer to load than the rest of the service.
 """

@@ -1,17 +1,17 @@
-"""Execution of GraphQL documents: parsing, limits, a cache of documents, and errors as clients read
-them.
+"""Execution of GraphQL documents: parsing, limits, a cache of documents, and errors in the form
+that clients read.
 
-graphql-core parses, validates and executes. `PlainExecutor` extends its executor by two things.
-It answers fields that the schema promises and a stored aspect lacks. And it reads objects of plain
-texts and booleans straight out of their mappings: graphql-core resolves each field by itself, which
-takes 50 µs on a busy machine of two processors. Without this the 2,000 columns of a wide table,
-three fields each, took 280 ms, during which the event loop answered nobody else; with it 4 ms.
-Documents of other fields take as long either way.
+graphql-core parses, validates and executes. `PlainExecutor` extends its executor in two ways. It
+answers non-null fields that a stored aspect lacks. And it reads objects that have only strings and
+booleans directly from their mappings: graphql-core resolves each field separately, which takes
+50 µs on a busy machine with two processors. Without this the 2,000 columns of a wide table, three
+fields each, took 280 ms, during which the event loop answered no other request; with it they take
+4 ms. Documents with other fields take as long either way.
 
 The cost of a document is computed before it is executed: its depth, and how many fields its answer
-may have, lists counted at the length requested. Most pages are shorter than requested, so this
-limits only edits and introspection; for all others it decides whether they run on a thread of
-their own, and `RequestBudget` limits them while they run.
+may have, with lists counted at the requested length. Most pages are shorter than requested, so this
+cost limits only edits and introspection. For all other documents it decides whether they run on a
+thread of their own, and `RequestBudget` limits them while they run.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ __all__ = ["DocumentCache", "Executor"]
 
 _LENGTHS = ("count", "limit", "urns")
 _PAGE = 10
-# How long the lists of the schema's description are, about; they say nothing of it themselves.
+# Approximate lengths of the lists of an introspection; no argument of theirs gives a length.
 _SCHEMA_LENGTHS = {
     "types": 300,
     "fields": 6,
@@ -97,18 +97,19 @@ _SCHEMA_LENGTHS = {
     "directives": 6,
 }
 _DESCRIBING = ("__schema", "__type")
-# The deepest that repeated fields are looked for; a document that goes deeper is refused.
+# The depth to which repeated fields are counted; deeper documents are refused anyway.
 _DEEPEST = 20
-# Python reads no number of thousands of digits; any of more than these is larger than any limit.
+# A number with more digits exceeds every limit; Python refuses to parse thousands of digits.
 _DIGITS = 18
 
-# A list's length: known, or found in the variables by this path.
+# The length of a list: a number, or the path to it in the variables.
 _Length: TypeAlias = int | tuple[str, ...]
 
 
 class Cost(Struct, frozen=True):
-    """The cost of a selection: `fields` outside of lists, `lists` with their lengths and the cost
-    of one element, `depth` in levels, and `selected`, the number of fields in the document."""
+    """The cost of a selection: `fields` is the number of fields outside lists, `lists` holds the
+    length of each list and the cost of one element, `depth` is in levels, and `selected` is the
+    number of fields that the document selects."""
 
     fields: int = 0
     depth: int = 0
@@ -125,9 +126,9 @@ class Cost(Struct, frozen=True):
 class Measure:
     """The costs of a document's operations, in `operations`.
 
-    Lists are not followed in an operation that selects more than `most` fields: nested fragments
-    select any number of fields in a short document. The document need not be valid; a fragment that
-    is undefined, or contains itself, costs nothing.
+    Lists are ignored in an operation that selects more than `most` fields, because nested fragments
+    can select any number of fields in a short document. The document need not be valid; a fragment
+    that is undefined or contains itself costs nothing.
     """
 
     def __init__(self, document: DocumentNode, most: int) -> None:
@@ -147,12 +148,13 @@ class Measure:
         self.operations = tuple(self._selection(one, describing=False) for one in self._sets)
 
     def root_fields(self) -> int:
-        """Return how many fields of the root the largest operation selects."""
+        """Return the largest number of root fields that an operation selects."""
         return max((sum(1 for _ in self._flat([one], set())) for one in self._sets), default=0)
 
     def repeats(self) -> int:
         """Return how many pairs of fields the validator compares because they have the same name
-        in one answer. Meant for a document that selects no more than `most` fields."""
+        in the same object of the answer. Correct for a document that selects at most `most`
+        fields."""
         self._left = 2 * self._most
         return sum(self._repeats([one], 0) for one in self._sets)
 
@@ -170,7 +172,7 @@ class Measure:
         return found
 
     def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
-        """Yield the fields of selections, with those of their fragments."""
+        """Yield the fields of selections, including those of their fragments."""
         for selection in (one for selection_set in sets for one in selection_set.selections):
             self._left -= 1
             match selection:
@@ -223,8 +225,7 @@ class Measure:
 
 
 def _requested_length(field: FieldNode) -> _Length | None:
-    """Return the length of the list that a field's arguments request; None without such an
-    argument."""
+    """Return the length of the list that a field's arguments request, None if they request none."""
     for argument in field.arguments or ():
         name, value = argument.name.value, argument.value
         if name in _LENGTHS:
@@ -248,8 +249,8 @@ def _value_length(value: ValueNode) -> _Length:
 
 
 def literal_length(value: ValueNode) -> int | None:
-    """Return the length that a literal requests: the value of an integer, the number of elements of
-    a list, None for any other literal."""
+    """Return the length that a literal requests: the value of an integer or the number of elements
+    of a list; None for any other literal."""
     match value:
         case IntValueNode():
             return int(value.value) if len(value.value) <= _DIGITS else 10**_DIGITS
@@ -277,28 +278,29 @@ def _length(length: _Length, variables: Mapping[str, Any]) -> int:
 
 
 MAX_DEPTH = 20
-# The documents of agents, fragments written out, select some 7,000.
+# The documents that agents send select about 7,000, with their fragments expanded.
 MAX_FIELDS = 20_000
-# A second or two of work; what a page of 5,000 entities with forty fields each has.
+# A second or two of work: a page of 5,000 entities with forty fields each, and some more.
 MAX_COST = 250_000
-# Reading a document takes milliseconds for a thousand tokens, so these bound it to a second or two.
+# Parsing and validating takes milliseconds per thousand tokens; these limits keep it below a second
+# or two.
 _MAX_CHARACTERS = 1_000_000
 _MAX_TOKENS = 20_000
 _MAX_DEFINITIONS = 300
 _MAX_REPEATS = 100_000
 _KEPT_BYTES = 16 * 1024 * 1024
-# Longer texts mostly carry what somebody wrote, and come once; those of agents have 45,000
-# characters and come again. They are kept from the second time on.
+# Longer documents mostly contain values written out and are sent once, but those of agents, with
+# 45,000 characters, are sent again. Long documents are cached from the second time on.
 _LONG_KEPT = 4_000
 _LONG_REMEMBERED = 64
 _LARGEST_BYTES = 4 * 1024 * 1024
-# The parsed document; 28 to 44 were measured.
+# The size of a parsed document; 28 to 44 bytes were measured.
 _BYTES_PER_CHARACTER = 64
 _META_FIELDS = ("__schema", "__type", "__typename")
 
 
 class Rejected(Exception):
-    """A document that cannot be executed, with every reason."""
+    """A document was refused; `errors` holds every reason."""
 
     def __init__(self, errors: tuple[GraphQLError, ...], classification: str) -> None:
         super().__init__(errors[0].message)
@@ -314,7 +316,7 @@ class ParsedDocument:
         operations = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
         self.only_reads = all(one.operation is OperationType.QUERY for one in operations)
         self._is_one_edit = len(operations) == 1 and _edits_once(operations[0])
-        # With variables or directives the same text may have different answers.
+        # With variables the same text may have different answers, which must not be cached.
         self.is_introspection = all(_describes(one) for one in operations)
         self._defaults = {
             variable.variable.name.value: variable.default_value
@@ -328,7 +330,7 @@ class ParsedDocument:
         self.root_fields = measure.root_fields()
 
     def check_size(self) -> None:
-        """Raises `Rejected` for a document too deep or too large whatever its variables are."""
+        """Raise `Rejected` if the document is too deep or too large with any variables."""
         if len(self.parsed.definitions) > _MAX_DEFINITIONS:
             raise _refused(
                 f"the document has {len(self.parsed.definitions)} operations and fragments, at "
@@ -343,20 +345,20 @@ class ParsedDocument:
             raise _refused("the query selects the same fields too many times; select each once")
 
     def check_one_edit(self) -> None:
-        """Raises `Rejected` for a document that is not one mutation with a single field."""
+        """Raise `Rejected` unless the document is one mutation with a single field."""
         if not self._is_one_edit:
             message = "ifCurrent is the condition of one edit; send a mutation with a single field"
             raise Rejected((GraphQLError(message),), "ValidationError")
 
     def cost(self, variables: Mapping[str, Any]) -> int:
-        """Return how many fields the answer has where every page has its requested length."""
+        """Return how many fields the answer has if every page has its requested length."""
         if self._defaults:
             defaults = {name: literal_length(value) for name, value in self._defaults.items()}
             variables = {**defaults, **variables}
         return max((cost.total(variables) for cost in self._costs), default=0)
 
     def check_cost(self, variables: Mapping[str, Any]) -> None:
-        """Raise `Rejected` for an answer that may have too many fields."""
+        """Raise `Rejected` if the answer may have too many fields."""
         cost = self.cost(variables)
         if cost > MAX_COST:
             raise _refused(
@@ -366,8 +368,7 @@ class ParsedDocument:
 
 
 class DocumentCache:
-    """Parses and validates documents against one schema; caches those used last. Any thread may
-    call."""
+    """Parses and validates documents against a schema, and caches those used last. Thread-safe."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
@@ -375,14 +376,15 @@ class DocumentCache:
         self._came_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
 
     def known(self, text: str) -> ParsedDocument | None:
-        """Return the cached document of a text, None without one."""
+        """Return the cached document of a text, None if it is not cached."""
         return self._kept.get(text)
 
     def read(self, text: str) -> ParsedDocument:
-        """Return the parsed and validated document of a text, and cache it; a long one when it is
-        read the second time.
+        """Return the parsed and validated document of a text, and cache it; a long text is cached
+        when it is read the second time.
 
-        Raises `Rejected`. Takes up to two seconds for a long one.
+        Takes up to two seconds for a long text. Raises `Rejected` if the document cannot be parsed,
+        is invalid or is too large.
         """
         if len(text) > _MAX_CHARACTERS:
             raise _refused(
@@ -429,7 +431,7 @@ def _too(what: str, most: int) -> GraphQLError:
     return GraphQLError(f"the query is too {what}: at most {most} {unit}; ask in several")
 
 
-# The values of non-null scalar fields that the stored aspect lacks.
+# The values of non-null scalar fields that a stored aspect lacks.
 _STAND_INS: dict[str, Any] = {"String": "", "Boolean": False, "Int": 0, "Long": 0, "Float": 0.0}
 # The scalars whose values go into the answer unchanged, with their Python types.
 _PLAIN = {"String": str, "Boolean": bool}
@@ -440,10 +442,10 @@ _Plan = tuple[tuple[str, str, type, bool], ...]
 
 
 class PlainExecutor(ExecutorThrowingOnIncremental):
-    """An executor that reads objects of texts and booleans straight out of mappings.
+    """An executor that reads objects of strings and booleans directly from their mappings.
 
-    Objects with any other field, with a value of another type, or with a null where the schema has
-    none, are executed by graphql-core.
+    graphql-core executes objects that have any other field, a value of another type, or a null in a
+    non-null field.
     """
 
     def execute_fields(
@@ -454,7 +456,8 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         grouped_field_set: GroupedFieldSet,
         position_context: Any,
     ) -> AwaitableOrValue[dict[str, Any]]:
-        """Return the selected fields of one object; raises `OverBudget` beyond the budget."""
+        """Return the selected fields of an object. Raises `OverBudget` if the request exceeds its
+        budget."""
         self.context_value.budget.answer(len(grouped_field_set))
         if type(source_value) is dict:
             plan = self._plan(parent_type, grouped_field_set)
@@ -474,11 +477,11 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         result: Any,
         position_context: Any,
     ) -> AwaitableOrValue[Any]:
-        """Return the answer of one field.
+        """Return the value of a field in the answer.
 
-        A non-null field that the stored aspect lacks is an empty text, false, 0, an empty list or
-        an object of such fields. Where it would be an entity it is an error, and the nearest
-        object above that may be null is null.
+        A non-null field that the stored aspect lacks is an empty string, false, 0, an empty list or
+        an object of such fields. If its type is an entity, it is an error, and the nearest nullable
+        object above it is null.
         """
         if result is None and is_non_null_type(return_type):
             result = _stand_in(return_type.of_type)
@@ -498,7 +501,7 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         result: Any,
         position_context: Any,
     ) -> AwaitableOrValue[list[Any]]:
-        """Return the elements of one list."""
+        """Return the elements of a list in the answer."""
         item = return_type.of_type
         kind: Any = getattr(item, "of_type", item)
         if type(result) is list and is_object_type(kind):
@@ -515,8 +518,8 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         )
 
     def _plan(self, parent_type: GraphQLObjectType, selected: GroupedFieldSet) -> _Plan | None:
-        """Return how to read the selected fields, None when one of them needs graphql-core. Plans
-        are cached by the identity of the selection, which lives as long as the executor."""
+        """Return how to read the selected fields, None if one of them needs graphql-core. Plans are
+        cached by the identity of the selection, which lives as long as the executor."""
         plans: dict[int, _Plan | None] = self.__dict__.setdefault("_plans", {})
         try:
             return plans[id(selected)]
@@ -526,7 +529,7 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
 
 
 def _stand_in(kind: Any) -> Any:
-    """Return the value of a non-null field that is missing; None for an entity."""
+    """Return the value of a non-null field that a stored aspect lacks; None for an entity."""
     if is_list_type(kind):
         return []
     if is_object_type(kind):
@@ -560,7 +563,7 @@ def _read(plan: _Plan, value: dict[str, Any]) -> dict[str, Any] | None:
 
 
 _log = logging.getLogger("explorer.server")
-# By object type and field; where two modules resolve a field, the later one counts.
+# Resolvers by object type and field. If two entries have the same field, the later one is used.
 _RESOLVERS = (
     aspects.RESOLVERS,
     aspects.COLUMN_RESOLVERS,
@@ -576,14 +579,16 @@ _RESOLVERS = (
     entities.DOCUMENT_RESOLVERS,
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
-# Documents of at least this cost, and introspection, are executed on a thread of their own, so that
-# the event loop answers others meanwhile.
+# Queries that cost more than this, and introspection, are executed on a thread of their own, so
+# that the event loop stays free for other requests.
 _HEAVY = 5_000
-# Each may be a search; more of them in one document would fill the readers' queue.
+# Queries with more root fields also run on that thread: each field may be a search, and many in one
+# document would fill the queue of the reader threads.
 _MANY_ROOT_FIELDS = 20
 _SCHEMAS_BYTES = 4 * 1024 * 1024
 _LARGEST_SCHEMA_BYTES = 1024 * 1024
-# A text of more characters may take a second to validate; shorter ones do not wait for it.
+# Longer documents may take a second to validate; they have a thread of their own, so that shorter
+# ones do not wait for them.
 _LONG = 3_000
 
 
@@ -610,12 +615,12 @@ class Executor:
         dialect: Dialect = "plain",
         changes: list[NotedChange] | None = None,
     ) -> bytes:
-        """Return the answer to one request as JSON: `data`, `errors` if there are any,
+        """Return the answer to one request as JSON, with `data`, `errors` if there are any, and
         `extensions`.
 
         Of the request's `extensions`, `ifCurrent` and `run` are read. Answers to introspection are
-        cached by the document's text. `changes` gets the mutations that were tried. Raises
-        `InvalidInput` for what of the extensions cannot be read.
+        cached by the text of the document. Every attempted mutation is appended to `changes`.
+        Raises `InvalidInput` if `ifCurrent` or `run` is invalid.
         """
         if_current, run = read_if_current(extensions), read_run(extensions)
         described = self._described.get(query)
@@ -623,7 +628,8 @@ class Executor:
             return described
         try:
             document = await self._document(query)
-            # Edits and introspection are refused beforehand, queries ended by `RequestBudget`.
+            # Edits and introspection that cost too much are refused before they run; queries are
+            # ended by `RequestBudget` while they run.
             if document.is_introspection or not document.only_reads:
                 document.check_cost(variables)
             cost = document.cost(variables)
@@ -635,7 +641,7 @@ class Executor:
                 for error in rejected.errors
             ]
             return orjson.dumps({"data": None, "errors": errors, "extensions": {}})
-        # An edit that has begun is completed.
+        # An edit has no budget: once begun, it is completed.
         limits = () if document.only_reads else (math.inf, math.inf, math.inf)
         budget = RequestBudget(*limits)
         session = GraphQLContext(self._catalog, access, if_current, dialect, budget, run, changes)
@@ -689,11 +695,11 @@ class Executor:
             shape = _shape(error, 400, "BAD_REQUEST", "ExecutionAborted")
             return {"data": None, "errors": [shape], "extensions": {}}
         answer: dict[str, Any] = {"data": result.data}
-        # An edit that went in is told, whatever became of those after it.
+        # If one edit was committed, the answer must say so, even if later ones failed.
         is_nothing_done = document.only_reads or not any((result.data or {}).values())
         for error in (result.errors or ()) if is_nothing_done else ():
             if isinstance(error.original_error, StoreUnavailable | Behind):
-                # Not an answer with holes, but none: the caller is to ask again.
+                # The whole request fails instead of giving a partial answer: the caller retries.
                 raise error.original_error
         if result.errors:
             answer["errors"] = [_failed(error) for error in result.errors]
@@ -702,7 +708,7 @@ class Executor:
 
 
 def _conclude(changes: list[NotedChange], answer: dict[str, Any]) -> None:
-    """Note what became of changes: the status of each, and the entity that it made."""
+    """Record the outcome of each change: its status, and the URN of the entity that it created."""
     failed = {
         error["path"][0]: int(error["extensions"]["code"])
         for error in answer.get("errors", ())

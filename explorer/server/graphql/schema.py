@@ -1,4 +1,4 @@
-"""The schema put together from its files and the registry, and resolvers that many fields share."""
+"""The schema, assembled from its files and the registry, and resolvers that many fields share."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
@@ -53,37 +53,38 @@ Resolver = Callable[..., Any]
 
 
 def stored(aspect: str) -> Resolver:
-    """An aspect of an entity, as it is."""
+    """Return a resolver that gives an aspect of an entity unchanged."""
     return lambda node, _info: node.aspect(aspect)
 
 
 def flat(aspect: str, field: str) -> Resolver:
-    """One field of an aspect."""
+    """Return a resolver that gives one field of an entity's aspect."""
     return lambda node, _info: (node.aspect(aspect) or {}).get(field)
 
 
 def key(at: int) -> Resolver:
-    """One part of an entity's key."""
+    """Return a resolver that gives one part of an entity's key."""
     return lambda node, _info: node.part(at)
 
 
 def named(node: Node, _info: Info) -> str:
-    """The name to show an entity by."""
+    """Return the display name of an entity."""
     return display_name(node.urn, node.values())
 
 
 def symbol(node: Node, _info: Info) -> str:
-    """The kind of an entity."""
+    """Return the symbol of an entity's type, such as `DATASET`."""
     return entity_type_symbol(node.urn.entity_type)
 
 
 def renamed(field: str) -> Resolver:
-    """A field that the aspect has under another name."""
+    """Return a resolver for a field that the aspect has under another name, `field`."""
     return lambda value, _info: value.get(field)
 
 
 def or_else(field: str, default: Any) -> Resolver:
-    """A field that the schema promises, though an aspect may lack it."""
+    """Return a resolver that gives a field of its parent, or `default` where the aspect lacks it
+    though the schema has it as non-null."""
 
     def resolve(value: Value, _info: Info) -> Any:
         found = value.get(field)
@@ -93,7 +94,8 @@ def or_else(field: str, default: Any) -> Resolver:
 
 
 def entity(field: str) -> Resolver:
-    """The entity that a field names; it need not be stored. None where the field is missing."""
+    """Return a resolver that gives the entity named in `field`, which need not be stored; None if
+    the field is missing."""
 
     def resolve(value: Value, info: Info) -> Any:
         text = value.get(field)
@@ -103,7 +105,8 @@ def entity(field: str) -> Resolver:
 
 
 def entity_or_null(field: str) -> Resolver:
-    """The entity that a field names, where it names one of a kind that there is."""
+    """Return a resolver that gives the entity named in `field`; None if that is missing, no URN or
+    of an unknown entity type."""
 
     def resolve(value: Value, info: Info) -> Any:
         text = value.get(field)
@@ -116,7 +119,8 @@ def entity_or_null(field: str) -> Resolver:
 
 
 def entities(field: str, entity_type: str | None = None) -> Resolver:
-    """The entities that a list names, of one type or of any that there is."""
+    """Return a resolver that gives the entities named in the list `field`: those of one entity
+    type, or of any known type. Other elements are left out."""
 
     def resolve(value: Value, info: Info) -> list[Any]:
         known = info.context.catalog.registry.entities
@@ -131,10 +135,12 @@ def entities(field: str, entity_type: str | None = None) -> Resolver:
 
 
 def properties(aspect: str, edited: str | None = None, name: str = "name") -> Resolver:
-    """Properties as ingested. The description is what people wrote, where they wrote one, for
-    plain callers, who have no other field for it; for DataHub's, only where ingestion gave none.
+    """Return a resolver that gives an aspect of properties as ingested, with a name and a
+    description.
 
-    `name` is what the aspect calls the name; the one in the URN stands in for it.
+    In the plain dialect the description is the one in the aspect `edited` if there is one, because
+    plain callers read no other field for it; in DataHub's only if there is no ingested one. `name`
+    is the aspect's field with the name; if it is empty, the name in the URN is used.
     """
 
     def resolve(node: Node, info: Info) -> Value | None:
@@ -154,14 +160,15 @@ def properties(aspect: str, edited: str | None = None, name: str = "name") -> Re
 
 
 def shown_text(ingested: str | None, written: str | None, info: Info) -> str | None:
-    """Return which of two descriptions is shown first in the request's dialect."""
+    """Return the description to show in the request's dialect: in the plain one the edited text if
+    there is one, in DataHub's the ingested text if there is one."""
     if info.context.dialect == "plain":
         return written or ingested or written
     return ingested or written or ingested
 
 
 def entries(field: str) -> Resolver:
-    """A map of texts as a list of entries; empty where there is none."""
+    """Return a resolver that gives a map as a list of entries; empty if the aspect lacks it."""
 
     def resolve(value: Value, _info: Info) -> list[dict[str, str]]:
         found = value.get(field) or {}
@@ -170,9 +177,9 @@ def entries(field: str) -> Resolver:
     return resolve
 
 
-# The one kind that the files name, where all that the registry has are to stand.
+# The one value of `EntityType` in the schema files; the symbols of all entity types replace it.
 _PLACE = "  DATASET\n"
-# Of the longest integer of 64 bits, with its sign.
+# The length of the longest 64-bit integer, with its sign.
 _LONG_DIGITS = 20
 
 Resolvers = Mapping[str, Mapping[str, Callable[..., Any]]]
@@ -181,8 +188,12 @@ Resolvers = Mapping[str, Mapping[str, Callable[..., Any]]]
 def assemble(
     registry: Registry, resolvers: Iterable[Resolvers], type_of: Callable[..., Any]
 ) -> GraphQLSchema:
-    """The schema for a registry. `resolvers` answer for the fields they name, by object type;
-    any other field is read off its parent by its own name."""
+    """Return the schema for a registry.
+
+    `resolvers` maps object types and their fields to resolvers; any other field is read from its
+    parent under its own name. `type_of` returns the object type of a value of an interface or a
+    union.
+    """
     kinds = "".join(f"  {symbol}\n" for symbol in sorted(symbols(registry)))
     written = parse(_written().replace(_PLACE, kinds, 1))
     added = parse(_derived(registry, written))
@@ -204,7 +215,8 @@ def assemble(
 
 
 def _long(given: Any) -> int:
-    """An integer of 64 bits as an input has it; a float without a fraction will do."""
+    """Return the 64-bit integer of an input; a float without a fraction is accepted. Raises
+    `GraphQLError` for anything else."""
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     if type(given) is not int or not -(2**63) <= given < 2**63:
@@ -219,14 +231,15 @@ def _long_literal(given: ValueNode) -> int:
 
 
 def _written() -> str:
-    """Every file of the schema; a file may extend what another defines."""
+    """Return the text of all schema files together; a file may extend types of another."""
     files = resources.files("explorer.server.graphql").joinpath("sdl").iterdir()
     named = sorted((file.name, file.read_text("utf-8")) for file in files)
     return "\n".join(text for name, text in named if name.endswith(".graphql"))
 
 
 def _derived(registry: Registry, written: DocumentNode) -> str:
-    """Extensions: what the types have in common by their aspects, and a root field by kind."""
+    """Return extensions of the schema: the fields that object types have because of their aspects,
+    and one root field for each object type of an entity."""
     own: dict[str, set[str]] = {}
     for definition in written.definitions:
         if isinstance(definition, ObjectTypeDefinitionNode | ObjectTypeExtensionNode):

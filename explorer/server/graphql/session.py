@@ -1,11 +1,11 @@
-"""One request of GraphQL: the entities it read, its limits, and what its edit depends on.
+"""One GraphQL request: the entities it has read, its limits, and the condition of its edit.
 
-A request may carry, beside its document, `extensions: {"ifCurrent": {…}}`: what its writer saw of
-the one thing that the document edits. The edit's own job of the writer compares that with what is
-stored, so nobody can write in between. The condition is on that thing alone, such as the text of
-one column: other parts of the same aspect may change meanwhile. It is in `extensions`, which
-GraphQL over HTTP leaves to servers, because a field of our own in an input would make a DataHub
-server refuse the document.
+Beside its document a request may carry `extensions: {"ifCurrent": {…}}`: the value, as its sender
+last read it, of the one thing that the document edits. It is compared with the stored value in the
+same transaction as the edit, so no other write can come in between. The condition covers that thing
+alone, such as the description of one column: other parts of the same aspect may change meanwhile.
+It is part of `extensions`, which GraphQL over HTTP leaves to servers, because a DataHub server
+would refuse a document with an additional field in an input.
 """
 
 import asyncio
@@ -74,12 +74,13 @@ _Value = str | list[str] | dict[str, Any] | None
 
 
 class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the writer of an edit saw of an entity, or of its column.
+    """The condition of an edit: the value of an entity, or of its `column`, as the sender of the
+    edit last read it.
 
-    `value` is a text for a description; a list, in any order, of URNs for tags, terms and the
-    domain, of `<URN> <kind>` for owners, of `<address> <label>` for links; an object with `note`,
-    `decommissionTime` and `replacement` for a deprecation; a text for a name, the URN of a glossary
-    group or domain for a parent. Empty or null stands for nothing there.
+    `value` is a string for a description or a name; the URN of a glossary group or domain for a
+    parent; a list in any order for the others: of URNs for tags, terms and the domain, of `<URN>
+    <kind>` for owners, of `<address> <label>` for links. For a deprecation it is an object with
+    `note`, `decommissionTime` and `replacement`. Empty or null means that there is no value.
     """
 
     urn: str
@@ -90,9 +91,9 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
     column: str | None = None
 
     def compare(self, transaction: Transaction) -> "EditConflict | None":
-        """None where the thing is as its writer saw it, else what is there now.
+        """Return None if the stored value is the expected one, else the conflict to raise.
 
-        Raises `InvalidUrn`, and `InvalidInput` for an entity without such a thing.
+        Raises `InvalidUrn`, and `InvalidInput` if the entity cannot have such a value.
         """
         aspect = self._aspect()
         stored = transaction.aspect(self.urn, aspect)
@@ -128,7 +129,7 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
         return aspect
 
     def _read(self, value: Mapping[str, Any]) -> _Value:
-        """The thing out of the value of its aspect."""
+        """Return the compared value from the value of its aspect."""
         if self.column is not None:
             infos = value.get("editableSchemaFieldInfo") or ()
             info: Mapping[str, Any]
@@ -166,8 +167,8 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EditConflict(RequestRefusal):
-    """An edit that was not made, for what its writer saw is not what is there. `current` is that:
-    its `value` and, where the aspect is stored, `version`, `actor` and `time` of its last write."""
+    """An edit was refused because the stored value is not the expected one. `current` holds the
+    stored `value` and, if the aspect is stored, `version`, `actor` and `time` of its last write."""
 
     def __init__(self, expected: IfCurrent, current: dict[str, Any]) -> None:
         column = "" if expected.column is None else f"{expected.column} of "
@@ -180,9 +181,9 @@ class EditConflict(RequestRefusal):
 
 
 def read_run(extensions: Any) -> str | None:
-    """The name of the run that a request's `extensions` carry, None where they carry none.
+    """Return the name of the run in a request's `extensions`, None if there is none.
 
-    Raises `InvalidInput` for one that is no line of text, or too long.
+    Raises `InvalidInput` for a name that is not a line of 1 to 500 printable characters.
     """
     given = extensions.get("run") if isinstance(extensions, Mapping) else None
     if given is None:
@@ -193,9 +194,9 @@ def read_run(extensions: Any) -> str | None:
 
 
 def read_if_current(extensions: Any) -> IfCurrent | None:
-    """The condition that a request's `extensions` carry, None where they carry none.
+    """Return the condition of the edit in a request's `extensions`, None if there is none.
 
-    Raises `InvalidInput` for one that cannot be read.
+    Raises `InvalidInput` for one that cannot be parsed.
     """
     if extensions is not None and not isinstance(extensions, Mapping):
         raise InvalidInput("the parameter 'extensions' must be an object")
@@ -209,31 +210,35 @@ def read_if_current(extensions: Any) -> IfCurrent | None:
 
 
 def _comparable(value: _Value) -> Any:
-    """The same for values that say the same: no order among labels, one form of nothing."""
+    """Return a form of a value that compares equal if the meaning is the same: lists have no order,
+    and every empty value is None."""
     return frozenset(value) if isinstance(value, list) and value else value or None
 
 
 Info: TypeAlias = "GraphQLResolveInfo[GraphQLContext]"
 
-# What is known of an entity without a look at its aspects, whatever its type.
+# The fields of any entity that follow from its URN, without its aspects.
 _IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
-# The first part of their key is a name of their own choice.
+# The first part of their key is not a platform.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey", "schemaField"})
-# What one request may take. So many fields are answered in about two seconds.
+# The limits of one request. Answering this many fields takes about two seconds.
 MAX_FIELDS = 250_000
 MAX_ENTITIES = 100_000
 MAX_SECONDS = 30.0
-# So many are read beside the event loop.
+# More entities than this are read on another thread instead of the event loop's.
 _MANY = 50
 
 
 class OverBudget(InvalidInput):
-    """A request took more than one may: fields answered, entities read, or time."""
+    """A request exceeded its budget of fields, entities or time."""
 
 
 class RequestBudget:
-    """What a request may still take, counted while it is answered. A call may raise `OverBudget`;
-    from then on all of them do, and `exceeded` is that error. The time runs from the first."""
+    """The remaining budget of a request, counted down while it is answered.
+
+    The methods raise `OverBudget` once the budget is exceeded, and on every call from then on;
+    `exceeded` is that error. The time runs from the first call.
+    """
 
     __slots__ = ("_deadline", "_entities", "_fields", "_seconds", "exceeded")
 
@@ -250,7 +255,7 @@ class RequestBudget:
         self.exceeded: OverBudget | None = None
 
     def answer(self, fields: int) -> None:
-        """Count fields that are answered now."""
+        """Count fields about to be answered."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + self._seconds
@@ -264,12 +269,12 @@ class RequestBudget:
             raise self.exceeded
 
     def read_documents(self, documents: int) -> None:
-        """Count documents of timeseries aspects that are read now: ten take as long as an entity
-        with its aspects."""
+        """Count documents of timeseries aspects that were read. Ten count as one entity, because
+        reading them takes as long."""
         self.read(documents / 10)
 
     def read(self, entities: float) -> None:
-        """Count entities that are read now."""
+        """Count entities about to be read."""
         self._entities -= entities
         if self._entities < 0 and self.exceeded is None:
             self.exceeded = _too_much(f"it reads more than {MAX_ENTITIES:,} entities")
@@ -281,8 +286,8 @@ def _too_much(why: str) -> OverBudget:
 
 
 class GraphQLContext:
-    """One request: what it has read so far, who asks and in which dialect, what its edit depends
-    on, and the `changes` that it makes, for the audit log."""
+    """The context of one request: the entities it has read, its caller and dialect, its budget, the
+    condition of its edit, and the `changes` it makes, for the audit log."""
 
     def __init__(
         self,
@@ -307,7 +312,7 @@ class GraphQLContext:
         self._reading: asyncio.Task[None] | None = None
 
     def node(self, urn: Urn | str) -> "Node":
-        """The entity of that URN, stored or not; raises `InvalidUrn`."""
+        """Return the entity with a URN, stored or not. Raises `InvalidUrn`."""
         text = str(urn)
         found = self._nodes.get(text)
         if found is None:
@@ -315,7 +320,8 @@ class GraphQLContext:
         return found
 
     def existing(self, text: str, entity_type: str | None = None) -> "Node | None":
-        """The entity if it is stored; raises `InvalidInput` for a URN of another type."""
+        """Return the entity with a URN if it is stored, else None. Raises `InvalidUrn`, and
+        `InvalidInput` for a URN of another type."""
         urn = Urn.parse(text)
         if entity_type is not None and urn.entity_type != entity_type:
             raise InvalidInput(f"{text} is no {entity_type}")
@@ -324,33 +330,35 @@ class GraphQLContext:
         return node if node.exists else None
 
     def refer(self, urn: str, info: Info) -> "Node | Awaitable[Node]":
-        """The entity that a value names, ready to answer what the document asks of it.
+        """Return the entity with a URN, with its aspects read if the document selects any of them.
 
-        All that are referred to at one level of the document are read with one query. Raises
+        The entities referred to at one level of the document are read together. Raises
         `InvalidUrn`.
         """
         node = self.node(urn)
         return node if node.is_read or _shallow(info) else self._read(node)
 
     def refer_all(self, urns: Iterable[str], info: Info) -> "list[Node | Awaitable[Node]]":
-        """`refer` for a list; what is no URN is left out."""
+        """Return the same as `refer` for each of several URNs; anything that is no URN is left
+        out."""
         nodes = [self.node(urn) for urn in Urn.parse_all(urns)]
         if _shallow(info):
             return list(nodes)
         return [node if node.is_read else self._read(node) for node in nodes]
 
     async def read(self, urns: Iterable[str]) -> "list[Node]":
-        """Entities with their aspects, in the order asked for; raises `InvalidUrn`."""
+        """Return entities with their aspects, in the order of `urns`. Raises `InvalidUrn`."""
         nodes = [self.node(urn) for urn in urns]
         await self._read_now([node for node in nodes if not node.is_read])
         return nodes
 
     def forget(self) -> None:
-        """Read every entity anew the next time: something was written."""
+        """Forget what was read; called after a write, so that entities are read again."""
         self._nodes.clear()
 
     async def _read(self, node: "Node") -> "Node":
-        # The task begins when all that can be resolved without it has been.
+        # The task starts when the event loop is free again: by then every entity of this level of
+        # the document has been added, and all are read together.
         self._wanted.append(node)
         if self._reading is None:
             self._reading = asyncio.get_running_loop().create_task(self._read_wanted())
@@ -371,7 +379,7 @@ class GraphQLContext:
 
 
 class Node:
-    """One entity. Its aspects are read together at the first question about any."""
+    """An entity. All its aspects are read together when the first of them is needed."""
 
     __slots__ = ("_catalog", "_decoded", "_stored", "urn")
 
@@ -398,18 +406,18 @@ class Node:
 
     @property
     def stored(self) -> dict[str, StoredAspect]:
-        """The latest aspects by name, undecoded."""
+        """The latest aspects by name, not decoded. Reads them if they have not been read."""
         if self._stored is None:
             text = str(self.urn)
             self.take(self._catalog.store.aspects([text]).get(text, ()))
         return self._stored or {}
 
     def take(self, aspects: Iterable[StoredAspect]) -> None:
-        """Know these as the latest aspects."""
+        """Set the latest aspects."""
         self._stored = {aspect.name: aspect for aspect in aspects}
 
     def aspect(self, name: str) -> dict[str, Any] | None:
-        """The latest value of an aspect."""
+        """Return the latest value of an aspect, None if it is not stored."""
         found = self._decoded.get(name)
         if found is None:
             stored = self.stored.get(name)
@@ -419,16 +427,17 @@ class Node:
         return found
 
     def values(self) -> dict[str, dict[str, Any]]:
-        """The latest value of every aspect."""
+        """Return the latest value of every aspect by name."""
         return {name: self.aspect(name) or {} for name in self.stored}
 
     def part(self, at: int) -> str:
-        """One part of the URN's key; of a key with fewer, the name."""
+        """Return one part of the URN's key, or the name in the URN if the key has fewer parts."""
         parts = self.urn.parts
         return parts[at] if at < len(parts) else self.urn.name
 
     def platform(self) -> str | None:
-        """The URN of the platform: the one in the key, else of the instance it came from."""
+        """Return the URN of the platform: the one in the key, else the one in the aspect
+        `dataPlatformInstance`, else None."""
         named = None if self.urn.entity_type in _NAMESPACED else self.urn.platform
         if named is not None:
             return str(Urn.of("dataPlatform", named))
@@ -438,7 +447,7 @@ class Node:
 
 
 def _shallow(info: Info) -> bool:
-    """Whether a document asks nothing of an entity that its URN does not say."""
+    """Return whether a document selects only fields of an entity that follow from its URN."""
     return all(_only_urn(node.selection_set, info) for node in info.field_nodes)
 
 
