@@ -1,4 +1,4 @@
-"""How the aspects that many kinds of entities carry are answered, and the columns of a dataset."""
+"""Resolvers for the aspects that many entity types have, and for the columns of a dataset."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ _TYPES = frozenset(
         "STRUCT",
     }
 )
-# What the records of platforms' schemas call the text of the schema.
+# The fields that hold the text of the schema in the records of platform schemas.
 _TEXTS = ("rawSchema", "tableSchema", "documentSchema", "schema")
 
 
@@ -70,7 +70,7 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
         **schema,
         "aspectVersion": version or 0,
         "datasetUrn": about,
-        # Ingestion may leave these out; the schema promises them.
+        # Ingestion may leave these out, but they are non-null in the GraphQL schema.
         "name": schema.get("schemaName") or "",
         "platformUrn": schema.get("platform") or Urn.parse(about).parts[0],
         "version": schema.get("version") or 0,
@@ -96,16 +96,16 @@ def _column(about: str, field: dict[str, Any], edited: str | None, info: Info) -
 
 
 def record_of(field: dict[str, Any]) -> str:
-    """The name of the record that is a column's type; nothing where the column has no type."""
+    """Return the name of the record that is a column's type, "" if the column has no type."""
     return next(iter((field.get("type") or {}).get("type") or {}), "")
 
 
 @cached_short(1 << 20)
 def column_type(record: str) -> str:
-    """The symbol for the record that is a column's type."""
+    """Return the symbol for the record that is a column's type: `STRING` for `….StringType`."""
     word = record.rpartition(".")[2].removesuffix("Type").upper()
     word = "STRUCT" if word == "RECORD" else word
-    # A kind of a newer model; the native type says what it is.
+    # A record of a newer model has no symbol; clients can still show the native type.
     return word if word in _TYPES else "NULL"
 
 
@@ -184,7 +184,8 @@ def _last_ingested(node: Node, _info: Info) -> int | None:
 
 
 def _associated(aspect: str, field: str) -> Resolver:
-    """An aspect that is a list of associations; each gets the URN of the entity it is about."""
+    """Return a resolver that gives an aspect with a list of associations in `field`. Each of them
+    gets the URN of the entity as `associatedUrn`."""
 
     def resolve(node: Node, _info: Info) -> Value | None:
         found = node.aspect(aspect)
@@ -197,7 +198,8 @@ def _associated(aspect: str, field: str) -> Resolver:
 
 
 def _whose(field: str, key: str, types: tuple[str, ...]) -> Resolver:
-    """The associations of a list whose target is one of these kinds."""
+    """Return a resolver that gives the elements of the list `field` whose URN in `key` is of one of
+    the entity types."""
 
     def resolve(value: Value, _info: Info) -> list[Any]:
         return [
@@ -231,8 +233,9 @@ async def _parent_containers(node: Node, info: Info) -> Value:
 
 
 async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
-    """What an entity is in, by the URN at a path of an aspect: the nearest first, for as far as it
-    is stored."""
+    """Return the ancestors of an entity, nearest first. The parent of each is the URN at `path` in
+    its `aspect`. The list ends before one that is not stored or that occurs already, and has at
+    most 20 entities."""
     above: list[Node] = []
     while len(above) < _DEEPEST:
         urns = Urn.parse_all(reach(node.aspect(aspect) or {}, path))
@@ -251,12 +254,13 @@ def _instance(node: Node, info: Info) -> Any:
 
 
 async def _browse_path_v2(node: Node, info: Info) -> Value | None:
-    """Where browseV2 shows an entity: the path that is stored, else its containers, else the
-    folders of its browse path."""
+    """Return the path at which browseV2 shows an entity: the stored one, else its containers, else
+    the folders of its browse path."""
     session = info.context
     values, registry = node.values(), session.catalog.registry
     if BROWSE_PATHS not in values:
-        # They are read together with those of the entities beside this one.
+        # Read the containers now, together with those of the other entities at this level of the
+        # document.
         await parents(node, info, "container", "container")
 
     def aspect_of(urn: str, name: str) -> StoredAspect | None:
@@ -282,7 +286,8 @@ def _business_attributes(node: Node, _info: Info) -> Value | None:
 
 
 def property_value(value: Any) -> Value | None:
-    """A value of a structured property; it is a text or a number, bare or named by its type."""
+    """Return the value of a structured property as `NumberValue` or `StringValue`, None if there is
+    none. It is stored as it is, or as an object whose key is its type."""
     if isinstance(value, dict):
         value = next(iter(value.values()), None)
     match value:
@@ -316,7 +321,7 @@ def _author(element: Value, info: Info) -> Any:
     actor: str = (element.get("createStamp") or {}).get("actor") or ""
     for urn in Urn.parse_all((actor,)):
         return info.context.refer(str(urn), info)
-    # Actors are any text; one that is no URN is a user's name.
+    # An actor may be any text; if it is no URN, it is taken for a user name.
     return info.context.refer(str(Urn.of("corpuser", actor or "unknown")), info)
 
 

@@ -1,9 +1,8 @@
-"""What an edit may do within one job of the writer: read what is stored and write what it became,
-so that two edits at once never lose one another's.
+"""Edits: each reads and writes in one transaction, so concurrent edits never overwrite each other.
 
-Where the request says what its writer saw (`session.IfCurrent`), that is compared in the same
-job. An edit that finds something else is taken back, unless it found nothing left to do: then it
-was made before, most likely by the same request whose answer got lost.
+If the request has a condition (`session.IfCurrent`), it is checked in the same transaction. An edit
+whose condition fails is rolled back, unless it had nothing to change: then it was made before, most
+likely by the same request, whose answer was lost.
 """
 
 import time
@@ -28,7 +27,7 @@ Given = Mapping[str, Any]
 
 
 class EditTransaction:
-    """One edit in the making, by its actor. What raises takes the whole edit back."""
+    """The transaction of one edit by one actor. Any exception rolls back the whole edit."""
 
     def __init__(
         self,
@@ -48,19 +47,23 @@ class EditTransaction:
 
     @property
     def stamp(self) -> dict[str, Any]:
-        """Who edits, and when."""
+        """The audit stamp of the edit: its time in milliseconds since 1970, and its actor."""
         return {"time": self._now_millis, "actor": self.actor}
 
     def stored_entity(self, text: str) -> Urn:
-        """An entity that is to be edited. Raises `InvalidUrn`, `NotFound`."""
+        """Return the URN of an entity to edit. Raises `InvalidUrn`, and `NotFound` if the entity is
+        not stored."""
         urn = Urn.parse(text)
         if not self.exists(urn):
             raise NotFound(f"{urn} does not exist.")
         return urn
 
     def stored_reference(self, text: str, what: str, *types: str) -> str:
-        """An entity of one of these types that an edit points at; `what` is how people call it.
-        Raises `InvalidUrn`, `InvalidInput` for one of another type, `NotFound`."""
+        """Return the URN of an entity that an edit refers to. `what` names it in error messages.
+
+        Raises `InvalidUrn`, `InvalidInput` if it is of none of the entity types, and `NotFound` if
+        it is not stored.
+        """
         urn = Urn.parse(text)
         if urn.entity_type not in types:
             raise InvalidInput(f"{urn} is no {what}")
@@ -69,20 +72,20 @@ class EditTransaction:
         return str(urn)
 
     def exists(self, urn: Urn) -> bool:
-        """Whether an entity is stored."""
+        """Return whether an entity is stored."""
         return bool(self._transaction.existing([str(urn)]))
 
     def read(self, urn: Urn, aspect: str) -> dict[str, Any]:
-        """The latest value of an aspect; empty where none is stored."""
+        """Return the latest value of an aspect, {} if it is not stored."""
         stored = self._transaction.aspect(str(urn), aspect)
         value: dict[str, Any] = orjson.loads(stored.value) if stored else {}
         return value
 
     def write(self, urn: Urn, aspect: str, part: Given) -> None:
-        """Change a part of an aspect; nothing is written when nothing changes by that. A key
-        whose value is None is taken away.
+        """Set some keys of an aspect; a key whose value is None is removed. Writes nothing if
+        nothing changes. Sets `created` and `lastModified` if the aspect's record has them.
 
-        Raises as `Intake.check` for an aspect that such an entity does not carry.
+        Raises the same errors as `Intake.check` if the entity type does not have the aspect.
         """
         stored = self.read(urn, aspect)
         if stored and all(stored.get(key) == value for key, value in part.items()):
@@ -96,9 +99,9 @@ class EditTransaction:
         self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
 
     def append(self, urn: Urn, aspect: str, point: Given) -> None:
-        """Add a document to a timeseries aspect; the time is now unless the document says it.
+        """Add a document to a timeseries aspect. Its time is now unless the document has one.
 
-        Raises as `Intake.check` for an aspect that such an entity does not carry.
+        Raises the same errors as `Intake.check` if the entity type does not have the aspect.
         """
         value = {"timestampMillis": self._now_millis}
         value |= {key: one for key, one in point.items() if one is not None}
@@ -106,20 +109,21 @@ class EditTransaction:
 
     def _put(self, proposal: Proposal) -> None:
         intake = self._catalog.intake
-        # The edits of GraphQL are DataHub's, and write what DataHub's do.
+        # GraphQL mutations are DataHub's, so they are checked like DataHub's in both dialects.
         change = intake.check(proposal, self.actor, "datahub")
         intake.apply(self._transaction, change, self._now_millis)
         self.has_written = True
 
     def columns(self, urn: Urn) -> list[str]:
-        """The paths of a dataset's columns, as ingested."""
+        """Return the field paths of a dataset's columns, as ingested."""
         fields = self.read(urn, "schemaMetadata").get("fields") or ()
         return [field["fieldPath"] for field in fields if "fieldPath" in field]
 
     def change_column(
         self, urn: Urn, path: str, change: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> None:
-        """Change what people said of a column; raises `NotFound` for one the schema has not."""
+        """Change the edited information of a column. Raises `NotFound`, with the nearest paths, if
+        the schema has no column with that path."""
         paths = self.columns(urn)
         if path not in paths:
             near = get_close_matches(path, paths, n=3)
@@ -139,8 +143,8 @@ class EditTransaction:
         change: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]],
         **beside: Any,
     ) -> None:
-        """Change the list in one field of an aspect (`place` names both); what stands `beside` is
-        written when the list changed."""
+        """Change the list in one field of an aspect; `place` is the aspect and the field. The other
+        keys, `beside`, are written only if the list changed."""
         aspect, field = place
         stored = self.read(urn, aspect).get(field) or []
         changed = change(stored)
@@ -151,9 +155,10 @@ class EditTransaction:
 def edit(
     change: Callable[[EditTransaction, Given], Any], argument: str | None = "input"
 ) -> Resolver:
-    """A mutation with an `input`: it gives what the change gives, true where that is nothing.
+    """Return the resolver of a mutation that returns the result of `change`, or true if that is
+    None.
 
-    The change gets that argument, or all of them where `argument` is None.
+    `change` gets the value of the argument `argument`, or all arguments if that is None.
     """
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
@@ -166,7 +171,8 @@ def edit(
 def edit_giving_entity(
     change: Callable[[EditTransaction, Given], str], argument: str | None = "input"
 ) -> Resolver:
-    """As `edit`, for a mutation that gives the entity whose URN the change gives."""
+    """Return the same as `edit`, for a mutation that returns the entity whose URN is the result of
+    `change`."""
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         arguments = given[argument] if argument else given
@@ -181,8 +187,11 @@ def edit_of(
     argument: str = "urn",
     gives: Callable[[Node], Any] | None = None,
 ) -> Resolver:
-    """A mutation of the entity that an argument names: it gives what `gives` makes of the entity,
-    without that the entity; true where the argument has another name, as such mutations do."""
+    """Return the resolver of a mutation that edits the entity whose URN is in `argument`.
+
+    The mutation returns the result of `gives` for the entity. Without `gives` it returns the entity
+    if `argument` is `urn`, else true.
+    """
 
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         text = given[argument]

@@ -1,4 +1,5 @@
-"""The mutations: labels, owners, links, texts, domains, new entities; and the role of each."""
+"""The mutations of labels, owners, links, descriptions, domains and new entities, and the role that
+each mutation needs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -40,25 +41,27 @@ __all__ = ["RESOLVERS", "guard"]
 
 _List = Sequence[dict[str, Any]]
 _Change = Callable[[_List], list[dict[str, Any]]]
-# Aspects of labels, with the field that has the list.
+# The aspects of tags and terms, and their field that holds the list.
 _TAGS = ("globalTags", "tags")
 _TERMS = ("glossaryTerms", "terms")
 
 
 def add_tags(tx: EditTransaction, given: Given) -> None:
-    """Add tags to what the input names; those it has already stay as they are."""
+    """Add tags to the entities and columns that the input names. Tags they already have are not
+    changed."""
     tags = [tx.stored_reference(tag, "tag", "tag") for tag in _urns(given, "tag")]
     _change_labels(tx, given, _TAGS, lambda stored: _with(stored, "tag", tags))
 
 
 def remove_tags(tx: EditTransaction, given: Given) -> None:
-    """Take tags away from what the input names; those it has not do no harm."""
+    """Remove tags from the entities and columns that the input names. Tags they do not have are
+    ignored."""
     tags = {str(Urn.parse(tag)) for tag in _urns(given, "tag")}
     _change_labels(tx, given, _TAGS, lambda stored: _without(stored, "tag", tags))
 
 
 def replace_tags(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Have these tags on an entity and no others."""
+    """Replace the tags of an entity."""
     tags = [tx.stored_reference(one["tag"]["urn"], "tag", "tag") for one in given.get("tags") or ()]
 
     def change(stored: _List) -> list[dict[str, Any]]:
@@ -68,7 +71,8 @@ def replace_tags(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def add_terms(tx: EditTransaction, given: Given) -> None:
-    """Add glossary terms to what the input names; those it has already stay as they are."""
+    """Add glossary terms to the entities and columns that the input names. Terms they already have
+    are not changed."""
     terms = [
         tx.stored_reference(term, "glossary term", "glossaryTerm") for term in _urns(given, "term")
     ]
@@ -80,7 +84,8 @@ def add_terms(tx: EditTransaction, given: Given) -> None:
 
 
 def remove_terms(tx: EditTransaction, given: Given) -> None:
-    """Take glossary terms away from what the input names; those it has not do no harm."""
+    """Remove glossary terms from the entities and columns that the input names. Terms they do not
+    have are ignored."""
     terms = {str(Urn.parse(term)) for term in _urns(given, "term")}
 
     def change(stored: _List) -> list[dict[str, Any]]:
@@ -92,8 +97,8 @@ def remove_terms(tx: EditTransaction, given: Given) -> None:
 def _change_labels(
     tx: EditTransaction, given: Given, place: tuple[str, str], change: _Change, **beside: Any
 ) -> None:
-    """Change the tags or terms of the entities and columns that an input names; what stands
-    `beside` is written where they changed."""
+    """Change the tags or terms of the entities and columns that an input names. The other keys of
+    the aspect, `beside`, are written where the list changed."""
     aspect, field = place
 
     def change_column(info: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +115,9 @@ def _change_labels(
 
 
 def _resource(tx: EditTransaction, given: Given) -> tuple[Urn, str | None]:
-    """The entity, and the column of it that is meant."""
+    """Return the entity that an input names, and the path of its column if it names one. Raises
+    `InvalidInput` for a column of anything but a dataset, `NotFound` if the entity is not
+    stored."""
     urn, column = tx.stored_entity(given["resourceUrn"]), given.get("subResource")
     if column is None and given.get("subResourceType"):
         raise InvalidInput("subResourceType needs the path of a column as subResource")
@@ -143,7 +150,7 @@ _AUTHORS = ("corpuser", "corpGroup")
 
 
 def add_link(tx: EditTransaction, given: Given) -> None:
-    """Add one link; another to the same address gives way to it."""
+    """Add a link. It replaces any other link to the same address."""
     urn, url = tx.stored_entity(given["resourceUrn"]), given["linkUrl"]
 
     def change(links: _List) -> list[dict[str, Any]]:
@@ -157,12 +164,12 @@ def add_link(tx: EditTransaction, given: Given) -> None:
 
 
 def update_link(tx: EditTransaction, given: Given) -> None:
-    """Change the address and label of a link. Raises `NotFound` where there is no such link."""
+    """Change the address and label of a link. Raises `NotFound` if there is no such link."""
     urn = tx.stored_entity(given["resourceUrn"])
     url, label = given["currentUrl"], given["currentLabel"]
 
     def change(links: _List) -> list[dict[str, Any]]:
-        # A link may have been ingested without a label, which reads as an empty one.
+        # A link that was ingested without a label has an empty one for clients.
         meant = [
             link
             for link in links
@@ -177,7 +184,8 @@ def update_link(tx: EditTransaction, given: Given) -> None:
 
 
 def remove_link(tx: EditTransaction, given: Given) -> None:
-    """Remove the links to one address. Raises `NotFound` where there is none."""
+    """Remove the links to an address; only those with the label if the input has one. Raises
+    `NotFound` if there is none."""
     urn, url, label = tx.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
 
     def change(links: _List) -> list[dict[str, Any]]:
@@ -195,7 +203,7 @@ def remove_link(tx: EditTransaction, given: Given) -> None:
 
 
 def replace_links(tx: EditTransaction, urn: Urn, given: Sequence[Given]) -> None:
-    """Have these links and no others."""
+    """Replace the links of an entity."""
     tx.write(urn, _LINKS[0], {"elements": [_link(tx, link) for link in given]})
 
 
@@ -217,7 +225,8 @@ _OWNERS = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
 
 
 def add_owners(tx: EditTransaction, given: Given) -> None:
-    """Add owners to what the input names; one who owns it in the same way already stays."""
+    """Add owners to the entities that the input names. An owner already there with the same
+    ownership type is not changed."""
     common = given.get("ownershipTypeUrn") if "owners" in given else None
     owners = [_owner(tx, one, common) for one in given.get("owners", (given,))]
 
@@ -230,7 +239,8 @@ def add_owners(tx: EditTransaction, given: Given) -> None:
 
 
 def remove_owners(tx: EditTransaction, given: Given) -> None:
-    """Take owners away, in one kind of ownership or in all; who owns nothing here does no harm."""
+    """Remove owners from the entities that the input names, with one ownership type or with all.
+    Owners that are not there are ignored."""
     named = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
     gone = {str(Urn.parse(urn)) for urn in named}
     kind = given.get("ownershipTypeUrn")
@@ -247,7 +257,7 @@ def remove_owners(tx: EditTransaction, given: Given) -> None:
 
 
 def replace_owners(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Have these owners and no others."""
+    """Replace the owners of an entity."""
     owners = [_owner(tx, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
 
     def change(stored: _List) -> list[dict[str, Any]]:
@@ -282,18 +292,18 @@ def _stored_resources(tx: EditTransaction, given: Given) -> list[Urn]:
 
 
 def set_domain(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Put an entity into a domain, out of any other."""
+    """Set the domain of an entity, replacing any other."""
     domain = tx.stored_reference(given["domainUrn"], "domain", "domain")
     _put(tx, urn, domain)
 
 
 def unset_domain(tx: EditTransaction, urn: Urn, _given: Given) -> None:
-    """Take an entity out of its domain."""
+    """Remove an entity from its domain."""
     _put(tx, urn, None)
 
 
 def batch_set_domain(tx: EditTransaction, given: Given) -> None:
-    """Put entities into a domain, or out of theirs where none is named."""
+    """Set the domain of entities, or remove them from theirs if the input names none."""
     named = given.get("domainUrn")
     domain = tx.stored_reference(named, "domain", "domain") if named else None
     for urn in _stored_resources(tx, given):
@@ -307,13 +317,13 @@ def _put(tx: EditTransaction, urn: Urn, domain: str | None) -> None:
 
 
 def deprecate(tx: EditTransaction, given: Given) -> None:
-    """Say of one entity (`urn`) or several (`resources`) whether they are deprecated, and why."""
+    """Set the deprecation of one entity (`urn`) or of several (`resources`)."""
     for resource in given.get("resources", ({"resourceUrn": given.get("urn")},)):
         set_deprecation(tx, tx.stored_entity(resource["resourceUrn"]), given)
 
 
 def set_deprecation(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Write what an input says of a deprecation; what it leaves out is taken away."""
+    """Set the deprecation of an entity. Anything that the input leaves out is removed."""
     values = {
         "deprecated": given["deprecated"],
         "decommissionTime": given.get("decommissionTime"),
@@ -326,14 +336,14 @@ def set_deprecation(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def set_removed(tx: EditTransaction, given: Given) -> None:
-    """Take entities away from search and browsing, or bring them back."""
+    """Soft-delete entities, or restore them."""
     for text in given["urns"]:
         urn = tx.stored_entity(text)
         if (tx.read(urn, "status").get("removed") is True) != given["deleted"]:
             tx.write(urn, "status", {"removed": given["deleted"]})
 
 
-# The aspect with what people wrote about an entity of the types that have an update of their own.
+# The aspect with the edited description, for the entity types that have their own update mutation.
 _EDITABLE: Mapping[str, str] = {
     "dataset": "editableDatasetProperties",
     "chart": "editableChartProperties",
@@ -341,7 +351,7 @@ _EDITABLE: Mapping[str, str] = {
     "dataFlow": "editableDataFlowProperties",
     "dataJob": "editableDataJobProperties",
 }
-# Where the names that people may change are kept.
+# The aspect and field that hold the name, for the entity types whose name can be changed.
 _NAMES: Mapping[str, tuple[str, str]] = {
     "glossaryTerm": ("glossaryTermInfo", "name"),
     "glossaryNode": ("glossaryNodeInfo", "name"),
@@ -352,11 +362,12 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 
 
 def update_description(tx: EditTransaction, given: Given) -> None:
-    """Set the description of a dataset's column, or of an entity of one of DESCRIBED's types; for
-    DataHub's callers, whose agents send it, also of a dataset, chart, dashboard, flow or job.
+    """Set the description of a dataset's column, or of an entity of a type in `DESCRIBED`. In
+    DataHub's dialect, whose agents send this, also that of a dataset, chart, dashboard, data flow
+    or data job.
 
-    An aspect that is not there yet is begun with what it cannot be without. Raises `InvalidInput`
-    for anything else, `NotFound` for an entity or a column that is not there.
+    An aspect that is not stored yet also gets its required fields. Raises `InvalidInput` for
+    anything else, `NotFound` if the entity or the column does not exist.
     """
     urn, path = Urn.parse(given["resourceUrn"]), given.get("subResource")
     text = given["description"]
@@ -385,7 +396,7 @@ def update_description(tx: EditTransaction, given: Given) -> None:
 
 
 def _begun(urn: Urn) -> dict[str, str]:
-    """Return what the aspect with a description has at least."""
+    """Return the required fields of the aspect that holds an entity's description."""
     match urn.entity_type:
         case "tag" | "domain":
             return {"name": urn.name}
@@ -397,7 +408,7 @@ def _begun(urn: Urn) -> dict[str, str]:
 
 
 def update_dataset(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Set what is given of a dataset; a part left out stays as it is."""
+    """Update a dataset. Parts that the input leaves out are not changed."""
     update("dataset", "editableDatasetProperties")(tx, urn, given)
     if links := given.get("institutionalMemory"):
         replace_links(tx, urn, links["elements"])
@@ -408,7 +419,8 @@ def update_dataset(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Given], None]:
-    """Sets what is given of an entity of a type, whose edited description is in that aspect."""
+    """Return a function that updates the description, owners and tags of an entity of a type, as
+    far as the input has them. `aspect` holds the edited description."""
 
     def change(tx: EditTransaction, urn: Urn, given: Given) -> None:
         if urn.entity_type != entity_type:
@@ -424,7 +436,7 @@ def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Giv
 
 
 def update_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Set the name of a tag, its description and its owners as far as they are given."""
+    """Update the name of a tag, and its description and owners if the input has them."""
     if urn.entity_type != "tag":
         raise InvalidInput(f"{urn} is no tag")
     _write_tag(tx, urn, given)
@@ -433,7 +445,8 @@ def update_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def rename(tx: EditTransaction, given: Given) -> None:
-    """Give an entity another name."""
+    """Set the name of an entity. Raises `InvalidInput` for a type whose name cannot be changed, and
+    `NotFound` if the entity or, except for a domain, the aspect with its name is not stored."""
     urn = tx.stored_entity(given["urn"])
     if urn.entity_type not in _NAMES:
         raise InvalidInput(f"{urn} has no name to change; those have one: {', '.join(_NAMES)}")
@@ -444,7 +457,7 @@ def rename(tx: EditTransaction, given: Given) -> None:
 
 
 def move_in_glossary(tx: EditTransaction, given: Given) -> None:
-    """Put a glossary term or group under another group, or to the top where none is named."""
+    """Move a glossary term or group into a group, or to the top level if the input names none."""
     urn = tx.stored_entity(given["resourceUrn"])
     if urn.entity_type not in ("glossaryTerm", "glossaryNode"):
         raise InvalidInput(f"{urn} is neither a glossary term nor a glossary group")
@@ -452,7 +465,7 @@ def move_in_glossary(tx: EditTransaction, given: Given) -> None:
 
 
 def move_domain(tx: EditTransaction, given: Given) -> None:
-    """Put a domain under another, or to the top where none is named."""
+    """Move a domain into another, or to the top level if the input names none."""
     urn = tx.stored_entity(given["resourceUrn"])
     if urn.entity_type != "domain":
         raise InvalidInput(f"{urn} is no domain")
@@ -460,8 +473,8 @@ def move_domain(tx: EditTransaction, given: Given) -> None:
 
 
 def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_type: str) -> None:
-    """Write what is above an entity. Raises `InvalidInput` for itself and what is below it,
-    `NotFound` where there is no such parent."""
+    """Set the parent of an entity. Raises `InvalidInput` if the parent is the entity itself or one
+    of its descendants, `NotFound` if the parent or the entity's own aspect is not stored."""
     above = tx.stored_reference(parent, what, above_type) if parent else None
     at, seen = above, set[str]()
     while at is not None and at not in seen:
@@ -493,7 +506,7 @@ def _replace_columns(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def create_tag(tx: EditTransaction, given: Given) -> str:
-    """Make a tag; gives its URN."""
+    """Create a tag and return its URN. Raises `RequestRefusal` (409) if it exists."""
     urn = _new(tx, "tag", given.get("id") or given["name"])
     _write_tag(tx, urn, given)
     return str(urn)
@@ -506,7 +519,7 @@ def _write_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def create_domain(tx: EditTransaction, given: Given) -> str:
-    """Make a domain, within another if one is named; gives its URN."""
+    """Create a domain, within another if the input names one, and return its URN."""
     parent = given.get("parentDomain")
     above = tx.stored_reference(parent, "domain", "domain") if parent else None
     urn = _new(tx, "domain", given.get("id") or str(uuid4()))
@@ -521,21 +534,21 @@ def create_domain(tx: EditTransaction, given: Given) -> str:
 
 
 def create_term(tx: EditTransaction, given: Given) -> str:
-    """Make a glossary term, in a group if one is named; gives its URN."""
+    """Create a glossary term, in a group if the input names one, and return its URN."""
     urn = _new(tx, "glossaryTerm", given.get("id") or str(uuid4()))
     tx.write(urn, "glossaryTermInfo", {**_glossary(tx, given), "termSource": "INTERNAL"})
     return str(urn)
 
 
 def create_node(tx: EditTransaction, given: Given) -> str:
-    """Make a glossary group, in another if one is named; gives its URN."""
+    """Create a glossary group, in another if the input names one, and return its URN."""
     urn = _new(tx, "glossaryNode", given.get("id") or str(uuid4()))
     tx.write(urn, "glossaryNodeInfo", _glossary(tx, given))
     return str(urn)
 
 
 def create_group(tx: EditTransaction, given: Given) -> str:
-    """Make a group of users, with nobody in it; gives its URN."""
+    """Create a user group without members and return its URN."""
     urn = _new(tx, "corpGroup", given.get("id") or str(uuid4()))
     values = {
         "displayName": given["name"],
@@ -568,7 +581,8 @@ def _new(tx: EditTransaction, entity_type: str, key: str) -> Urn:
 
 
 def refuse_tokens(_root: Any, _info: Info, **_given: Any) -> None:
-    """Raise `InvalidInput`: access tokens are made and revoked in the file of the server alone."""
+    """Raise `InvalidInput`: access tokens are created and revoked only with the server's command
+    line."""
     raise InvalidInput(
         "access tokens are not managed over HTTP, so that a token that got lost can make no other; "
         "whoever runs the server does it with: catalog token create NAME --actor USER --role ROLE, "
@@ -634,8 +648,8 @@ RESOLVERS: Resolvers = {
     },
 }
 
-# Of these, the first two hand out the whole catalog and the last removes something for good. What
-# others take off an entity is in an earlier version of its aspect, and batchUpdateSoftDeleted
+# The first two concern access to the whole catalog, and the last deletes for good. What any other
+# mutation removes is kept in an earlier version of the aspect, and batchUpdateSoftDeleted only
 # hides.
 _ADMIN_ONLY = frozenset({"createAccessToken", "revokeAccessToken", "deleteStructuredProperty"})
 ROLES: Mapping[str, Role] = {
@@ -645,9 +659,10 @@ ROLES: Mapping[str, Role] = {
 
 
 def guard(schema: GraphQLSchema) -> None:
-    """Make every mutation refuse those who have not the role it needs.
+    """Make every mutation of a schema refuse callers without the role that it needs, and note the
+    change for the audit log.
 
-    Raises `KeyError` for a mutation of the schema whose role is not declared.
+    Raises `KeyError` if a mutation of the schema has no declared role.
     """
     mutations = schema.mutation_type
     for name, field in mutations.fields.items() if mutations is not None else ():
