@@ -1,4 +1,4 @@
-"""How entities are answered: by URN, in lists and trees, and in fields of their own kind."""
+"""Resolvers for entities: by URN, in lists and trees, and for the fields of each entity type."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ from explorer.server.search.query import SearchQuery, SortBy
 
 __all__ = ["DOCUMENT_RESOLVERS", "LIST_RESOLVERS", "RESOLVERS", "type_of"]
 
-# Documents that say of no platform that they are from it were written here.
+# The platform of documents without one: they were written in this catalog.
 _HERE = "urn:li:dataPlatform:datahub"
 _ANY_OF = {"parentDocuments": "parentDocument", "types": "typeNames", "domains": "domains"}
 
@@ -53,7 +53,8 @@ async def _parent_documents(node: Node, info: Info) -> Value:
 
 
 def _targets(field: str, key: str, *types: str) -> Resolver:
-    """The elements of a list whose targets there can be."""
+    """Return a resolver that gives the elements of the list `field` whose URN in `key` is of one of
+    `types`, or of any known entity type if none are given."""
 
     def resolve(value: Value, info: Info) -> list[Value]:
         known = types or tuple(info.context.catalog.registry.entities)
@@ -84,7 +85,7 @@ async def _related(node: Node, info: Info, **given: Any) -> Value:
     if arguments.get("rootOnly"):
         criteria.append(Criterion("parentDocument", (), "IS_NULL"))
     if arguments.get("sourceType"):
-        # A document without a source was written here.
+        # A document without a source was written in this catalog, so it counts as NATIVE.
         criteria.append(
             Criterion("sourceType", ("EXTERNAL",), negated=arguments["sourceType"] == "NATIVE")
         )
@@ -121,7 +122,7 @@ DOCUMENT_RESOLVERS: Resolvers = {
 }
 
 
-# Who may edit may do what there is to do, and nothing manages the rest.
+# An editor has these privileges. Nobody has those below, because the service has no such features.
 _MAY = ("manageDomains", "createDomains", "manageGlossaries", "createTags", "manageTags")
 _MAY_NOT = (
     "viewAnalytics",
@@ -172,7 +173,7 @@ async def _domains(_root: Any, info: Info, **given: Any) -> Value:
         Criterion("parentDomain", (parent,)) if parent else Criterion("parentDomain", (), "IS_NULL")
     )
     text = arguments.get("query") or ""
-    # A text is looked for in every domain, wherever it is.
+    # Without a parent, a text is searched for in all domains, not only in those at the top level.
     wanted = Filter(((where,),)) if parent or text in ("", "*") else Filter()
     return await _tree(info, "domain", text, wanted, arguments)
 
@@ -190,7 +191,7 @@ def _in_no_node() -> Filter:
 
 
 async def _tree(info: Info, entity_type: str, text: str, wanted: Filter, arguments: Given) -> Value:
-    """A page of what is at one place of a tree, by name."""
+    """Return a page of the entities at one place in a tree, sorted by name."""
     start, count = page_bounds(arguments)
     sort = (SortBy("name"),)
     return await _page(
@@ -244,7 +245,8 @@ async def _in_domain(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _in_product(node: Node, info: Info, **given: Any) -> Value:
-    """What a data product lists as its own, and what says of itself to belong to it."""
+    """Return a page of the assets of a data product: those that it lists, and those that name the
+    product themselves."""
     assets = (node.aspect("dataProductProperties") or {}).get("assets") or ()
     listed = tuple(str(urn) for urn in Urn.parse_all(one.get("destinationUrn") for one in assets))
     says = Criterion("dataProduct", (str(node.urn),))
@@ -253,7 +255,8 @@ async def _in_product(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _members(info: Info, arguments: Given, members: Filter) -> Value:
-    """A page of entities that one of the filter's groups lets through, and what else is asked."""
+    """Return a page of the entities that match both `members` and the search that the arguments
+    describe."""
     known = symbols(info.context.catalog.registry)
     query = read_query(arguments, known, read_types(arguments, known), info.context, facets=True)
     groups = tuple(
@@ -267,7 +270,8 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
 def _listed(
     info: Info, entity_type: str, arguments: Given, criteria: Sequence[Criterion]
 ) -> SearchQuery:
-    """The search for entities of one type that an input describes, with more criteria."""
+    """Return the search for entities of one type that an input describes, with these criteria
+    added."""
     known = symbols(info.context.catalog.registry)
     query = read_query(arguments, known, (entity_type,), info.context, facets=False)
     groups = tuple((*group, *criteria) for group in query.filter.any_of or ((),))
@@ -302,7 +306,7 @@ _NEVER = {"time": 0, "actor": None}
 
 
 def type_of(value: Any, _info: Info, _abstract: Any) -> str:
-    """The object type of what stands behind an interface or a union."""
+    """Return the object type of a value of an interface or a union."""
     if isinstance(value, Node):
         shape = SHAPES.get(value.urn.entity_type)
         return shape.object_type if shape else GENERIC
@@ -332,7 +336,8 @@ def _parent(node: Node, info: Info) -> Any:
 
 
 def _inputs(value: Value, info: Info) -> list[Any]:
-    """The datasets a chart reads: today's edges, else the older list of unions."""
+    """Return the datasets that a chart reads: from `inputEdges`, or if there are none, from the
+    older field `inputs`."""
     edges = [edge.get("destinationUrn") for edge in value.get("inputEdges") or ()]
     older = [
         one if isinstance(one, str) else next(iter(one.values()), None)
@@ -351,7 +356,7 @@ def _edges(edges: str, older: str, entity_type: str) -> Resolver:
 
 
 def _stamp(field: str) -> Resolver:
-    """One of the audit stamps that are kept together."""
+    """Return a resolver for one of the audit stamps in `lastModified`."""
 
     def resolve(value: Value, _info: Info) -> Any:
         return (value.get("lastModified") or {}).get(field) or _NEVER
@@ -364,7 +369,7 @@ def _time(field: str) -> Resolver:
 
 
 def _enum_or_text(value: Value, _info: Info) -> str | None:
-    """A version, which is a record, as its text."""
+    """Return a version as a string, also if it is stored as a record."""
     found = value.get("version")
     return found.get("versionTag") if isinstance(found, dict) else found
 

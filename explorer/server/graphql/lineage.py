@@ -1,5 +1,5 @@
-"""How lineage is answered: the operations across it, and the field that every kind that has it
-carries."""
+"""Resolvers for lineage: the searches across it, and the fields `lineage` and `relationships` of
+entities."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,8 @@ __all__ = ["RESOLVERS"]
 
 
 class Stamps(Struct, frozen=True):
-    """What is said of an edge; times are milliseconds since 1970 UTC, nothing where unsaid."""
+    """The audit stamps of a lineage edge. Times are milliseconds since 1970 (UTC); anything that
+    the edge lacks is None."""
 
     created_millis: int | None = None
     created_by: str | None = None
@@ -44,8 +45,8 @@ class Stamps(Struct, frozen=True):
     is_manual: bool | None = None
 
     def is_within(self, start_millis: int | None, end_millis: int | None) -> bool:
-        """Whether the edge was last changed in a time, both ends inclusive; one that says no time
-        always was."""
+        """Return whether the edge was last changed within a time range, both ends inclusive. True
+        for an edge without times."""
         changed = self.updated_millis or self.created_millis
         if changed is None:
             return True
@@ -59,10 +60,10 @@ NO_STAMPS = Stamps()
 def read_stamps(
     store: Store, registry: Registry, urn: str, others: Sequence[str]
 ) -> dict[str, Stamps]:
-    """The stamps of the edges between an entity and others, by the other's URN.
+    """Return the audit stamps of the edges between an entity and others, by the other's URN.
 
-    Either side may declare the edge: the lineage aspects of both are read, in one query of the
-    store a few hundred entities.
+    Either side may declare the edge, so the lineage aspects of both are read; takes one query per
+    few hundred entities.
     """
     aspects = sorted(
         name
@@ -82,7 +83,7 @@ def read_stamps(
 
 
 def _edges(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The edges of an aspect that are records, each with what it points at."""
+    """Yield the edges of an aspect that are records, each with the URN it points at."""
     for entries in value.values():
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):
@@ -100,18 +101,19 @@ def _stamps(edge: Mapping[str, Any]) -> Stamps:
 
 
 def _stamp(stamp: Any) -> tuple[int | None, str | None]:
-    # Writers that know no time put 0 there.
+    # Writers that do not know the time write 0.
     if not isinstance(stamp, dict) or not stamp.get("time"):
         return None, None
     return stamp["time"], stamp.get("actor")
 
 
 _ONE_HOP_COUNT = 100
-# No catalog reaches further.
+# A count larger than any catalog.
 _ALL = 2**31
 _ENTITY_TYPE = "_entityType"
 _BEYOND = 3
-# What DataHub leaves out where no types are named: it stands in paths, as that which carries data.
+# The entity type that DataHub leaves out of results unless it is named: queries carry data between
+# columns, so they occur in paths.
 _TRANSIENT = "query"
 
 
@@ -126,7 +128,7 @@ async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[s
     arguments: Given = given["input"]
     start = _scrolled_to(arguments.get("scrollId"))
     _, count = page_bounds(arguments)
-    # DataHub's scroll does not look at a grouping, and its SDK always sends one.
+    # DataHub's scroll ignores the `groupingSpec`, which its SDK always sends.
     form: ColumnForm = "owners" if info.context.dialect == "datahub" else "columns"
     answer = await _across(info, arguments, (start, count), form)
     end = start + len(answer.reached)
@@ -135,8 +137,9 @@ async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[s
 
 
 def _column_form(arguments: Given, info: Info) -> ColumnForm:
-    """Return as what a column's lineage is told. Plain callers get columns; DataHub's get what the
-    columns belong to, unless the `groupingSpec` does not say that columns become datasets."""
+    """Return the form of the lineage of a column. Plain callers get columns. DataHub's get the
+    entities that the columns belong to, unless the request has a `groupingSpec` that does not group
+    schema fields by dataset."""
     if info.context.dialect == "plain":
         return "columns"
     spec = (arguments.get("searchFlags") or {}).get("groupingSpec")
@@ -157,7 +160,7 @@ async def _across(
     text = (arguments.get("query") or "").strip()
     start, count = bounds
     wanted = input_filter(arguments, known, (), info.context, (DEGREE,))
-    # An edge may lead to a kind of entity that there is not, which has no symbol.
+    # An edge may lead to an entity of an unknown type, which has no symbol in the schema.
     types = read_types(arguments, known) or [
         name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
     ]
@@ -200,7 +203,7 @@ def _results(answer: LineageResults) -> dict[str, Any]:
 def _facets(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
     degrees = Counter(_degree_value(one.degree) for one in candidates)
     types = Counter(entity_type_symbol(one.entity_type) for one in candidates)
-    # Reading every URN would take longest; a key begins with what tells the platform.
+    # The platform is in the first part of the key; parsing every URN would cost the most.
     alike = Counter(one.urn.partition(",")[0] for one in candidates)
     examples = {one.urn.partition(",")[0]: one.urn for one in candidates}
     platforms: Counter[str] = Counter()
@@ -362,7 +365,7 @@ RESOLVERS: dict[str, dict[str, Resolver]] = {
         "updatedActor": entity_or_null("updatedActor"),
     },
     "EntityRelationship": {"entity": entity_or_null("entity")},
-    # A type that nothing flows through has no field `lineage` in the schema.
+    # Entity types without lineage have no field `lineage` in the schema, so its resolver is unused.
     **{shape.object_type: _FLOWING for shape in SHAPES.values()},
     GENERIC: _FLOWING,
 }

@@ -1,4 +1,4 @@
-"""The object types of GraphQL: symbols of entity types, and fields that follow from aspects."""
+"""The GraphQL object types of entities: symbols of their types, and fields derived from aspects."""
 
 import re
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 BUILT_IN_OWNERSHIP = "urn:li:ownershipType:__system__"
-"""How the URNs of those kinds of ownership begin that every catalog has, stored or not."""
+"""The prefix of the URNs of built-in ownership types, which exist whether stored or not."""
 
 PARENT_FIELDS: Mapping[str, str] = {
     "glossaryTerm": "parentNode",
     "glossaryNode": "parentNode",
     "domain": "parentDomain",
 }
-"""The types whose entities are in a tree, with the field that names what is above."""
+"""The entity types that form trees, with the field that holds the URN of the parent."""
 
 DESCRIBED: Mapping[str, tuple[str, str]] = {
     "container": ("editableContainerProperties", "description"),
@@ -48,7 +48,7 @@ DESCRIBED: Mapping[str, tuple[str, str]] = {
     "businessAttribute": ("businessAttributeInfo", "description"),
     "application": ("applicationProperties", "description"),
 }
-"""The aspect and field with the text that updateDescription sets, by entity type."""
+"""The aspect and the field that updateDescription sets, by entity type."""
 _IRREGULAR = {
     "corpuser": "CORP_USER",
     "mlModel": "MLMODEL",
@@ -62,7 +62,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def entity_type_symbol(entity_type: str) -> str:
-    """The symbol of an entity type: `DATA_PLATFORM` for `dataPlatform`."""
+    """Return the GraphQL symbol of an entity type: `DATA_PLATFORM` for `dataPlatform`."""
     irregular = _IRREGULAR.get(entity_type)
     if irregular is not None:
         return irregular
@@ -70,25 +70,25 @@ def entity_type_symbol(entity_type: str) -> str:
 
 
 def ownership_type(owner: Mapping[str, Any]) -> str:
-    """The kind of ownership as a URN; owners ingested long ago have a word alone."""
+    """Return the ownership type of an owner as a URN; owners in the older form have only `type`."""
     return owner.get("typeUrn") or f"{BUILT_IN_OWNERSHIP}{owner.get('type', 'NONE').lower()}"
 
 
 def kind_of_owner(owner: Mapping[str, Any]) -> str:
-    """The kind of ownership as people write it: a word (`DATA_STEWARD`) for those that every
-    catalog has, the URN of an ownership type for others."""
+    """Return the ownership type of an owner as people write it: a word (`DATA_STEWARD`) for a
+    built-in type, the URN for any other."""
     kind = ownership_type(owner)
     word = kind.removeprefix(BUILT_IN_OWNERSHIP)
     return word.upper() if word != kind else kind
 
 
 GENERIC = "GenericEntity"
-# Some clients say the symbols of the service's own kinds without it.
+# Some clients send symbols without this prefix.
 _PREFIX = "DATAHUB_"
 
 
 class Shape(Struct, frozen=True):
-    """A kind of entity with an object type of its own; `query` is its field of the root."""
+    """An entity type with an object type of its own; `query` is its field of `Query`."""
 
     entity_type: str
     object_type: str
@@ -143,7 +143,7 @@ _ALWAYS = {
     "aspects(input: AspectParams)": "[RawAspect!]",
     "relationships(input: RelationshipsInput!)": "EntityRelationshipsResult",
 }
-# The fields of an entity that carries the aspect.
+# The fields of entities that have the aspect.
 _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
     "institutionalMemory": {"institutionalMemory": "InstitutionalMemory"},
     "status": {"status": "Status"},
@@ -167,7 +167,7 @@ _BY_ASPECT: Mapping[str, Mapping[str, str]] = {
     "documentation": {"documentation": "Documentation"},
     "businessAttributes": {"businessAttributes": "BusinessAttributes"},
 }
-# The fields of an entity that others may point at with the relationship.
+# The fields of entities that can be the target of the relationship.
 _BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
     "IncidentOn": {
         "incidents(state: IncidentState, stage: IncidentStage, priority: IncidentPriority, "
@@ -181,9 +181,9 @@ _BY_RELATIONSHIP: Mapping[str, Mapping[str, str]] = {
 
 
 def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
-    """The fields that every object type has beside its own, with their types: those that follow
-    from the aspects it carries, and from what may be said of it elsewhere. Of the kinds that have
-    no object type of their own, all together under `GENERIC`."""
+    """Return the fields with their types that each object type has beside its own: those derived
+    from its aspects, and from the relationships that may point at it. Entity types without an
+    object type of their own share those under `GENERIC`."""
     found: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
     for entity_type in registry.entities:
         fields = found.setdefault(_type_name(entity_type), dict(_ALWAYS))
@@ -194,7 +194,7 @@ def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
             added = _BY_RELATIONSHIP.get(relationship.name, {})
             for entity_type in relationship.to if added else ():
                 found.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
-    # A registry of other entities still reads the documents made for these.
+    # Documents written for these types must also be valid if the registry lacks some of them.
     for shape in SHAPES.values():
         found.setdefault(shape.object_type, dict(_ALWAYS))
     return found
@@ -206,7 +206,7 @@ def _type_name(entity_type: str) -> str:
 
 
 def symbols(registry: Registry) -> dict[str, str]:
-    """Every symbol of `EntityType` with the entity type it means; some types have two."""
+    """Return every symbol of `EntityType` with its entity type; some types have two symbols."""
     found = {entity_type_symbol(name): name for name in SHAPES}
     found |= {entity_type_symbol(name): name for name in registry.entities}
     for symbol, name in list(found.items()):

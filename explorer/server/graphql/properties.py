@@ -1,4 +1,5 @@
-"""Structured properties: defining them, and giving entities their values."""
+"""Mutations and resolvers for structured properties: their definitions, and their values on
+entities."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -37,8 +38,8 @@ _Value = dict[str, Any]
 
 
 def upsert_properties(tx: EditTransaction, given: Given) -> _Value:
-    """Give an entity these values, in the place of those it has of the same properties; gives all
-    that it has then."""
+    """Set values of structured properties on an entity, replacing those of the same properties.
+    Return all assignments of the entity afterwards."""
     urn = tx.stored_entity(given["assetUrn"])
     new: dict[str, _Value] = {}
     for one in given["structuredPropertyInputParams"]:
@@ -57,7 +58,7 @@ def upsert_properties(tx: EditTransaction, given: Given) -> _Value:
 
 
 def remove_properties(tx: EditTransaction, given: Given) -> _Value:
-    """Take properties off an entity; gives those it has left."""
+    """Remove structured properties from an entity. Return its remaining assignments."""
     urn = tx.stored_entity(given["assetUrn"])
     gone = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
     stored = tx.read(urn, ASSIGNMENTS).get("properties") or ()
@@ -65,7 +66,8 @@ def remove_properties(tx: EditTransaction, given: Given) -> _Value:
 
 
 def create_property(tx: EditTransaction, given: Given) -> str:
-    """Define a property; gives its URN."""
+    """Create the definition of a structured property and return its URN. Raises `RequestRefusal`
+    (409) if it exists."""
     id_, named = given.get("id"), given.get("qualifiedName")
     if id_ and named and id_ != named:
         raise InvalidInput(f"id {id_!r} and qualifiedName {named!r} must be the same")
@@ -93,7 +95,7 @@ def create_property(tx: EditTransaction, given: Given) -> str:
 
 
 def update_property(tx: EditTransaction, given: Given) -> str:
-    """Change what is given of a definition; gives its URN."""
+    """Update the parts of a definition that the input has, and return its URN."""
     text = tx.stored_reference(given["urn"], "structured property", _TYPE)
     urn = Urn.parse(text)
     stored = tx.read(urn, DEFINITION)
@@ -120,7 +122,7 @@ def update_property(tx: EditTransaction, given: Given) -> str:
 
 
 async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
-    """Remove a property, then the values that entities have of it."""
+    """Delete a structured property, then its values on entities."""
     urn = Urn.parse(given["input"]["urn"])
     if urn.entity_type != _TYPE:
         raise InvalidInput(f"{urn} is no structured property")
@@ -136,7 +138,7 @@ def _write(tx: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
 
 
 def _set(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Write what an input says of how a property is shown."""
+    """Write the display settings of a property that an input has."""
     fields = {
         key: value
         for key, value in (given.get("settings") or {}).items()
@@ -149,7 +151,7 @@ def _set(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def _wire(value: Given) -> _Value:
-    """A value that a document gives, as it is stored."""
+    """Return a value of an input in the form in which it is stored."""
     text, number = value.get("stringValue"), value.get("numberValue")
     if (text is None) == (number is None):
         raise InvalidInput("a value has a stringValue or a numberValue, one of both")
@@ -162,7 +164,8 @@ def _allowed(given: Given) -> _Value:
 
 
 def _more_allowed(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
-    """The allowed values with those given, which describe anew what was allowed before."""
+    """Return the allowed values with new ones added. A new one replaces a stored one that has the
+    same value, and thereby its description."""
     new = [_allowed(one) for one in given]
     values = [one["value"] for one in new]
     return [
@@ -192,10 +195,11 @@ def _settings(node: Node, _info: Info) -> _Value | None:
 
 
 async def _assigned(assignments: Mapping[str, Any], info: Info) -> list[_Value]:
-    """The assignments of an entity, without those of properties that are soft-deleted.
+    """Return the assignments of an entity, without those of soft-deleted properties.
 
     DataHub leaves these out too (its `StructuredPropertiesSoftDelete`). They stay stored, and are
-    shown again when the property is restored."""
+    shown again when the property is restored.
+    """
     given = assignments.get("properties") or ()
     urns = Urn.parse_all(one.get("propertyUrn") for one in given)
     removed = {

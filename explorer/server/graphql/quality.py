@@ -1,4 +1,4 @@
-"""Use, operations, assertions, incidents and health: how they are answered and reported."""
+"""Resolvers and mutations for usage, operations, assertions, incidents and health."""
 
 import time
 from collections import Counter
@@ -41,20 +41,20 @@ __all__ = [
 ]
 
 PRIORITIES = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
-"""The priorities of incidents; an incident keeps the place of its own among them."""
+"""The priorities of incidents; an incident stores the index of its own."""
 _RUNS = "assertionRunEvent"
 _SUCCESS = "SUCCESS"
 _OWNERS = ("corpuser", "corpGroup")
 _PAGE = 20
-# An entity with more of them is told of the first.
+# Further assertions or incidents of an entity are ignored.
 _MOST_RELATED = 1_000
 
 
 async def _related(
     node: Node, info: Info, relationship: str, *, with_removed: bool = False
 ) -> list[Node]:
-    """What points at an entity with a relationship, each once, without what is soft-deleted unless
-    that is asked for."""
+    """Return the entities that point at an entity with a relationship, each once; soft-deleted ones
+    only with `with_removed`."""
     catalog = info.context.catalog
     _, edges = await catalog.offload(
         catalog.store.edges,
@@ -227,7 +227,8 @@ def _schema_fields(value: Value, _info: Info) -> list[Value]:
 
 
 def _entries(field: str) -> Resolver:
-    """A map as entries."""
+    """Return a resolver that gives a map as a list of entries, values as strings; None if there is
+    no map."""
 
     def resolve(value: Value, _info: Info) -> list[dict[str, str]] | None:
         found = value.get(field)
@@ -300,11 +301,11 @@ _INFO = "incidentInfo"
 
 
 def raise_incident(tx: EditTransaction, given: Given) -> str:
-    """Report a problem with entities, which is active unless the input says otherwise; gives the
-    URN of the incident.
+    """Create an incident about some entities, active unless the input has another status, and
+    return its URN.
 
-    Raises `InvalidInput` where no entity is named, or a custom type is not; `NotFound` for an
-    entity or an assignee that is not there.
+    Raises `InvalidInput` if the input names no entity, or the type is CUSTOM without a
+    `customType`; `NotFound` if an entity or an assignee is not stored.
     """
     if given["type"] == "CUSTOM" and not given.get("customType"):
         raise InvalidInput("an incident of the type CUSTOM needs a customType")
@@ -328,13 +329,13 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
 
 
 def update_incident_status(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Say whether an incident is active; what the input leaves out of the status is taken away."""
+    """Set the status of an incident. Parts that the input leaves out are removed."""
     stored = _stored(tx, urn)
     _put_status(tx, urn, stored, given)
 
 
 def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
-    """Change what is given of an incident; a part left out stays as it is."""
+    """Update an incident. Parts that the input leaves out are not changed."""
     stored = _stored(tx, urn)
     values: dict[str, Any] = {
         name: given[name]
@@ -354,9 +355,9 @@ def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
 
 
 def report_operation(tx: EditTransaction, given: Given) -> None:
-    """Report that a dataset was changed: rows were inserted, say.
+    """Record an operation that changed a dataset, such as the insertion of rows.
 
-    Raises `InvalidInput` for what is no dataset, `NotFound` for one that is not there.
+    Raises `InvalidInput` if the URN is not that of a dataset, `NotFound` if it is not stored.
     """
     urn = Urn.parse(tx.stored_reference(given["urn"], "dataset", "dataset"))
     at_millis = given.get("timestampMillis")
@@ -376,11 +377,11 @@ def report_operation(tx: EditTransaction, given: Given) -> None:
 
 
 def upsert_custom_assertion(tx: EditTransaction, given: Given) -> str:
-    """Define an assertion that is evaluated elsewhere, or define it anew as a whole; gives its
-    URN.
+    """Create or completely replace the definition of an assertion that is evaluated elsewhere, and
+    return its URN.
 
-    Raises `InvalidInput` where the URN is of no assertion or no platform is named, `NotFound` for
-    an entity that is not there.
+    Raises `InvalidInput` if the URN is not that of an assertion or no platform is named, `NotFound`
+    if the dataset is not stored.
     """
     arguments = given["input"]
     urn = Urn.parse(given["urn"]) if given.get("urn") else Urn.of("assertion", str(uuid4()))
@@ -418,9 +419,9 @@ def upsert_custom_assertion(tx: EditTransaction, given: Given) -> str:
 
 
 def report_assertion_result(tx: EditTransaction, given: Given) -> None:
-    """Report what the evaluation of an assertion gave.
+    """Record the result of an evaluation of an assertion.
 
-    Raises `NotFound` for an assertion that is not there, or does not say what it is about.
+    Raises `NotFound` if the assertion is not stored, or does not name the entity it is about.
     """
     urn = Urn.parse(tx.stored_reference(given["urn"], "assertion", "assertion"))
     entity = asserted_entity(tx.read(urn, "assertionInfo"))
@@ -447,7 +448,8 @@ def report_assertion_result(tx: EditTransaction, given: Given) -> None:
 
 
 def _map_of(given: Iterable[Given] | None) -> dict[str, str] | None:
-    """A map that a document gives as a list of entries; the last value of a key counts."""
+    """Return the map that an input has as a list of entries. If a key occurs more than once, its
+    last value is used."""
     return None if given is None else {one["key"]: one.get("value") or "" for one in given}
 
 
@@ -456,7 +458,8 @@ def _parameters(given: Given | None) -> dict[str, Any] | None:
 
 
 def _platform(given: Given) -> str:
-    """The URN of a platform that is given by its URN or its name; it need not be stored."""
+    """Return the URN of a platform given by its URN or its name; it need not be stored. Raises
+    `InvalidInput` if neither is given, or if the URN is not that of a platform."""
     if given.get("urn"):
         urn = Urn.parse(given["urn"])
         if urn.entity_type != "dataPlatform":
@@ -523,7 +526,7 @@ _PERCENTILES = ("queryCountPercentileLast30Days", "uniqueUserPercentileLast30Day
 
 
 async def _usage(node: Node, info: Info, **given: Any) -> Value:
-    # A `resource` may be named as well; the dataset itself is what is asked about.
+    # The argument `resource` is ignored: the usage is always that of the dataset itself.
     start = given.get("startTimeMillis")
     if start is None:
         days = _RANGE_DAYS.get(given.get("range") or "MONTH")
@@ -630,8 +633,8 @@ async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
 async def _filtered_points(
     node: Node, info: Info, aspect: str, given: Mapping[str, Any]
 ) -> list[Value]:
-    """The documents that the arguments `filter`, `startTimeMillis`, `endTimeMillis` and `limit`
-    let through, newest first."""
+    """Return the documents of a timeseries aspect that match the arguments `filter`,
+    `startTimeMillis`, `endTimeMillis` and `limit`, newest first."""
     return await _points(
         node,
         info,
@@ -652,7 +655,8 @@ async def _points(
     limit: int | None = None,
     filtered_by: Filter | None = None,
 ) -> list[Value]:
-    """Documents of a timeseries aspect, newest first, 10,000 at most; both ends belong to it."""
+    """Return documents of a timeseries aspect, newest first, at most 10,000. `start` and `end` are
+    inclusive."""
     catalog, most = info.context.catalog, _MOST if limit is None else min(max(limit, 0), _MOST)
     documents = await catalog.offload(
         read_documents,

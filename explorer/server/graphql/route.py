@@ -1,4 +1,4 @@
-"""GraphQL over HTTP."""
+"""The HTTP endpoint of GraphQL."""
 
 from collections.abc import Iterator
 from threading import Lock
@@ -39,11 +39,11 @@ query dataset($urn: String!) {
 
 
 _OTHER_PATH = "/api/v2/graphql"
-"""What DataHub's own web pages call it."""
+"""The path that DataHub's own web pages use."""
 
 
 class GraphqlRoute(Routes):
-    """`/api/graphql`, and `/api/v2/graphql` for the same."""
+    """The endpoint `/api/graphql`, also served at `/api/v2/graphql`."""
 
     def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
@@ -57,7 +57,7 @@ class GraphqlRoute(Routes):
             yield replace(one, path=_OTHER_PATH, summary=summary, notes=())
 
     def ready(self) -> "Executor":
-        """The executor, made at the first call; that call takes a fifth of a second."""
+        """Return the executor, creating it at the first call, which takes a fifth of a second."""
         with self._making:
             made = self._executor
             if made is None:

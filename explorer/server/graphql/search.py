@@ -1,4 +1,4 @@
-"""How searches, scrolls, completions and folders are answered."""
+"""Resolvers for searches, scrolls, autocompletion and browsing."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -56,9 +56,9 @@ def read_query(
     *,
     facets: bool,
 ) -> SearchQuery:
-    """Return the search that an input describes, in the session's dialect.
+    """Return the search that an input describes, in the request's dialect.
 
-    Raises `InvalidInput` for a page that is none.
+    Raises `InvalidInput` for invalid page bounds or an invalid filter.
     """
     flags: Given = arguments.get("searchFlags") or {}
     start, count = page_bounds(arguments)
@@ -78,14 +78,15 @@ def read_query(
 
 
 def read_types(arguments: Given, known: Mapping[str, str]) -> list[str]:
-    """The entity types that an input names; none mean all."""
+    """Return the entity types that an input names; an empty list means all."""
     return [known[symbol] for symbol in dict.fromkeys(arguments.get("types") or ())]
 
 
 def page_bounds(
     arguments: Given, count: int = DEFAULT_PAGE, name: str = "count"
 ) -> tuple[int, int]:
-    """Where a page starts and how long it is. Raises `InvalidInput`."""
+    """Return the start and the length of a page; `count` is the default length, `name` the argument
+    that holds it. Raises `InvalidInput` if one is negative or the length exceeds the maximum."""
     start, length = arguments.get("start") or 0, arguments.get(name)
     length = count if length is None else length
     for what, value in (("start", start), (name, length)):
@@ -103,11 +104,13 @@ def input_filter(
     session: GraphQLContext,
     others: Sequence[str] = (),
 ) -> Filter:
-    """Return the filter that `orFilters`, `filters` and the view of `viewUrn` make together, entity
-    types by their names, what is related by their URNs.
+    """Return the filter that requires `orFilters`, `filters` and the view of `viewUrn`.
 
-    In DataHub's dialect, fields that cannot be searched among the types and are none of `others`
-    have no values, and a view that is not there lets everything through. Raises `InvalidInput`.
+    Symbols of entity types are replaced by their names, and conditions on related entities by the
+    URNs of these. In DataHub's dialect, fields that cannot be searched among the types and are not
+    in `others` have no values, and a view that does not exist matches everything. Raises
+    `InvalidInput` for a filter that is invalid or too large, and in the plain dialect for a view
+    that does not exist.
     """
     groups = [{"and": group.get("and") or []} for group in arguments.get("orFilters") or ()]
     either = read_filter({"or": groups} if groups else None)
@@ -123,7 +126,7 @@ def input_filter(
 
 
 def _both(one: Filter, other: Filter) -> Filter:
-    """The filter that lets through what both do."""
+    """Return the filter that matches what both filters match."""
     if not one.any_of or not other.any_of:
         return one if one.any_of else other
     if len(one.any_of) * len(other.any_of) > MAX_VALUES:
@@ -135,7 +138,8 @@ def _both(one: Filter, other: Filter) -> Filter:
 
 
 def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
-    """The filter that a saved view stands for; fields that the types do not have have no values."""
+    """Return the filter of a saved view. Fields that cannot be searched among the entity types have
+    no values."""
     if not urn:
         return Filter()
     info = session.node(urn).aspect("dataHubViewInfo")
@@ -230,7 +234,7 @@ FOLDER_RESOLVERS: Resolvers = {
 
 
 _FACET_VALUES = 20
-# What is completed when nobody says for which kinds.
+# The entity types that autocompletion covers if the request names none.
 _COMPLETED = (
     "dataset",
     "chart",
@@ -262,7 +266,7 @@ async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
 
 
 def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
-    # Clients look for the first words and go on without it.
+    # Clients recognise the first words of the message and continue without semantic search.
     raise InvalidInput(
         "Semantic search is not enabled: there are no embeddings here; use searchAcrossEntities"
     )
@@ -276,7 +280,7 @@ async def _searched(
 
 
 async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
-    """The answer to a search, as `SearchResults` has it."""
+    """Return the results of a search in the form of `SearchResults`."""
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     return {"start": query.start, **await _results(info, page, flags)}
 
@@ -304,7 +308,8 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
         also_counted=own,
     )
     page = await info.context.catalog.offload(index.search, query)
-    # A property may have been asked for by DataHub's spelling of its field.
+    # The request may name a structured property's field in DataHub's spelling; the answer repeats
+    # that name.
     fields = index.vocabulary.known(tuple(sorted(types)) or None)
     meant = {one: name for name in own for one in index.vocabulary.meant_by(name, fields)}
     facets = _facets(info, page.facets, arguments.get("searchFlags") or {}, wanted=tuple(meant))
@@ -340,7 +345,8 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
 
 
 def _suggestions(page: FoundPage) -> list[dict[str, Any]]:
-    """The text that was searched for in the place of a misspelt one, as DataHub's suggestions."""
+    """Return the corrected text of a search, if it was misspelt, in the form of DataHub's
+    suggestions."""
     if page.corrected is None:
         return []
     return [{"text": page.corrected, "score": 1.0, "frequency": page.total}]
@@ -349,7 +355,7 @@ def _suggestions(page: FoundPage) -> list[dict[str, Any]]:
 async def _extra(
     info: Info, hits: Sequence[SearchHit], fields: Sequence[str]
 ) -> dict[str, list[Given]]:
-    """The values of searchable fields by URN, as JSON."""
+    """Return the values of searchable fields by URN, each encoded as JSON."""
     registry = info.context.catalog.registry
     nodes = await info.context.read(hit.urn for hit in hits)
 
@@ -376,8 +382,8 @@ def _json(values: Sequence[Any]) -> str:
 def _facets(
     info: Info, facets: Sequence[FacetCounts], flags: Given, wanted: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The facets as `FacetMetadata` has them; those of structured properties where the flags or
-    `wanted` ask for them."""
+    """Return facets in the form of `FacetMetadata`; those of structured properties only if the
+    flags or `wanted` ask for them."""
     own = info.context.catalog.index.vocabulary.property_fields(None)
     if not flags.get("includeStructuredPropertyFacets"):
         facets = [one for one in facets if one.name not in own or one.name in wanted]
@@ -449,7 +455,8 @@ def _suggested(value: Given, info: Info) -> Any:
 
 
 def _asks(info: Info, field: str) -> bool:
-    """Whether a document may ask for a field of what is being answered."""
+    """Return whether a document may select `field` of the object being resolved. True if it selects
+    fragments there, which are not searched."""
     return any(
         getattr(getattr(selection, "name", None), "value", field) == field
         or selection.kind != "field"
