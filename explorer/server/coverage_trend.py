@@ -8,9 +8,9 @@ itself, because it may be trimmed and holds every other change too. If old versi
 `retention.whole_since` says since when none is missing.
 
 The trend covers the datasets that exist now, grouped as they are now. The counts of a day are those
-at its end (UTC): of each aspect the last version written by then counts. Datasets that were
-soft-deleted at that time are left out. A hard-deleted dataset leaves no versions, so no day counts
-it.
+at its end (UTC), taken from the last version of each aspect written by then. Datasets that were
+soft-deleted at that time are left out. A hard-deleted dataset leaves no versions, so it is counted
+on no day.
 """
 
 import threading
@@ -109,8 +109,7 @@ class _Counts:
         self._documented = 0
 
     def read(self, name: str, version: StoredAspect) -> None:
-        """Make a version the one that counts for its aspect; parsed only if it is another one than
-        before."""
+        """Use a version of an aspect for the counts. Does nothing if it is the one in use."""
         if self._read.get(name) == version.version:
             return
         self._read[name] = version.version

@@ -248,10 +248,10 @@ class _Alternative:
 class LineageFilter:
     """A filter on the entities that lineage reaches.
 
-    Beside every field that search knows, `degree` can be filtered by: its values are `1`, `2`, …,
-    and `3+` for three or more. An entity that is not stored has only the fields that follow from
-    its URN. Raises the same errors as a search for unknown fields, `UnknownName` for an unknown
-    entity type, and `InvalidInput` for an invalid degree.
+    It may name every field that search knows, and `degree`, whose values are `1`, `2`, …, and `3+`
+    for three or more. An entity that is not stored has only the fields that follow from its URN.
+    Raises the same errors as a search for unknown fields, `UnknownName` for an unknown entity type,
+    and `InvalidInput` for an invalid degree.
     """
 
     def __init__(

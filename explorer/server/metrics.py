@@ -162,8 +162,8 @@ def _measured(measure: Callable[[], float]) -> float:
 
 
 def resident_bytes() -> int | None:
-    """Return the resident memory of this process in bytes, where there is no `/proc` its peak; None
-    if the system reports neither."""
+    """Return the resident memory of this process in bytes, or its peak where there is no `/proc`.
+    Return None if the system reports neither."""
     try:
         pages = Path("/proc/self/statm").read_text("ascii").split()[1]
     except OSError:

@@ -43,8 +43,8 @@ _MOST_PROFILES = 100
 
 
 class NewestMeasures(msgspec.Struct, frozen=True):
-    """The newest document of each timeseries aspect of an entity, with only its searchable fields,
-    and the number of `queries` over 30 days; None if the entity has no usage statistics."""
+    """The newest document of each timeseries aspect of an entity, with only its searchable fields.
+    `queries` is the number of queries over 30 days, None if there are no usage statistics."""
 
     documents: dict[str, dict[str, Any]] = {}
     queries: float | None = None

@@ -286,8 +286,8 @@ def _business_attributes(node: Node, _info: Info) -> Value | None:
 
 
 def property_value(value: Any) -> Value | None:
-    """Return the value of a structured property as `NumberValue` or `StringValue`, None if there is
-    none. It is stored as it is, or as an object whose key is its type."""
+    """Return the value of a structured property as `NumberValue` or `StringValue`; None if there is
+    none, or if it is a boolean. It is stored bare, or in an object whose key is its type."""
     if isinstance(value, dict):
         value = next(iter(value.values()), None)
     match value:

@@ -88,7 +88,7 @@ __all__ = ["DocumentCache", "Executor"]
 
 _LENGTHS = ("count", "limit", "urns")
 _PAGE = 10
-# Approximate lengths of the lists of an introspection; no argument of theirs gives a length.
+# Approximate lengths of the lists in an introspection, which have no argument for their length.
 _SCHEMA_LENGTHS = {
     "types": 300,
     "fields": 6,

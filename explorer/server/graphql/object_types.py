@@ -194,7 +194,7 @@ def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
             added = _BY_RELATIONSHIP.get(relationship.name, {})
             for entity_type in relationship.to if added else ():
                 found.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
-    # Documents written for these types must also be valid if the registry lacks some of them.
+    # GraphQL documents that select these types must be valid even if the registry lacks some.
     for shape in SHAPES.values():
         found.setdefault(shape.object_type, dict(_ALWAYS))
     return found

@@ -83,8 +83,8 @@ def renamed(field: str) -> Resolver:
 
 
 def or_else(field: str, default: Any) -> Resolver:
-    """Return a resolver that gives a field of its parent, or `default` where the aspect lacks it
-    though the schema has it as non-null."""
+    """Return a resolver that gives a field of an aspect, or `default` if the aspect lacks it: for
+    fields that are non-null in the schema."""
 
     def resolve(value: Value, _info: Info) -> Any:
         found = value.get(field)

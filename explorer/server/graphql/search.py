@@ -104,7 +104,7 @@ def input_filter(
     session: GraphQLContext,
     others: Sequence[str] = (),
 ) -> Filter:
-    """Return the filter that requires `orFilters`, `filters` and the view of `viewUrn`.
+    """Return the filter that combines `orFilters`, `filters` and the view of `viewUrn` with AND.
 
     Symbols of entity types are replaced by their names, and conditions on related entities by the
     URNs of these. In DataHub's dialect, fields that cannot be searched among the types and are not

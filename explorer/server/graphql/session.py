@@ -330,7 +330,8 @@ class GraphQLContext:
         return node if node.exists else None
 
     def refer(self, urn: str, info: Info) -> "Node | Awaitable[Node]":
-        """Return the entity with a URN, with its aspects read if the document selects any of them.
+        """Return the entity with a URN, or an awaitable of it if its aspects must be read first
+        because the document selects fields that do not follow from the URN.
 
         The entities referred to at one level of the document are read together. Raises
         `InvalidUrn`.
