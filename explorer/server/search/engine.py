@@ -1,9 +1,9 @@
-"""The boundary to tantivy: its writer, its searchers, and a proof of the files that it wrote.
+"""The wrapper around tantivy: its writer, its searchers, and the verification of index files.
 
 Every call that reads or writes the files of an index goes through this module. tantivy is written
-in Rust, and on damaged files it does not only raise `ValueError`, it panics; a panic arrives as
-`pyo3_runtime.PanicException`, which is a `BaseException` and would end a thread that only handles
-errors. Both leave here as `EngineFailed`.
+in Rust. On damaged files it raises `ValueError` or panics; a panic arrives as
+`pyo3_runtime.PanicException`, a `BaseException`, which would end a thread that only handles errors.
+This module raises both as `EngineFailed`.
 """
 
 import json
@@ -32,13 +32,13 @@ __all__ = [
 _HEAP_BYTES = 64_000_000
 _READ_BYTES = 1 << 20
 _META = "meta.json"
-# The files that the engine may remove when no commit needs them any more.
+# The list of the files that tantivy may delete when no commit needs them any more.
 _MANAGED = ".managed.json"
-# Every segment has a file of each of these kinds. It may also have one of deleted documents.
+# Every segment has one file of each of these kinds. It may also have a file of deleted documents.
 _KINDS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
-# How a file of a segment ends: a JSON object with the CRC-32 of all before it, the length of that
-# object, and this number. It is what tantivy's own `validate_checksum` reads; the Python binding
-# has no such function.
+# The end of a segment file: a JSON object with the CRC-32 of everything before it, the length of
+# that object, and this number. tantivy's own `validate_checksum` reads the same; the Python binding
+# does not offer that function.
 _END = struct.Struct("<II")
 _END_MARK = 1337
 _MOST_FOOTER_BYTES = 10_000
@@ -64,29 +64,34 @@ class _Boundary:
 
 
 class _CountedResult(Protocol):
-    """What tantivy's own types leave out of a result."""
+    """The attribute of a result that tantivy's own type stubs lack."""
 
     count: int | None
 
 
 def counted(result: tantivy.SearchResult) -> int:
-    """Return how many documents were found in all; 0 where they were not counted."""
+    """Return how many documents a search found in all; 0 where they were not counted."""
     return cast("_CountedResult", result).count or 0
 
 
 boundary = _Boundary()
-"""Around calls of tantivy: turns its errors and panics into `EngineFailed`. An error of a query
-that is too wide passes as the `ValueError` it is."""
+"""A context manager that raises errors and panics of tantivy as `EngineFailed`.
+
+The `ValueError` of a query that is too wide passes unchanged.
+"""
 
 
 class Searcher:
-    """One state of an index, to be read from any thread. Every method raises `EngineFailed`, and
-    `ValueError` for a query that is too wide (`is_too_wide`)."""
+    """A snapshot of an index, readable from any thread.
+
+    Every method raises `EngineFailed`, and `ValueError` for a query that is too wide
+    (`is_too_wide`).
+    """
 
     __slots__ = ("_searcher", "num_docs")
 
     def __init__(self, index: tantivy.Index) -> None:
-        """Read the last commit of an index."""
+        """Open the last commit of an index."""
         with boundary:
             index.reload()
             self._searcher = index.searcher()
@@ -103,58 +108,63 @@ class Searcher:
             return self._searcher.aggregate(query, aggregations)
 
     def doc(self, address: tantivy.DocAddress) -> tantivy.Document:
-        """Return what is stored of a document."""
+        """Return the stored fields of a document."""
         with boundary:
             return self._searcher.doc(address)
 
     def values(self, field: str, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
-        """Return the first number that each document has in a column, 0 for one without."""
+        """Return the first number that each document has in a column, or 0 if it has none."""
         with boundary:
             return [value or 0.0 for value in self._searcher.fast_field_values(field, [*addresses])]
 
     def doc_freq(self, field: str, text: str) -> int:
-        """Return in how many documents a term occurs."""
+        """Return the number of documents that contain a term."""
         with boundary:
             return self._searcher.doc_freq(field, text)
 
     def count(self, query: tantivy.Query) -> int:
-        """Return how many documents a query finds."""
+        """Return the number of documents that a query finds."""
         return counted(self.search(query, 1))
 
     def terms_with_prefix(self, field: str, prefix: str) -> list[tuple[str, int]]:
-        """Return the terms of a field that begin so, with how many documents have each."""
+        """Return the terms of a field that begin with a prefix, with their document counts."""
         with boundary:
             return self._searcher.terms_with_prefix(field, prefix)
 
 
 class IndexWriter:
-    """The writer of an index. Every method raises `EngineFailed`; after that it is of no use."""
+    """The writer of an index.
+
+    Every method raises `EngineFailed`; after that the writer is unusable.
+    """
 
     def __init__(self, index: tantivy.Index, heap_bytes: int = _HEAP_BYTES) -> None:
         with boundary:
             self._writer = index.writer(heap_bytes, 1)
 
     def replace(self, urn: str, entry: tantivy.Document | None) -> None:
-        """Put an entry in the place of those of a URN, or nothing, with the next commit."""
+        """Replace the entries of a URN by one entry, or delete them, with the next commit."""
         with boundary:
             self._writer.delete_documents_by_term("urn", urn)
             if entry is not None:
                 self._writer.add_document(entry)
 
     def commit(self) -> None:
-        """Make what was put durable."""
+        """Commit: make the replaced entries durable."""
         with boundary:
             self._writer.commit()
 
     def close(self) -> None:
-        """Wait for running merges and give the directory free."""
+        """Wait for running merges and release the directory."""
         with boundary:
             self._writer.wait_merging_threads()
 
 
 def link_index(source: Path, target: Path) -> None:
-    """Make the files of the last commit of an index those of another directory too, without a
-    copy of them. Nobody may commit meanwhile. Raises `OSError`."""
+    """Hard-link the files of the last commit of an index into another directory.
+
+    The index must not be committed meanwhile. Raises `OSError`.
+    """
     while True:
         meta = _read_meta(source)
         if meta is None:
@@ -162,10 +172,10 @@ def link_index(source: Path, target: Path) -> None:
         try:
             for one in json.loads(meta)["segments"]:
                 for name in _files(one):
-                    # A file of a segment is never written again.
+                    # Segment files are never modified, so they can be shared.
                     os.link(source / name, target / name)
         except FileNotFoundError:
-            # A merge took files away; look at the newer state.
+            # A merge removed files; read the newer list of segments.
             if meta == _read_meta(source):
                 raise
             for path in target.iterdir():
@@ -177,21 +187,21 @@ def link_index(source: Path, target: Path) -> None:
 
 
 def is_too_wide(error: BaseException) -> bool:
-    """Whether a query failed because it has more different terms than tantivy looks at."""
+    """Return whether a query failed because it expands to more terms than tantivy allows."""
     return isinstance(error, ValueError) and "max expansions" in str(error)
 
 
 def find_index_damage(directory: Path) -> list[str]:
     """Return what is wrong with the files of the index in a directory, one sentence each.
 
-    Reads every file of the last commit once, about 1 s a GB, and compares it with the checksum
+    Reads every file of the last commit once, about 1 s per GB, and compares it with the checksum
     that tantivy wrote at its end. The index may be written to meanwhile.
     """
     while True:
         meta, found = _damage(directory)
         if not found or meta == _read_meta(directory):
             return found
-        # A commit or a merge took files away while they were read; look at the newer state.
+        # A commit or a merge removed files while they were read; read the newer state.
 
 
 def _damage(directory: Path) -> tuple[bytes | None, list[str]]:
@@ -222,7 +232,7 @@ def _files(segment: dict[str, Any]) -> list[str]:
 
 
 def _problem(path: Path) -> str | None:
-    """What is wrong with a file of a segment."""
+    """Return what is wrong with a segment file, or `None`."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

@@ -1,12 +1,12 @@
-"""The search index: a tantivy index on disk and, in front of it, what is newer in memory.
+"""The search index: a tantivy index on disk, and in-memory indexes for newer changes.
 
-A change can be found as soon as `apply` returned. A thread of its own brings the changes into the
-index on disk, with the offset of the change log that they are good for; after a crash the caller
-replays the log from `committed_offset`. Reading never waits for a commit.
+A change can be found as soon as `apply` has returned. A background thread writes the changes to the
+index on disk, with the offset of the change log that they reach; after a crash the caller replays
+the log from `committed_offset`. Reads never wait for a commit.
 
-When the engine fails, the checksums of its files decide what it means. Files that are damaged
-cannot be searched: the index is suspended, which searches are told, until its owner has made it
-anew (`on_damage`, `renew`, `resume`). With files that are whole only the one search failed.
+When tantivy fails, the checksums of its files decide what happens. If the files are damaged, the
+index is suspended, and searches raise `Busy` until the owner has rebuilt it (`on_damage`, `renew`,
+`resume`). If the files are intact, only the one search fails.
 """
 
 import logging
@@ -76,7 +76,7 @@ __all__ = ["SearchIndex"]
 
 
 def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
-    """The first name that has all words typed; the one it is shown by if none has all."""
+    """Return the first name of a document that contains all words typed, else its display name."""
     nodes = typed.nodes if isinstance(typed, And) else (typed,)
     tests = [has_word(node, exact=False) for node in nodes if isinstance(node, Word)]
     for name in names_of(vocabulary, document):
@@ -93,7 +93,10 @@ def _matching(
     search: ResolvedSearch,
     among: Sequence[str] | None = None,
 ) -> set[str]:
-    """The URNs of what a search finds, in no order; among these, None for all."""
+    """Return the URNs that a search finds, in no particular order.
+
+    If `among` is given, only these URNs are searched.
+    """
     unranked = replace(search, steps=(), sorted_by=())
     results = (
         IndexResult(part.searcher, terms, vocabulary, unranked, part.hidden, among)
@@ -102,19 +105,21 @@ def _matching(
     return {urn_in_order(key) for result in results for key, _ in result.whole(0)}
 
 
-# A shorter word has too many neighbours; one slip is a letter too many, one too few, another one,
-# or two that changed places.
+# Words shorter than `_SHORTEST` are not corrected: too many words are similar. An edit is a letter
+# inserted, deleted or replaced, or two adjacent letters swapped; two edits are allowed from
+# `_SHORTEST_OF_TWO` letters on.
 _SHORTEST = 5
 _SHORTEST_OF_TWO = 8
-# So many documents, the most used ones first, are looked at for words.
+# The documents whose words are considered, the most used first.
 _MOST_DOCUMENTS = 60
 _RUN = re.compile(r"[^\W_]+")
-# The URN of a hit, its part of the score that comes from use, what matched, and what that weighs.
+# The URN of a hit, the part of its score that comes from usage, its matched fields with values, and
+# their weights.
 _Told: TypeAlias = tuple[str, float, tuple[tuple[str, str], ...], tuple[float, ...]]
 
 
 class Spelling:
-    """Corrects words by those of one moment of the indexes."""
+    """A corrector of misspelt words that takes its corrections from the words of one snapshot."""
 
     def __init__(self, view: IndexSnapshot, terms: Terms, vocabulary: Vocabulary) -> None:
         self._view = view
@@ -122,8 +127,11 @@ class Spelling:
         self._vocabulary = vocabulary
 
     def corrected(self, text: str, asked: Node, is_found: Callable[[Word], bool]) -> str | None:
-        """Return a text with the words in it that nothing has, `is_found` says which, corrected;
-        None where one of them cannot be, or there is none."""
+        """Return a text with its unknown words corrected.
+
+        A word is unknown if `is_found` is false for it. Returns `None` if one of them cannot be
+        corrected, or if nothing changes.
+        """
         corrections: dict[str, str] = {}
         for word in dict.fromkeys(_words(asked)):
             if not is_found(word):
@@ -157,7 +165,7 @@ class Spelling:
         return None
 
     def _near(self, word: str, most: int) -> Iterator[Iterable[str]]:
-        """The words of documents that may have one near a word."""
+        """Yield the words of each document that may contain a word similar to this one."""
         query = tantivy.Query.fuzzy_term_query(
             self._terms.schema, "any.words", word, distance=most, transposition_cost_one=True
         )
@@ -174,17 +182,17 @@ class Spelling:
         return self._count(word) > 0
 
     def _count(self, word: str) -> int:
-        """About how many documents have a word."""
+        """Return about how many documents contain a word."""
         return sum(part.searcher.doc_freq("any.words", word) for part in self._view.parts)
 
 
 def typed_parts(run: str) -> tuple[str, ...]:
-    """The words of a run of letters and digits as it was typed."""
+    """Return the words of a run of letters and digits as it was typed."""
     return tuple(part for chunk in chunks(run) for part in split(chunk))
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """How many slips are between two words, as far as `most`; more than that is `most` + 1."""
+    """Return the edit distance of two words, or `most` + 1 where it is greater than `most`."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, char in enumerate(one, 1):
@@ -200,7 +208,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def _words(node: Node) -> Iterator[Word]:
-    """The words asked for; what is left out is not."""
+    """Yield the words asked for, without negated ones."""
     match node:
         case Word():
             yield node
@@ -214,29 +222,29 @@ def _words(node: Node) -> Iterator[Word]:
 _log = logging.getLogger("explorer.server.search")
 
 _PLANS_BYTES = 32 * 1024 * 1024
-# Of a catalog with very many tags and owners, one plan's counts take this.
+# In a catalog with very many tags and owners, the facet counts of one plan take this much.
 _LARGEST_PLAN_BYTES = 4 * 1024 * 1024
 _RETRY_AFTER_SECONDS = 5.0
-# How the name of a directory ends whose files are being sent.
+# Part of the name of a directory whose files are being sent.
 _SENT = ".sent"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
-# In a smaller index the facets are counted before another thread would have begun.
+# Below this, counting the facets takes less time than starting another thread.
 _BIG = 5_000
 
 
 class SearchIndex:
-    """The engine on tantivy; see `interface.SearchEngine`."""
+    """The search engine on tantivy; see `interface.SearchEngine`."""
 
     def __init__(
         self, directory: Path | None, registry: Registry, source: Store | None = None
     ) -> None:
-        """Open the index in a directory, or make it; in memory without one.
+        """Open the index in a directory, and create it if there is none; `None` keeps it in memory.
 
-        One of another format, of another catalog than `source`, or a damaged one, is thrown away
-        and made anew with `committed_offset` 0. Raises `Unusable` when another process has it open
-        or the directory cannot be written.
+        An index of another format, of another catalog than `source`, or a damaged one, is discarded
+        and created again, with `committed_offset` 0. Raises `Unusable` when another process has it
+        open or the directory cannot be written.
         """
         self._directory = directory
         for left in directory.parent.glob(f"{directory.name}{_SENT}.*") if directory else ():
@@ -423,7 +431,7 @@ class SearchIndex:
 
     @contextmanager
     def _reading(self) -> Iterator[Layers]:
-        """The layers, for reading; turns what the engine raises into what callers are told."""
+        """Provide the layers for reading, and convert errors of tantivy into `CatalogError`."""
         if self.is_suspended:
             raise self._busy()
         self.before_read()
@@ -436,7 +444,11 @@ class SearchIndex:
             raise ServerFault(f"the search index cannot be read: {error}") from error
 
     def _judged(self, error: EngineFailed, layers: Layers) -> CatalogError:
-        """What to tell whoever met a failure of the engine."""
+        """Return the error to raise after a failure of the engine.
+
+        `Busy` if the index was damaged and is now suspended, or if it was replaced meanwhile;
+        `ServerFault` if its files are intact.
+        """
         with self._judging:
             if layers is self._layers and not self.is_suspended:
                 self._suspend_if_damaged()
@@ -451,7 +463,7 @@ class SearchIndex:
         return Busy(self._reason, retry_after_seconds=_RETRY_AFTER_SECONDS)
 
     def _examine(self) -> None:
-        """After a failed write: see whether damage is the reason, if somebody can mend it."""
+        """After a failed write, check for damage in a thread, if `on_damage` is set."""
 
         def examine() -> None:
             with self._judging:
@@ -499,7 +511,8 @@ class SearchIndex:
     def _corrected(
         self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers
     ) -> str | None:
-        """The text of a search that finds nothing, its slips corrected."""
+        """Return the text of a search that finds nothing with its misspelt words corrected, or
+        `None`."""
         view = layers.view()
 
         def is_found(word: Word) -> bool:
@@ -514,7 +527,8 @@ class SearchIndex:
         view = layers.view()
         plan = self._plan(resolved, view, layers)
         if query.facets and view.parts[0].searcher.num_docs >= _BIG:
-            # Counting lets other threads run: let it go on beside the search for the page.
+            # Other threads can run while facets are counted, so it runs in parallel with the search
+            # for the page.
             counting = self._counters.submit(plan.count_facets)
         else:
             counting = None
@@ -551,12 +565,14 @@ class SearchIndex:
         return list(found.values())[:count]
 
     def _plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
-        """Return the plan of a search over one moment of the indexes; a query of more than 64 kB is
-        planned each time."""
+        """Return the plan of a search over one snapshot, from the cache if it is there.
+
+        A query of more than 64 kB is planned each time.
+        """
         state = (view.number, self._vocabulary.generation)
         with self._plans_lock:
             if self._planned_for != state:
-                # What was counted at another moment is not true of this one.
+                # The counts of cached plans are those of an earlier snapshot.
                 self._plans.clear()
                 self._planned_for = state
             plan = self._plans.get(resolved)
@@ -573,7 +589,7 @@ class SearchIndex:
         return plan
 
     def _keep(self, plan: Plan, view: IndexSnapshot) -> None:
-        """Keep a plan, or count anew how large it is now."""
+        """Cache a plan, or update the size of a cached one."""
         if size_bytes(plan.resolved.node) > LARGEST_BYTES:
             return
         size = plan.size_bytes()
@@ -584,7 +600,7 @@ class SearchIndex:
     def _hits(self, found: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
         told: list[_Told]
         if plan.evidence.is_empty:
-            # Nothing tells why they were found: their documents need not be read.
+            # No matched fields to show, so the documents need not be read.
             uses = zip(plan.urns(found), plan.uses(found), strict=True)
             told = [(urn, use, (), ()) for urn, use in uses]
         else:

@@ -1,13 +1,13 @@
-"""The index on disk and the newer documents in memory, as one.
+"""The index on disk and the in-memory indexes of newer documents, combined.
 
-A commit of the index costs several disk flushes and so happens in the background. Until then the
-documents that changed are in a second index of the same schema, in memory, and the index on disk is
-searched without their URNs. So one query, translated once for each index, answers for both, and
-nothing can be found in one and not in the other.
+A commit of the index on disk costs several disk flushes, so it happens in the background. Until
+then the changed documents are in an in-memory index of the same schema, and their URNs are excluded
+from searches of the index on disk. A query is translated once for each index, so both answer it in
+the same way.
 
-The index in memory is committed by the first search after a change, for even that takes some
-milliseconds: a bulk load makes one commit for each search that happens meanwhile, and while nobody
-searches it puts nothing into that index at all.
+The in-memory index is committed by the first search after a change, because even that commit takes
+some milliseconds: a bulk load causes one commit for each search that happens meanwhile, and as long
+as nobody searches nothing is added to the in-memory index at all.
 """
 
 import logging
@@ -63,8 +63,10 @@ _OURS = re.compile(r"[0-9a-f]{32}\.[\w.]+|meta\.json|\.managed\.json|\.tmp\w{6}|
 
 
 class _State(msgspec.Struct):
-    """Which catalog and which of its changes the index holds. `mark` is the digest of the last
-    row of the change log that is in it, empty when it has none; `check` that of the other values.
+    """The state file of an index: which catalog it is of, and which of its changes it holds.
+
+    `mark` is the digest of the last row of the change log that the index holds, empty if there is
+    none; `check` is the checksum of the other values.
     """
 
     format: int
@@ -81,20 +83,20 @@ class _State(msgspec.Struct):
 
 
 class DiskIndex:
-    """A tantivy index with the offset of the change log up to which it holds everything.
+    """A tantivy index with the offset of the change log up to which it is complete.
 
-    One writer, in one process; reading is for any thread. `searcher` is the state of the last
+    It has one writer, in one process; any thread may read. `searcher` is the snapshot of the last
     commit.
     """
 
     def __init__(
         self, directory: Path | None, vocabulary: Vocabulary, source: Store | None
     ) -> None:
-        """Open or make the index in a directory; in memory without one.
+        """Open the index in a directory, and create it if there is none; `None` keeps it in memory.
 
-        One of another format or vocabulary, of another catalog than `source` or of changes that
-        it does not have, or a damaged one, is made anew, with offset 0. Raises `Unusable` when
-        another process has it open or the directory cannot be written.
+        The index is discarded and created again, with offset 0, if it is damaged, of another format
+        or vocabulary, of another catalog than `source`, or if it has changes that `source` does not
+        have. Raises `Unusable` when another process has it open or the directory cannot be written.
         """
         self._directory = directory
         self._digest = vocabulary.digest
@@ -109,9 +111,10 @@ class DiskIndex:
             raise StorageFault(f"cannot keep the search index in {directory}: {error}") from error
 
     def put(self, urn: str, entry: tantivy.Document | None) -> None:
-        """Put an entry in the place of what there is of its URN, or nothing, with the next commit.
+        """Replace the entries of a URN by one entry, or delete them, with the next commit.
 
-        Raises `Unusable` when the index cannot be written; then all since the last commit is lost.
+        Raises `Unusable` when the index cannot be written; then everything put since the last
+        commit is lost.
         """
         try:
             if self._writer is None:
@@ -121,21 +124,23 @@ class DiskIndex:
             raise self._lost(error) from error
 
     def commit(self, offset: int) -> None:
-        """Make what was put durable, and the state of `searcher`. Raises as `put`."""
+        """Commit what was put, and open the new snapshot as `searcher`. Raises as `put`."""
         try:
             if self._writer is not None:
                 self._writer.commit()
             self.searcher = Searcher(self._index)
-            # After the commit: a crash in between leaves an offset too low, and replaying is
-            # harmless.
+            # Written after the commit: a crash in between leaves the offset too low, and replaying
+            # changes is harmless.
             self._note(offset)
             self.offset = offset
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
 
     def link_to(self, target: Path) -> bool:
-        """Make the files of the last commit those of another directory too; false where there are
-        none. Raises `OSError`."""
+        """Hard-link the files of the last commit into another directory.
+
+        Returns false if there are none. Raises `OSError`.
+        """
         if self._directory is None or self.offset <= 0:
             return False
         link_index(self._directory, target)
@@ -143,11 +148,11 @@ class DiskIndex:
         return True
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the files of the index; nothing for one in memory."""
+        """Return what is wrong with the files of the index; empty for an index in memory."""
         return [] if self._directory is None else find_index_damage(self._directory)
 
     def close(self) -> None:
-        """Let running merges end and give the directory free."""
+        """Wait for running merges and release the directory."""
         if self._writer is not None:
             try:
                 self._writer.close()
@@ -156,7 +161,7 @@ class DiskIndex:
             self._writer = None
 
     def _lost(self, error: Exception) -> StorageFault:
-        # A writer that failed once is of no use any more, and holds its lock until it is gone.
+        # A writer that has failed is unusable, and holds its lock until it is garbage-collected.
         self._writer = None
         place = self._directory or "memory"
         return StorageFault(f"cannot write the search index in {place}: {error}")
@@ -184,14 +189,14 @@ class DiskIndex:
         return index, self._new_writer(index)
 
     def _open_proven(self, directory: Path) -> tantivy.Index:
-        """Open the index; raises `EngineFailed` when its files are not what was written."""
+        """Open the index. Raises `EngineFailed` when its files are damaged."""
         if problems := find_index_damage(directory):
             raise EngineFailed("; ".join(problems[:3]))
         with boundary:
             index = self.terms.open(str(directory))
         searcher = Searcher(index)
-        # The checksums do not cover the list of segments with how many documents each has. Every
-        # document says whether it is removed.
+        # The checksums do not cover the list of segments, which has the number of documents in
+        # each. The documents can be counted, because each has a value of `removed`.
         said = sum(
             searcher.count(
                 tantivy.Query.term_query(self.terms.schema, "is", is_term(REMOVED, removed))
@@ -226,8 +231,10 @@ class DiskIndex:
 def _read_state(
     directory: Path, vocabulary: str, source: Store | None
 ) -> tuple[_State | None, str]:
-    """What was noted of the index if it is one to go on with, else why not; an empty reason
-    when there is none, or one of another release or registry."""
+    """Return the state file of an index if the index can be used, else `None` and the reason.
+
+    The reason is empty if there is no index, or if it is of another release or registry.
+    """
     try:
         raw = (directory / STATE).read_bytes()
     except FileNotFoundError:
@@ -235,7 +242,7 @@ def _read_state(
     try:
         state = msgspec.json.decode(raw, type=_State)
     except msgspec.ValidationError:
-        # Of a release that noted less.
+        # Written by a release whose state file has fewer values.
         return None, ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None, f"{STATE} is damaged"
@@ -251,13 +258,15 @@ def _read_state(
 
 
 def is_index_file(name: str) -> bool:
-    """Whether a file of this name belongs to an index."""
+    """Return whether a file of this name belongs to an index."""
     return _OURS.fullmatch(name) is not None
 
 
 def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
-    """Return why an index in a directory is none to go on with, by what was noted of it; empty
-    where it is one."""
+    """Return why the index in a directory cannot be used, according to its state file.
+
+    Empty if it can be used.
+    """
     state, problem = _read_state(directory, vocabulary.digest, source)
     if state is not None:
         return ""
@@ -265,7 +274,7 @@ def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
 
 
 def read_problems(directory: Path) -> list[str]:
-    """Return what is wrong with the files of the index in a directory; nothing where none is."""
+    """Return what is wrong with the files of the index in a directory; empty if there is none."""
     return find_index_damage(directory) if (directory / STATE).is_file() else []
 
 
@@ -277,7 +286,7 @@ def _clear(directory: Path) -> None:
 
 
 def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tantivy.Document | None:
-    """A document in the form of an index; None, and a line in the log, for one that cannot be."""
+    """Return a document as an entry of the index, or `None`, which is logged, if it cannot be."""
     try:
         return terms.make(analyse(vocabulary, document))
     except (ValueError, TypeError):
@@ -286,21 +295,22 @@ def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tant
 
 
 class MemoryIndex:
-    """The documents of changes that the index on disk lacks, None for those that are gone, and an
-    index in memory of them.
+    """The changed documents that the index on disk lacks, and an in-memory index of them.
 
-    Two locks of the owner guard it: one around `put`, `take` and `missing`, another around `add`
-    and `commit`, so that changes come in while the index is committed.
+    In `documents`, `None` stands for a removed document. The owner guards the object with two
+    locks: one around `put`, `take` and `missing`, another around `add` and `commit`, so changes can
+    be put while the index is committed.
     """
 
     def __init__(self, terms: Terms, vocabulary: Vocabulary) -> None:
         self.documents: dict[str, Document | None] = {}
         self.replacing: set[str] = set()
-        """The URNs among them of which an older index may have something."""
+        """The URNs in `documents` that an older index may have too."""
         self._terms = terms
         self._vocabulary = vocabulary
-        # What is not added yet, with the entries of some: one takes four times the memory of its
-        # document, so of many they are made again.
+        # The documents not added yet, with the entries of some. An entry takes four times the
+        # memory of its document, so beyond `_MOST_MISSING` only the documents are kept, and their
+        # entries are made again.
         self._missing: dict[str, tantivy.Document | None] = {}
         self._has_failed = False
         self._is_committed = True
@@ -312,16 +322,16 @@ class MemoryIndex:
 
     @property
     def missing(self) -> int:
-        """How many documents are still to be added to the index."""
+        """The number of documents that are not yet added to the index."""
         return len(self._missing)
 
     def put(self, urn: str, document: Document | None, entry: tantivy.Document | None) -> None:
-        """Add a change; it stands for all before it of the same document."""
+        """Record a change; it replaces earlier changes of the same document."""
         self.documents[urn] = document
         self._missing[urn] = entry if len(self._missing) < _MOST_MISSING else None
 
     def take(self) -> dict[str, tantivy.Document | None]:
-        """Return what was put since the last call, to be added to the index."""
+        """Return what was put since the last call, to be passed to `add`."""
         if self._has_failed:
             self._opened = self._searcher = None
             self._missing, self._has_failed = dict.fromkeys(self.documents), False
@@ -329,7 +339,10 @@ class MemoryIndex:
         return taken
 
     def add(self, entries: Mapping[str, tantivy.Document | None]) -> None:
-        """Add what was taken to the index. Raises `EngineFailed`; then `take` gives all anew."""
+        """Add entries that `take` returned to the index.
+
+        Raises `EngineFailed`; then the next `take` returns all documents, for a new index.
+        """
         if self._opened is None and not any(map(self.documents.get, entries)):
             return
         try:
@@ -348,7 +361,10 @@ class MemoryIndex:
             raise
 
     def commit(self) -> Searcher | None:
-        """The state with all in it that was added; None where that is nothing. Raises as `add`."""
+        """Commit, and return a snapshot of everything added, or `None` if nothing was.
+
+        Raises as `add`.
+        """
         if self._opened is None or self._is_committed:
             return self._searcher
         try:
@@ -362,9 +378,9 @@ class MemoryIndex:
         return self._searcher
 
 
-# Few changes are committed to disk soon, for those in memory are dearer the more they are. A bulk
-# load makes a commit in so many documents or seconds, or once it is over: each costs as much as
-# indexing some hundred documents, and makes a segment that is merged with others later.
+# A few changes are committed to disk soon, because a search costs more the more documents are in
+# memory. A bulk load commits every so many documents or seconds, and once it is over: each commit
+# costs as much as indexing some hundred documents, and makes a segment that has to be merged later.
 _FEW = 50
 _DRAIN_DOCUMENTS = 2_000
 _DRAIN_FEW_SECONDS = 1.0
@@ -373,16 +389,18 @@ _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
 _MEMORY_HEAP_BYTES = 15_000_000
-# More than so many are not added to an index in memory at once.
+# If more documents than this are missing from the in-memory index, a search drains them to disk
+# instead of adding them.
 _MOST_MISSING = 200
-# So long after a search changes are indexed in memory before the next one asks for it.
+# For this long after a search, changes are added to the in-memory index as they arrive, before the
+# next search needs them.
 _SEARCHED_SECONDS = 5.0
 _numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPart:
-    """A state of one of the indexes, without the documents of some URNs, which a newer one has."""
+    """A snapshot of one of the indexes, without the URNs in `hidden`, which a newer index has."""
 
     searcher: Searcher
     hidden: tuple[str, ...] = ()
@@ -390,30 +408,35 @@ class IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class IndexSnapshot:
-    """One moment of all that can be searched, with a number that no other moment in this process
-    has: the index on disk, then those in memory."""
+    """A snapshot of all indexes: the index on disk, then those in memory.
+
+    `number` is unique within this process.
+    """
 
     number: int
     parts: tuple[IndexPart, ...]
 
 
 class _Change(NamedTuple):
-    """What the index is to hold of a URN; an entry that is None is made again of the document."""
+    """The document that the index is to hold for a URN; without a document the URN is removed.
+
+    If `entry` is `None`, it is made again from the document.
+    """
 
     urn: str
     document: Document | None = None
     entry: tantivy.Document | None = None
 
 
-# A change, or an offset of the change log that was reached.
+# A change, or the offset of the change log that the changes before it reach.
 _Step: TypeAlias = _Change | int
 
 
 class Layers:
-    """The index on disk and the changes it lacks. Any thread may call.
+    """The index on disk and the changes it lacks. Thread-safe.
 
-    `on_failure` is called, in whichever thread it happens, when the index on disk could not be
-    written; the changes stay in memory and are tried again.
+    `on_failure` is called, in the thread where it happens, when the index on disk could not be
+    written; the changes stay in memory and are written again later.
     """
 
     def __init__(
@@ -426,17 +449,17 @@ class Layers:
         self._vocabulary = vocabulary
         self._on_failure = on_failure
         self._base = DiskIndex(directory, vocabulary, source)
-        # What changed since the last drain began, and what that one is bringing to disk.
+        # The changes since the last drain began, and those that the running drain writes to disk.
         self._pending = MemoryIndex(self._base.terms, vocabulary)
         self._draining: MemoryIndex | None = None
-        # The state of the index on disk without what is being drained, as long as that is.
+        # The snapshot of the index on disk before the running drain.
         self._disk = self._base.searcher
-        # What was viewed last, until something changes.
+        # The last snapshot, until something changes.
         self._snapshot: IndexSnapshot | None = None
         self._changes = 0
         self._viewed_at = -math.inf
-        # What is to be written, and what was since the last commit, each with what the change log
-        # reached.
+        # The changes to be written, and those written since the last commit, each with the offsets
+        # of the change log in between.
         self._queued: deque[_Step] = deque()
         self._written: list[_Step] = []
         self._written_offset = self._base.offset
@@ -444,8 +467,8 @@ class Layers:
         self._changed_at = 0.0
         self._retry_at = 0.0
         self._is_closing = False
-        # Held for moments only. The others are held while the writer of the index on disk is used,
-        # and those of the indexes in memory, commits and all.
+        # `_lock` is held for moments only. `_writing` is held while the writer of the index on disk
+        # is used, and `_viewing` while the in-memory indexes are, both also during commits.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._writing = threading.Lock()
@@ -457,24 +480,26 @@ class Layers:
 
     @property
     def committed_offset(self) -> int:
-        """Up to which offset of the change log the index on disk holds everything."""
+        """The offset of the change log up to which the index on disk is complete."""
         return self._base.offset
 
     @property
     def terms(self) -> Terms:
-        """How documents are kept in the index."""
+        """The schema of the index."""
         return self._base.terms
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str]) -> None:
-        """Add changes; they can be found when this returns. Waits for no commit."""
+        """Add changes. They can be found when this returns; it does not wait for a commit."""
         left = iter(documents)
         while part := list(islice(left, _AT_ONCE)):
             self._queue([self._prepared(document) for document in part])
         self._queue([_Change(urn) for urn in gone], offset)
 
     def link_to(self, target: Path) -> bool:
-        """Bring all that is pending to disk, and make the files those of another directory too.
-        Raises as `drain`, and `OSError`."""
+        """Drain, and hard-link the files of the index on disk into another directory.
+
+        Returns false if there are none. Raises as `drain`, and `OSError`.
+        """
         self.drain()
         with self._writing:
             return self._base.link_to(target)
@@ -484,7 +509,10 @@ class Layers:
         return self._base.find_damage()
 
     def view(self) -> IndexSnapshot:
-        """All that can be searched, as it is now; about 5 ms for the first one after a change."""
+        """Return a snapshot of everything that can be searched now.
+
+        The first call after a change takes about 5 ms.
+        """
         with self._viewing:
             with self._lock:
                 is_late = self._missing > _MOST_MISSING
@@ -512,26 +540,28 @@ class Layers:
 
     @property
     def _missing(self) -> int:
-        """How many documents no index in memory has yet. `_lock` is held."""
+        """The number of documents that no index in memory has yet. `_lock` is held."""
         memories = filter(None, (self._pending, self._draining))
         return sum(memory.missing for memory in memories)
 
     def _catch_up(self) -> None:
-        """Bring what a bulk load made while nobody searched to disk, where most of it was written
-        already: that takes less time than an index of it in memory. Where the disk cannot be
-        written, that one is made."""
+        """Write to disk what a bulk load added while nobody searched.
+
+        Most of it has already been written, so this takes less time than an in-memory index of it.
+        If the disk cannot be written, the in-memory index is made after all.
+        """
         try:
             self.drain()
         except Unusable:
             _log.exception("the search index cannot be written; trying again")
 
     def document(self, urn: str) -> Document | None:
-        """What is held of a URN; about 0.1 ms."""
+        """Return the document held for a URN, or `None`; about 0.1 ms."""
         kept = self._kept(urn)
         return kept[0] if kept else None
 
     def holds(self, document: Document) -> bool:
-        """Whether exactly this document is kept under its URN, and no other."""
+        """Return whether exactly this document, and no second one, is held under its URN."""
         terms = self._base.terms
         return [terms.kept(one) for one in self._kept(document.urn)] == [terms.kept(document)]
 
@@ -546,7 +576,7 @@ class Layers:
         return [read_document(searcher, address) for _, address in hits]
 
     def urns(self) -> Iterator[str]:
-        """The URN of every document of both layers."""
+        """Iterate over the URNs of the documents on disk and in memory."""
         with self._lock:
             changed: dict[str, Document | None] = {}
             for memory in filter(None, (self._draining, self._pending)):
@@ -561,8 +591,10 @@ class Layers:
                     yield urn
 
     def drain(self) -> None:
-        """Bring all that is pending into the index and commit. Raises `Unusable` when the index
-        cannot be written; what was pending stays so."""
+        """Write all pending changes to the index on disk and commit.
+
+        Raises `Unusable` when the index cannot be written; the changes then stay pending.
+        """
         with self._writing:
             with self._lock:
                 if self._draining is None:
@@ -576,7 +608,7 @@ class Layers:
                 self._requeue()
                 raise
             with self._lock:
-                # What came in since the drain began may have been written along.
+                # Changes that arrived since the drain began may have been written too.
                 written = {step.urn for step in self._written if isinstance(step, _Change)}
                 self._pending.replacing |= written & self._pending.documents.keys()
                 self._written.clear()
@@ -586,7 +618,7 @@ class Layers:
                 self._waiting_since = time.monotonic() if len(self._pending) else None
 
     def close(self) -> None:
-        """Stop the drainer and let go of the directory. What is pending is not committed."""
+        """Stop the drainer and release the directory. Pending changes are not committed."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -612,8 +644,8 @@ class Layers:
             self._note_waiting()
         if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
             self._prepare()
-        # Whoever applies also writes, unless a commit is under way: handing every entry to another
-        # thread makes both wait for the interpreter, entry by entry.
+        # The thread that applies changes also writes them, unless a commit is running: if another
+        # thread wrote them, both would wait for the interpreter lock at every entry.
         if time.monotonic() >= self._retry_at and self._writing.acquire(blocking=False):
             try:
                 self._write_queued()
@@ -625,14 +657,16 @@ class Layers:
                 self._writing.release()
 
     def _is_older(self, urn: str) -> bool:
-        """Whether an index older than the pending changes may have something of a URN. `_lock` is
-        held."""
+        """Return whether an index older than the pending changes may have a document of a URN.
+
+        `_lock` is held.
+        """
         if self._draining is not None and urn in self._draining.documents:
             return True
         try:
             return self._disk.doc_freq("urn", urn) > 0
         except EngineFailed:
-            # Whoever searches next meets the same, and is told.
+            # The next search has the same failure and reports it.
             return True
 
     def _note_change(self) -> None:
@@ -640,8 +674,10 @@ class Layers:
         self._changes += 1
 
     def _prepare(self) -> None:
-        """Add what is pending to its index in memory, in the threads of that, for the next view;
-        unless one is being made."""
+        """Add the pending changes to their in-memory index, for the next view.
+
+        Does nothing while a view is being made.
+        """
         if not self._viewing.acquire(blocking=False):
             return
         try:
@@ -654,7 +690,7 @@ class Layers:
             self._viewing.release()
 
     def _write_queued(self) -> None:
-        """Hand what is queued to the writer, in order. `_writing` is held."""
+        """Pass the queued changes to the writer, in order. `_writing` is held."""
         while True:
             with self._lock:
                 if not self._queued:
@@ -671,7 +707,7 @@ class Layers:
             self._base.put(urn, entry)
 
     def _requeue(self) -> None:
-        """After a failure: what was written since the last commit is to be written again."""
+        """Queue again, after a failure, everything that was written since the last commit."""
         with self._lock:
             self._queued.extendleft(reversed(self._written))
             self._written.clear()
@@ -694,7 +730,7 @@ class Layers:
                 self._on_failure()
 
     def _wait_until_due(self) -> bool:
-        """Whether there is something to drain; false when there never will be again."""
+        """Wait until a drain is due and return true; return false when the index is closing."""
         with self._changed:
             while not self._is_closing:
                 due_in = self._due_in_seconds()
