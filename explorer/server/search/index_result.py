@@ -1,11 +1,11 @@
-"""What one index has of one search: step by step, in the order of their places.
+"""The result of a search in one index, step by step, in the order of keys.
 
-A result can have a million documents, and only some are ever looked at. So nothing is listed in
-full: a step is counted, read on from a key, or sampled.
+A result can have a million documents, of which only a few are read. So a result is never listed in
+full: a step can be counted, read on from a key, or sampled.
 
-Tantivy puts documents in the order of one column. Those that are alike in it are put in the order
-of the next: in Python where all of them were read, by another query where only some were. So
-reading on costs a few queries for each field sorted by, wherever a page begins.
+tantivy sorts documents by one column. Documents with equal values in it are sorted by the next
+field: in Python if all of them were read, with another query if only some were. So reading on costs
+a few queries for each sort field, wherever a page begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,8 +66,11 @@ _Query = tantivy.Query
 
 
 class Translator:
-    """Translates for one state of the index: words that begin so are looked up in it. `careful` is
-    for what failed otherwise, see `explorer.server.search.terms`."""
+    """Translates query nodes and steps into tantivy queries for one snapshot of an index.
+
+    Long prefixes are expanded to the words of that snapshot. With `careful`, queries that were too
+    wide for tantivy are split; see `explorer.server.search.terms`.
+    """
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class Translator:
         self._known_words: dict[str, list[str]] = {}
 
     def query(self, node: Node) -> tantivy.Query:
-        """The documents that answer a query."""
+        """Return the tantivy query for the documents that match a node."""
         match node:
             case Word():
                 return self._word(("name",) if node.named else ("any",), node, exact=False)
@@ -120,7 +123,10 @@ class Translator:
                 return self._term("under", node.folder)
 
     def step(self, step: Step) -> tantivy.Query:
-        """The documents that meet a step, and maybe do not answer its query."""
+        """Return the tantivy query for the documents that meet a step.
+
+        They need not match the query that the step is of.
+        """
         match step:
             case NameIs():
                 names = [self._term("called", step.joined)] if step.joined else []
@@ -134,7 +140,7 @@ class Translator:
                 return both([self._in_fields(word, step) for word in step.words])
 
     def may_have(self, step: Step) -> bool:
-        """Whether any document may meet a step: looks at single terms, in microseconds."""
+        """Return whether any document may meet a step; looks up single terms, in microseconds."""
         match step:
             case NameIs():
                 return bool(step.urns) or self._has("called", step.joined)
@@ -149,7 +155,7 @@ class Translator:
         return True
 
     def type(self, entity_type: str) -> tantivy.Query:
-        """The documents of an entity type."""
+        """Return the tantivy query for the documents of an entity type."""
         return self._is(ENTITY_TYPE, entity_type.casefold().replace("_", ""))
 
     def _in_fields(self, word: Word, step: InFields) -> tantivy.Query:
@@ -162,7 +168,7 @@ class Translator:
         return either([self._common(word.whole, exact=step.exact), both(parts)])
 
     def _common(self, text: str, *, exact: bool) -> tantivy.Query:
-        """A word, but not one that only the fields below the common weight have."""
+        """Match a word, except where only fields below the common weight contain it."""
         if exact or len(text) <= MAX_START:
             return self._but_weak(text, "words" if exact else "starts")
         return either([self._but_weak(word, "words") for word in self._words_from(text)])
@@ -187,7 +193,7 @@ class Translator:
         return self._terms_of(f"{field}.words", self._words_from(text))
 
     def _words_from(self, start: str) -> list[str]:
-        """The words of the index that begin with a text longer than the kept beginnings."""
+        """Return the words of the index that begin with a text longer than the indexed prefixes."""
         if start not in self._known_words:
             self._known_words[start] = self._with_prefix("any.words", start)
         return self._known_words[start]
@@ -215,7 +221,10 @@ class Translator:
                 return self._matching_terms(node)
 
     def _matching_terms(self, node: Value) -> tantivy.Query:
-        """The documents with a form that has a part; for fields of few values, or beginnings."""
+        """Match documents with a form that begins with, ends in or contains a text.
+
+        For fields with few distinct values, and for prefixes shorter than the terms of the field.
+        """
         prefix = is_term(node.field, "")
         text = literal(node.text)
         if is_short(node.text):
@@ -256,17 +265,17 @@ class Translator:
 
 
 _ASCENDING = tantivy.Order.Asc
-# More than are shown, since pending changes may bring the least of those shown below others.
+# More values than a facet shows, because pending changes may move a shown value below others.
 LISTED_VALUES = 200
 
-# A place in the order, as `explorer.server.search.analysis.order_key` makes it.
+# The sort key of a document, as `explorer.server.search.analysis.order_key` makes it.
 Key: TypeAlias = str
 
 _T = TypeVar("_T")
 
 
 class IndexResult:
-    """The documents of one state of the index that a search wants. Any thread may read."""
+    """The documents of one index snapshot that a search finds. Thread-safe."""
 
     def __init__(
         self,
@@ -277,7 +286,7 @@ class IndexResult:
         hidden: Sequence[str] = (),
         among: Sequence[str] | None = None,
     ) -> None:
-        """`hidden` are the URNs that are not looked for, `among` those that are; None for all."""
+        """Prepare the query. URNs in `hidden` are not found; with `among`, only its URNs are."""
         self._searcher = searcher
         self._hidden = hidden
         self._among = among
@@ -291,7 +300,7 @@ class IndexResult:
         self._total: int | None = None
 
     def total(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         if self._total is None:
             if len(self._counts) > self._resolved.last_step:
                 self._total = sum(self._counts.values())
@@ -300,21 +309,21 @@ class IndexResult:
         return self._total
 
     def count(self, step: int) -> int:
-        """How many documents a step has."""
+        """Return the number of documents of a step."""
         if step not in self._counts:
             has_any = self._total != 0 and self._may_have(step)
             self._counts[step] = self._count(lambda: self._step(step)) if has_any else 0
         return self._counts[step]
 
     def between(self, step: int, after: Key | None, to: Key) -> int:
-        """How many documents of a step come after a key, and up to and with another."""
+        """Return the number of documents of a step after one key, up to and including another."""
         span = self._span(after, to, to_is_in=True)
         return self._count(lambda: both([self._step(step), span]))
 
     def read(
         self, step: int, after: Key | None, limit: int
     ) -> list[tuple[Key, tantivy.DocAddress]]:
-        """The documents of a step that come next after a key, in order."""
+        """Return the documents of a step that follow a key, in order, at most `limit`."""
         if self._total == 0 or not self._may_have(step):
             self._counts[step] = 0
         if self._counts.get(step) == 0:
@@ -334,15 +343,15 @@ class IndexResult:
         return result.hits
 
     def whole(self, step: int) -> list[tuple[Key, tantivy.DocAddress]]:
-        """All documents of a step, in order; for an index of few, or some among it."""
+        """Return all documents of a step, in order; for small indexes, or with `among`."""
         return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
 
     def _at_most(self, limit: int) -> int:
-        """A limit that the index can be asked for: it makes room for as many before it looks."""
+        """Limit a number of hits, for which tantivy allocates space before it searches."""
         return max(1, min(limit, self._searcher.num_docs))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
-        """The keys of documents of a step picked at random between two keys, in order."""
+        """Return the keys of random documents of a step, between two keys, in order."""
         span = [] if after is None and before is None else [self._span(after, before)]
         result = self._run(
             lambda: self._searcher.search(
@@ -352,33 +361,34 @@ class IndexResult:
         return sorted(self._key(address) for _, address in result.hits)
 
     def document(self, address: tantivy.DocAddress) -> Document:
-        """The document at an address; about 0.05 ms."""
+        """Return the document at an address; about 0.05 ms."""
         return read_document(self._searcher, address)
 
     def usages(self, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
-        """How often the documents at some addresses are used, from a column."""
+        """Return how often the documents at these addresses are used, from a column."""
         return self._searcher.values("used", addresses)
 
     def facets(
         self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500
     ) -> dict[str, dict[str, int]]:
-        """How many documents have each value of the fields, by field: the most frequent values.
+        """Return the most frequent values of each field, each with its number of documents.
 
-        Exact up to 500 different values in a part of the index. Beyond them a count can be low by
-        how often a value occurs in parts where 500 others are more frequent.
+        Exact for up to 500 distinct values in a segment of the index. With more, a count can be too
+        low by the occurrences of the value in segments where 500 other values are more frequent.
         """
         if self.total() == 0:
-            # Looking into every column for nothing takes about 4 ms.
+            # Aggregating every column takes about 4 ms even if there is nothing to count.
             return {name: {} for name in names}
         found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
         counts = {name: _buckets(found[name]) for name in names}
         if ENTITY_TYPE in counts:
-            # Every document has one type, and there are fewer than a facet shows.
+            # Every document has exactly one type, and there are fewer types than a facet has
+            # values.
             self._total = sum(counts[ENTITY_TYPE].values())
         return counts
 
     def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
-        """How many documents have each of these values of facet fields, by field."""
+        """Return the number of documents with each of these values of facet fields, by field."""
         aggregations = {
             name: _terms(name, len(found), len(found), found)
             for name, found in values.items()
@@ -388,8 +398,11 @@ class IndexResult:
         return {name: _buckets(found[name]) for name in aggregations}
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
-        """The folders at a depth, 0 the top: how many documents are in or below each, and how many
-        of them in or below a folder of it."""
+        """Return the folders at a depth, 0 for the top level, by key.
+
+        Each has the number of documents in or below it, and how many of them are in or below one of
+        its subfolders.
+        """
         terms = {
             "field": f"folders.{depth}",
             "size": MOST_FOLDERS,
@@ -412,7 +425,7 @@ class IndexResult:
         return self._run(lambda: self._searcher.count(query()))
 
     def _run(self, work: Callable[[], _T]) -> _T:
-        """Do work with the queries; once more with careful ones where they are too wide."""
+        """Run a search function; run it again with careful queries if a query was too wide."""
         try:
             return work()
         except ValueError as error:
@@ -443,10 +456,10 @@ class IndexResult:
         return step == len(steps) or self._translator.may_have(steps[step])
 
     def _step(self, step: int) -> tantivy.Query:
-        """The documents of a step: those that meet it and none before it."""
+        """Return the query for the documents of a step: those that meet it and no earlier step."""
         if step not in self._steps:
             before = self._resolved.steps[:step]
-            # A step that lies within another one need not be left out as well.
+            # A step that is covered by another step need not be excluded as well.
             outer = [
                 one
                 for at, one in enumerate(before)
@@ -482,7 +495,7 @@ _Hit = tuple[Key, tantivy.DocAddress]
 
 
 class SortedIndexResult(IndexResult):
-    """An index result of one step, in the order of the fields its search is sorted by."""
+    """An index result with one step, ordered by the sort fields of its search."""
 
     def between(self, step: int, after: Key | None, to: Key) -> int:
         def query() -> tantivy.Query:
@@ -516,8 +529,10 @@ class SortedIndexResult(IndexResult):
     def _ordered(
         self, query: tantivy.Query, fields: Sequence[SortField], begun: Key, limit: int
     ) -> list[_Hit]:
-        """The first documents of a query in the order of the fields; `begun` is how their keys
-        begin."""
+        """Return the first documents of a query in the order of the fields.
+
+        `begun` is the part of their keys for the fields before these.
+        """
         field, *rest = fields
         if not rest:
             hits = self._by_column(query, field, limit)
@@ -543,7 +558,7 @@ class SortedIndexResult(IndexResult):
         begun: Key,
         limit: int,
     ) -> list[_Hit]:
-        """As `_ordered`, for documents that all have a value of the first field."""
+        """Do the same as `_ordered` for documents that all have a value of the first field."""
         hits = self._by_column(query, field, limit)
         cut = hits[-1][0] if len(hits) == limit else None
         found: list[_Hit] = []
@@ -585,8 +600,10 @@ class SortedIndexResult(IndexResult):
     def _by_values(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
-        """As `_by_column`, for a field without a column of its own: its first values are counted in
-        order, then the documents are read that have them."""
+        """Do the same as `_by_column` for a field without a sortable column.
+
+        Counts its first values in order, then reads the documents that have them.
+        """
         limit = self._at_most(limit)
         terms = {
             "field": self._terms.sort_column(field.name),
@@ -613,14 +630,14 @@ class SortedIndexResult(IndexResult):
     def _coded(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
-        """All documents of a query, at most `limit`, in the order of their values of a field."""
+        """Return all documents of a query, at most `limit`, ordered by their values of a field."""
         trait = self._vocabulary.trait(field.name)
         hits = self._searcher.search(both([query, self._there(field)]), limit, count=False).hits
         coded = [(sort_code(trait, self.document(address)) or "", address) for _, address in hits]
         return sorted(coded, key=lambda one: one[0], reverse=field.descending)
 
     def _beyond(self, key: Key) -> tantivy.Query:
-        """The documents that come after a key."""
+        """Return the query for the documents that come after a key."""
         fields = self._resolved.sorted_by
         return self._past(fields, sort_codes(fields, key))
 

@@ -1,4 +1,4 @@
-"""Free text and filters, read into a query."""
+"""Parses search texts and filters into query nodes."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -56,9 +56,12 @@ Mark = Literal["(", ")", "or", "and", "not"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or, `quoted`, a phrase, its escapes undone. The stars are those that were typed at
-    its ends, `*text*`; they are no part of it. `wild` are the places of other `*` and of `?` in
-    it that stand for any characters, or for one."""
+    """A word, or a phrase if `quoted`, with escapes resolved.
+
+    `star_before` and `star_after` tell of stars at its ends, `*text*`, which are not part of
+    `text`. `wild` has the positions of other unescaped `*`, which match any characters, and `?`,
+    which match one.
+    """
 
     text: str
     quoted: bool = False
@@ -69,7 +72,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class FieldToken:
-    """`name:`, of a field that can be searched. What follows is its value."""
+    """`name:`, the name of a searchable field. Its value follows."""
 
     name: str
 
@@ -78,10 +81,10 @@ Sign: TypeAlias = Mark | Text | FieldToken
 
 
 def signs(text: str, is_field: Callable[[str], bool]) -> Iterator[Sign]:
-    """The signs of a text in order.
+    """Yield the tokens of a text, in order.
 
-    A backslash takes the next character as it is. A parenthesis groups where a word would begin;
-    inside a word it belongs to the word, as in a URN. `-` in front of a word is NOT.
+    A backslash escapes the next character. A parenthesis groups where a word would begin; inside a
+    word it belongs to the word, as in a URN. `-` before a word is NOT.
     """
     at = 0
     opened = 0
@@ -165,14 +168,16 @@ def _word(raw: str) -> Text:
         found.append(char)
         escaped = False
     if wild and found[wild[-1]] == "?" and wild[-1] == len(found) - 1 and not star_after:
-        # At the end of a word it ends a question.
+        # At the end of a word, `?` is a question mark.
         wild.pop()
     return Text("".join(found), False, star_before, star_after, tuple(wild))
 
 
 def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
-    """The documents with a value of a field that is, begins with, ends in, or holds a text. With
-    `names`, what refers to an entity has the name of that entity too."""
+    """Return the node for documents with a value of a field that compares with a text.
+
+    With `names`, a value that refers to an entity also matches by the name of that entity.
+    """
     asked = needle(trait, text)
     if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
         return any_of(
@@ -190,13 +195,16 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
 
 
 def present(trait: Trait) -> Node:
-    """The documents with any value of a field."""
+    """Return the node for documents with any value of a field; all have derived fields."""
     return EVERYTHING if trait.derived else Present(trait.name)
 
 
 def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
-    """The documents whose derived field passes a test. What is not true of a document is false,
-    also where its entity type does not know the field, so that only the true needs to be kept."""
+    """Return the node for documents whose derived field passes a test.
+
+    A document for which the field is not true counts as false, even if its entity type does not
+    have the field, so only true values are indexed.
+    """
     true = Value(trait.name, "equal", "true")
     match test("true"), test("false"):
         case True, True:
@@ -215,12 +223,13 @@ def filter_query(
     known: frozenset[str],
     names: Names | None = None,
 ) -> Node:
-    """The query that a filter stands for; `known` are the fields that can be filtered by, `names`
-    finds what is referred to by its name.
+    """Return the node for a filter.
 
-    Several values of a criterion are alternatives; one without values, where the condition wants
-    some, asks for nothing. Raises `UnknownName` for a field that cannot be searched, naming those
-    that can, and `InvalidInput` for a bound that is no number where numbers are compared.
+    `known` are the fields that can be filtered by; `names` finds entities by name, for values that
+    refer to an entity by its name. Several values of a criterion are alternatives. A criterion
+    without values matches everything, unless its condition takes none. Raises `UnknownName`, which
+    names the searchable fields, for a field that cannot be searched, and `InvalidInput` for a bound
+    that is not a number where numbers are compared.
     """
     groups = [
         all_of(tuple(_criterion(criterion, vocabulary, known, names) for criterion in group))
@@ -230,7 +239,7 @@ def filter_query(
 
 
 def names_field(narrowed_by: Filter, field: str) -> bool:
-    """Whether any criterion is about a field."""
+    """Return whether any criterion of a filter is on a field."""
     return any(
         criterion.field.removesuffix(".keyword") == field
         for group in narrowed_by.any_of
@@ -314,16 +323,17 @@ def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -
 
 _MAX_TEXT = 4_000
 _MAX_WORDS = 64
-# Each is looked for in every field that describes.
+# Each singular is searched for in every description field.
 _MAX_PLURALS = 8
 _MAX_DEPTH = 20
-# Of one word. An expression of more takes the engine long, and means hardly more.
+# Wildcards in one word. A pattern with more takes the engine long and hardly narrows the result.
 _MAX_WILDCARDS = 8
-# Beside stars; each doubles the size of the expression. More of them are taken as stars.
+# `?` in a pattern with stars, each of which doubles the size of the expression. If there are more,
+# all are treated as stars.
 _MAX_SINGLE = 3
 _STRUCTURED = re.compile(r"\s*/q(?=\s|$)")
 _PIECE = re.compile(r"(?:[^\W_]|[*?])+")
-# What agents are taught to write, for the fields that hold many values.
+# Singular names that agents are told to use, for fields with many values.
 _SINGULAR = {
     "tag": "tags",
     "owner": "owners",
@@ -336,8 +346,11 @@ _SINGULAR = {
 def parse(
     text: str, vocabulary: Vocabulary, known: frozenset[str], names: Names | None = None
 ) -> Node:
-    """The query that a text stands for; `known` are the fields that can be searched, `names` finds
-    what is referred to by its name. Never raises."""
+    """Return the query node for a search text. Never raises.
+
+    `known` are the fields that can be searched; `names` finds entities by name, for values that
+    refer to an entity by its name.
+    """
 
     def is_field(name: str) -> bool:
         return name == STATE or bool(_meant(name, vocabulary, known))
@@ -348,7 +361,7 @@ def parse(
 
 
 def typed_words(text: str, *, named: bool) -> Node:
-    """A text of plain words without any signs: all of them."""
+    """Return the node for documents that contain all words of a text, without query syntax."""
     words = [Word(split(chunk), named) for chunk in chunks(text[:_MAX_TEXT])[:_MAX_WORDS]]
     return all_of(tuple(words))
 
@@ -358,7 +371,10 @@ def _meant(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[st
 
 
 class _QueryParser:
-    """Descends into the signs; what says nothing (`---`, `()`) is None and left out."""
+    """A recursive-descent parser of tokens.
+
+    Empty expressions (`---`, `()`) are parsed as `None` and dropped.
+    """
 
     def __init__(
         self,
@@ -382,7 +398,7 @@ class _QueryParser:
         while self._peek() is not None:
             if (node := self._alternatives(None)) is not None:
                 parts.append(node)
-            # A closing parenthesis that nothing opened.
+            # Skip an unmatched closing parenthesis.
             self._at += 1
         return all_of(tuple(parts))
 
@@ -413,7 +429,7 @@ class _QueryParser:
         while self._peek() == "not":
             negated = not negated
             self._at += 1
-        # What is not wanted is taken by the word.
+        # Negated words do not match their singulars.
         left = self._plurals_left
         self._plurals_left = 0 if negated else left
         node = self._one(field)
@@ -467,7 +483,7 @@ class _QueryParser:
         return any_of(tuple(self._compared(field, given) for field in fields))
 
     def _state(self, given: Text) -> Node | None:
-        """The documents of a state, `is:undocumented`; for one that is none, the plain words."""
+        """Return the node for a state, `is:undocumented`; for an unknown one, its plain words."""
         state = STATES.get(given.text.casefold())
         if state is None:
             words = (self._plain(Text(STATE)), self._plain(given))
@@ -506,7 +522,7 @@ class _QueryParser:
         return Phrase(words, tuple(Word(parts).whole for parts in found))
 
     def _word(self, parts: tuple[str, ...]) -> Node:
-        """A word typed; a plural finds its singular too, where entities are described."""
+        """Return the node for a word; a plural also matches its singular in description fields."""
         word = Word(parts)
         meant = singulars(parts[0]) if len(parts) == 1 and self._plurals_left > 0 else ()
         if not meant:
@@ -516,7 +532,7 @@ class _QueryParser:
         return any_of((word, *texts))
 
     def _wildcards(self, given: Text) -> Node | None:
-        """All the words of a text that has wildcards; those that are nothing else ask nothing."""
+        """Return the node for all words of a text with wildcards; `None` if it has no letters."""
         text = "".join(
             char if char not in "*?" or at in given.wild else " "
             for at, char in enumerate(given.text)
@@ -542,7 +558,7 @@ class _QueryParser:
 
 
 def _parts(given: Text) -> Iterator[tuple[How, str]]:
-    """What a value has before, between and after its wildcards."""
+    """Yield the parts of a value between its wildcards, each with the way it is compared."""
     bounds = (-1, *given.wild, len(given.text))
     for at in range(len(bounds) - 1):
         text = given.text[bounds[at] + 1 : bounds[at + 1]]

@@ -1,4 +1,4 @@
-"""What is asked of search, as a tree with an order and a page, and what it answers."""
+"""The types of a search: the query, a tree of nodes with a sort and a page, and its results."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -40,8 +40,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SortBy:
-    """A searchable field to sort by; `name` is the name an entity is shown by. Of several values
-    the least one counts, and entities without any come last."""
+    """A searchable field to sort by; the field `name` is the display name of an entity.
+
+    Of several values the least counts. Entities without a value come last.
+    """
 
     field: str
     descending: bool = False
@@ -49,15 +51,17 @@ class SortBy:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A search: `text` in the query language of `explorer.server.search.parser`, `entity_types`
-    None for all, and the entries from `start` on, `count` at most. Removed entities are left out
-    unless asked for, or asked about by a filter on `removed`.
+    """A search for one page of entities.
 
-    `also_counted` are fields of structured properties that are counted as facets even where their
-    settings do not show them as such.
+    `text` is in the query language of `explorer.server.search.parser`; `entity_types` is `None` for
+    all types. The page is at most `count` entities from position `start` on. Removed entities are
+    excluded unless `include_removed` is set or the filter has a criterion on `removed`.
 
-    With `sort` the entries are in the order of these fields, then of their URNs, instead of best
-    first. `after` is the `last` of a page of the same search: the entries that follow it.
+    `also_counted` names structured-property fields to be counted as facets even if their settings
+    do not show them as facets.
+
+    With `sort`, entities are ordered by these fields, then by URN, instead of best first. `after`
+    is the `last` of a page of the same search; the page then follows it.
     """
 
     text: str
@@ -74,10 +78,13 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """An entity found. `score` is higher for what fits better and says nothing across queries;
-    `matched` are fields with values that have what was asked for, heavier fields first, `weights`
-    what each weighs. `reason` says in words why it is where it is among what was found by words;
-    `use` is the part of the score that comes from how much it is used, below 1."""
+    """An entity that a search found.
+
+    `score` is higher for better matches; scores of different queries cannot be compared. `matched`
+    has fields with values that match the query, highest weight first, and `weights` the weight of
+    each. `reason` explains in words the rank of an entity in a search by words. `use` is the part
+    of the score that comes from usage, below 1.
+    """
 
     urn: str
     score: float
@@ -89,8 +96,11 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class FacetCounts:
-    """How many entities of the whole result have each value of a field: most frequent first, then
-    by value, 100 at most; `has_more` says that there are others."""
+    """The number of entities of the whole result that have each value of a field.
+
+    Most frequent values first, then by value; at most 100. `has_more` is true if there are more
+    values.
+    """
 
     name: str
     label: str
@@ -100,11 +110,12 @@ class FacetCounts:
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """The entities asked for, in order, of `total` in all; facets that any entity has.
+    """A page of the `total` entities found, in order, with the facets that any of them has.
 
-    `corrected` is the text that was searched for in the place of one with a word that nothing has.
-    `last` is the place of the last one in a sorted search, to be named as `after` for the next
-    page. It stays good while entities come and go: what is there throughout is met exactly once.
+    `corrected` is the text that was searched for instead, if the text had a word that occurs
+    nowhere. `last` is the key of the last entity of a sorted search, for `after` of the next page.
+    It stays valid while entities are added and removed: an entity that exists throughout is
+    returned exactly once.
     """
 
     total: int
@@ -116,7 +127,7 @@ class FoundPage:
 
 @dataclass(frozen=True, slots=True)
 class NameCompletion:
-    """A name that begins as typed, and an entity called so."""
+    """A name that completes what was typed, and the URN of an entity with this name."""
 
     text: str
     urn: str
@@ -125,20 +136,23 @@ class NameCompletion:
 How = Literal["equal", "prefix", "suffix", "infix", "words"]
 
 Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
-"""Gives the URNs of the entities of some types whose name compares so with a text."""
+"""A function that returns the URNs of entities by their names.
+
+It takes the entity types, how names compare, and the text to compare them with.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """Every document."""
+    """Matches every document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word typed: the document has it, or one that begins with it.
+    """Matches documents that contain the word, or a word that begins with it.
 
-    `parts` are more than one where the case cuts the word (`usersCreated`); then either all the
-    parts or the whole will do. `named` looks at the names of the entity only.
+    `parts` has several words if the word is split by case (`usersCreated`); then either all parts
+    or the whole word have to match. With `named`, only the names of the entity are searched.
     """
 
     parts: tuple[str, ...]
@@ -146,21 +160,26 @@ class Word:
 
     @property
     def whole(self) -> str:
-        """The word uncut."""
+        """The word before it is split."""
         return "".join(self.parts)[:MAX_WORD]
 
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """A word typed with wildcards: the document has a word that is like the pattern, folded, in
-    which `*` stands for any characters and `?` for one."""
+    """Matches documents with a word that matches a pattern: `*` for any characters, `?` for one.
+
+    The pattern is folded.
+    """
 
     pattern: str
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Whole words side by side in one value; or the same words uncut, `wholes`."""
+    """Matches documents with these whole words next to each other in one value.
+
+    `wholes` are the same words before they are split; matching these is enough.
+    """
 
     words: tuple[str, ...]
     wholes: tuple[str, ...]
@@ -168,17 +187,17 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class PointedAt:
-    """A URN typed: the entity itself (its beginning is enough), and all that point at it."""
+    """Matches the entities whose URN begins with a URN, and all that refer to this URN."""
 
     urn: str
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A field has a value that compares so with a folded text.
+    """Matches documents with a value of a field that compares with a folded text as `how` says.
 
-    `words` are whole words of prose one after the other. A `loose` one stands for something else
-    that was typed, and is told as evidence after all that was taken by the letter.
+    With `words`, the text is whole consecutive words of prose. A `loose` node is an alternative for
+    another word that was typed; as evidence it is shown after all exact matches.
     """
 
     field: str
@@ -187,7 +206,7 @@ class Value:
     loose: bool = False
 
     def holds(self, text: str) -> bool:
-        """Whether a folded text of the field compares so."""
+        """Return whether a folded text of the field matches."""
         match self.how:
             case "equal":
                 return text == self.text
@@ -203,15 +222,17 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A field has any value."""
+    """Matches documents that have any value of a field."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """A field has a number within bounds. None leaves a side open; `strict` leaves the bounds
-    themselves out."""
+    """Matches documents with a number in a field within bounds.
+
+    `None` leaves a side open; `strict` excludes the bounds.
+    """
 
     field: str
     low: float | None
@@ -221,7 +242,11 @@ class NumberRange:
 
 @dataclass(frozen=True, slots=True)
 class TextRange:
-    """A field has a form within bounds, folded texts, as far as its texts are put in order."""
+    """Matches documents with a form of a field within bounds, which are folded texts.
+
+    Texts are compared by as many characters as decide their order (`Trait.order_cut`). `None`
+    leaves a side open; `strict` excludes the bounds.
+    """
 
     field: str
     low: str | None
@@ -229,7 +254,7 @@ class TextRange:
     strict: bool = False
 
     def holds(self, text: str) -> bool:
-        """Whether a text is within the bounds."""
+        """Return whether a text is within the bounds."""
         if self.strict and text in (self.low, self.high):
             return False
         return (self.low is None or text >= self.low) and (self.high is None or text <= self.high)
@@ -237,28 +262,28 @@ class TextRange:
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The entity is in a folder or below it, see `explorer.server.search.document`."""
+    """Matches entities in a folder or below it; see `explorer.server.search.document`."""
 
     folder: str
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all of them ask for."""
+    """Matches documents that match all nodes."""
 
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What any of them asks for."""
+    """Matches documents that match any of the nodes."""
 
     nodes: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """All but what it asks for."""
+    """Matches documents that do not match the node."""
 
     node: "Node"
 
@@ -286,7 +311,7 @@ NOTHING = Not(EVERYTHING)
 
 
 def all_of(nodes: tuple[Node, ...]) -> Node:
-    """The conjunction, as plain as it can be; of nothing, everything."""
+    """Return the conjunction of nodes, simplified; `EVERYTHING` if there are none."""
     flat = (one for node in nodes for one in (node.nodes if isinstance(node, And) else (node,)))
     kept = tuple(dict.fromkeys(node for node in flat if node != EVERYTHING))
     if not kept:
@@ -295,7 +320,7 @@ def all_of(nodes: tuple[Node, ...]) -> Node:
 
 
 def any_of(nodes: tuple[Node, ...]) -> Node:
-    """The alternative, as plain as it can be. `nodes` holds at least one."""
+    """Return the disjunction of nodes, simplified. There must be at least one."""
     flat = (one for node in nodes for one in (node.nodes if isinstance(node, Or) else (node,)))
     kept = tuple(dict.fromkeys(flat))
     return kept[0] if len(kept) == 1 else Or(kept)
@@ -305,7 +330,7 @@ _NODE_BYTES = 400
 
 
 def size_bytes(node: Node) -> int:
-    """Return about how much memory a query takes, with what the engine makes of it."""
+    """Return roughly how much memory a query takes, including what the engine builds from it."""
     match node:
         case And() | Or():
             return _NODE_BYTES + sum(map(size_bytes, node.nodes))
